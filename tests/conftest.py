@@ -1,4 +1,4 @@
-"""What every test may ask for: databases, a served gateway on each, a demonstration, a browser."""
+"""Fixtures of all tests: databases, a served gateway on each, the demonstration, Redis, Node and a browser."""
 
 import gc
 import os
@@ -38,31 +38,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported and collected out of later searches for garbage: it is much, and all of it is used."""
+    """Exclude imported modules and collected tests from garbage collection: they are many objects, and all in use."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
-    # a folder of its own: pytest clears its temporary folders while other runs may still use them
+    # not a folder of pytest, which deletes its temporary folders while other runs may still use them
     with tempfile.TemporaryDirectory(prefix="wattgate-") as folder, postgresql(Path(folder)) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-async def postgresql_pattern(postgresql_url: str) -> AsyncIterator[str]:
-    """The name of a database at this version's schema, to be copied."""
+async def postgresql_template(postgresql_url: str) -> AsyncIterator[str]:
+    """The name of a database with the schema of this version, which tests copy."""
     async with pattern_on(postgresql_url) as name:
         yield name
 
 
 @pytest.fixture(scope="session", params=ENGINES)
 def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
-    """Makes databases that are to be brought up, on each engine; those of PostgreSQL have this version's schema."""
+    """A factory of databases on each engine.
+
+    PostgreSQL databases already have the schema of this version. A SQLite database is a new file without tables.
+    """
     if request.param == "postgresql":
         server = request.getfixturevalue("postgresql_url")
-        return partial(database_on, server, request.getfixturevalue("postgresql_pattern"))
+        return partial(database_on, server, request.getfixturevalue("postgresql_template"))
 
     @asynccontextmanager
     async def on_sqlite() -> AsyncIterator[str]:
@@ -73,14 +76,14 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 async def database_url(databases: Databases) -> AsyncIterator[str]:
-    """A database that is to be brought up, on each engine."""
+    """The URL of a new database on each engine. See `databases` about its schema."""
     async with databases() as url:
         yield url
 
 
 @pytest.fixture(params=ENGINES)
 async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    """An empty database on each engine, for migrations."""
+    """The URL of an empty database on each engine, for tests of migrations."""
     if request.param == "postgresql":
         async with database_on(request.getfixturevalue("postgresql_url")) as url:
             yield url
@@ -90,36 +93,36 @@ async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 
 @pytest.fixture(scope="module")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
+    """A tenant on a database of each engine without a server."""
+    async with databases() as url, tenant_on(url) as tenant:
+        yield tenant
 
 
 @pytest.fixture(scope="session")
 async def served(databases: Databases) -> AsyncIterator[House]:
-    """A served gateway with two tenants on each engine, shared by the tests of a run: leave their records be."""
-    async with databases() as url, house(url) as made:
-        yield made
+    """A served gateway with two tenants on each engine, shared by all tests. Tests must not change their records."""
+    async with databases() as url, house(url) as house_with_tenants:
+        yield house_with_tenants
 
 
 @pytest.fixture(scope="session")
 async def timed_for_session(databases: Databases) -> AsyncIterator[Timed]:
-    """A served gateway on each engine with a clock that tests set. Tests use it through `timed`."""
+    """A served gateway on each engine with a clock that tests can set. Tests use it through `timed`."""
     clock = Clock()
-    async with databases() as url, house(url, clock=clock) as made:
-        yield Timed(made, clock)
+    async with databases() as url, house(url, clock=clock) as timed_house:
+        yield Timed(timed_house, clock)
 
 
 @pytest.fixture
 def timed(timed_for_session: Timed) -> Timed:
-    """A served gateway on each engine whose time a test sets, forwards only. Each test begins at the same time."""
+    """A served gateway on each engine whose clock a test can set forwards. Each test starts at the same time."""
     timed_for_session.clock.now = NOW
     return timed_for_session
 
 
 @pytest.fixture(scope="session")
 async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The base URL of a demonstration with a fortnight of history, whose meters send power every few seconds."""
+    """The base URL of a demonstration with 14 days of history. Its meters send power every few seconds."""
     settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14))
     async with serving(create_app(settings, background=[live.run_meters])) as url:
         yield url
@@ -127,14 +130,14 @@ async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
 
 @pytest.fixture(scope="session")
 async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    """A Redis server that the tests of a run share. It is not stopped."""
+    """A Redis server that all tests share. Tests must not stop it."""
     async with redis_server(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture
 async def own_redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    """A Redis server of one test, which may stop it and start it again."""
+    """A Redis server of one test, which may stop and restart it."""
     async with redis_server(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
@@ -147,10 +150,10 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="session")
 def node_scripts() -> Iterator[node.Node]:
-    """Node with the scripts of tests/node; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
+    """Node with the scripts of tests/node. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
     try:
-        with node.node(node.SCRIPTS) as made:
-            yield made
+        with node.node(node.SCRIPTS) as node_runner:
+            yield node_runner
     except node.NoNode as missing:
         if os.environ.get("WATTGATE_TEST_NODE") == "required":
             pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
@@ -159,7 +162,7 @@ def node_scripts() -> Iterator[node.Node]:
 
 @pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """A real Chromium; without one the test is skipped, unless WATTGATE_TEST_BROWSER=required."""
+    """A real Chromium. Without one, the test is skipped, or fails if WATTGATE_TEST_BROWSER=required."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         if os.environ.get("WATTGATE_TEST_BROWSER") == "required":

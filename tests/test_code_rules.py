@@ -96,9 +96,9 @@ def test_imports_are_at_module_level_and_unconditional() -> None:
 
 def test_newest_version_in_the_changelog_is_the_package_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None
-    assert newest[1] == version
+    first, *released = re.findall(r"^## \[([^\]]+)\]$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first == "Unreleased"
+    assert released[0] == version
 
 
 def test_lock_files_contain_hashes_and_no_urls() -> None:

@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it."""
+"""The command line: start from an empty folder, settings errors, doctor, routes and schema."""
 
 import asyncio
 import base64
@@ -37,33 +37,33 @@ Doctor = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """`wattgate doctor` with settings, within this process: its exit status, and what it says on stderr in one line."""
+    """Run `wattgate doctor` in this process with settings. Return the exit status, and standard error as one line."""
 
     def run(**settings: str) -> tuple[int, str]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["wattgate", "doctor"])
         for name, value in settings.items():
             monkeypatch.setenv(f"WATTGATE_{name}", value)
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_error:
             main()
-        return int(ended.value.code or 0), " ".join(capsys.readouterr().err.split())
+        return int(exit_error.value.code or 0), " ".join(capsys.readouterr().err.split())
 
     return run
 
 
-def test_from_an_empty_folder_to_a_served_application(tmp_path: Path) -> None:
-    asyncio.run(_from_an_empty_folder(tmp_path))
+def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
+    asyncio.run(_serve_from_empty_folder(tmp_path))
 
 
-async def _from_an_empty_folder(folder: Path) -> None:
-    refused = wattgate("serve", folder=folder)
-    assert refused.returncode == 1
-    assert "run wattgate db upgrade" in refused.stderr
+async def _serve_from_empty_folder(folder: Path) -> None:
+    rejected = wattgate("serve", folder=folder)
+    assert rejected.returncode == 1
+    assert "run wattgate db upgrade" in rejected.stderr
     assert wattgate("doctor", folder=folder).returncode == 1
     assert wattgate("db", "upgrade", folder=folder).returncode == 0
     assert wattgate("doctor", folder=folder).returncode == 0
-    made = wattgate("app", "create", "Mine", "--username", "mine", folder=folder)
-    application_id, credential = re.findall(r"(?:id|Basic)\s+(\S+)", made.stdout)
+    created = wattgate("app", "create", "Mine", "--username", "mine", folder=folder)
+    application_id, credential = re.findall(r"(?:id|Basic)\s+(\S+)", created.stdout)
     user = wattgate("user", "create", application_id, "ada@mine.example", "--password", "long enough", folder=folder)
     assert user.returncode == 0, user.stderr
     unknown = wattgate("user", "create", "unknown", "ada@mine.example", "--password", "long enough", folder=folder)
@@ -73,19 +73,19 @@ async def _from_an_empty_folder(folder: Path) -> None:
     assert len(re.findall(r"Client (?:id|secret)\s+(\S{20,})", oauth.stdout)) == 2, oauth.stderr
     public = wattgate("oauth-client", "create", application_id, "App", *redirect, "--public", folder=folder)
     assert re.search(r"Client secret\s+none", public.stdout), public.stderr
-    async with gateway_from_scratch(folder=folder) as one, httpx.AsyncClient(base_url=one.url) as client:
+    async with gateway_from_scratch(folder=folder) as process, httpx.AsyncClient(base_url=process.url) as client:
         basic = {"Authorization": "Basic " + base64.b64encode(credential.encode()).decode()}
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
         assert [account["username"] for account in accounts] == ["ada@mine.example"]
         ide = await client.get("/graphql", headers={"Accept": "text/html"})
-        assert ide.status_code == 406  # serve is for production unless told otherwise
+        assert ide.status_code == 406  # the default environment is production, which has no IDE
         assert (await client.get("/display")).status_code == 200
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 0
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "told"),
+    ("setting", "value", "message"),
     [
         ("DATABASE_URL", "mysql://root@localhost/x", "mysql is not supported"),
         ("DATABASE_URL", "what", "is not a database URL"),
@@ -102,24 +102,34 @@ async def _from_an_empty_folder(folder: Path) -> None:
         ("MQTT_CLIENT_ID", "", "at least 1 character"),
     ],
 )
-def test_a_bad_setting_stops_the_boot_with_a_sentence(doctor: Doctor, setting: str, value: str, told: str) -> None:
+def test_invalid_setting_stops_start_with_message(doctor: Doctor, setting: str, value: str, message: str) -> None:
     status, stderr = doctor(**{setting: value})
     assert status == 2
     assert f"WATTGATE_{setting}" in stderr
-    assert told in stderr
+    assert message in stderr
     assert "Traceback" not in stderr
 
 
-def test_displays_are_some_applications(doctor: Doctor) -> None:
+def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("WATTGATE_PROT=8000\nPATH_PREFIX=/api\n")
+    status, stderr = doctor()
+    assert status == 2
+    assert stderr == (
+        "WATTGATE_PROT: unknown setting in .env. Correct the name or remove the line. "
+        "PATH_PREFIX: unknown setting in .env. Correct the name or remove the line."
+    )
+
+
+def test_mqtt_url_requires_application_id(doctor: Doctor) -> None:
     status, stderr = doctor(MQTT_URL="mqtt://localhost")
     assert status == 2
     assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is required with WATTGATE_MQTT_URL" in stderr
 
 
-def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(tmp_path: Path) -> None:
-    without = "import sys; sys.modules['aiomqtt'] = None; from wattgate.app.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", without, "doctor"],
+def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['aiomqtt'] = None; from wattgate.app.cli.main import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", script, "doctor"],
         cwd=tmp_path,
         env={**os.environ, "COLUMNS": "200", "WATTGATE_MQTT_URL": "mqtt://localhost"},
         capture_output=True,
@@ -127,38 +137,38 @@ def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(t
         timeout=60,
         check=False,
     )
-    assert done.returncode == 2
-    assert "pip install wattgate[mqtt]" in done.stderr
+    assert result.returncode == 2
+    assert "pip install wattgate[mqtt]" in result.stderr
 
 
-async def test_the_doctor_says_whether_the_broker_lets_the_gateway_in(tmp_path: Path) -> None:
+async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) -> None:
     async def doctor(url: str) -> subprocess.CompletedProcess[str]:
         settings = {"MQTT_URL": url, "MQTT_APPLICATION_ID": "mine"}
         return await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **settings)
 
     assert (await asyncio.to_thread(wattgate, "db", "upgrade", folder=tmp_path)).returncode == 0
     async with broker() as server:
-        welcome = await doctor(server.url)
-        assert (welcome.returncode, "MQTT broker   answers" in welcome.stdout) == (0, True), welcome.stderr
-        nameless = await doctor(server.url.replace("gateway@", ""))
-        assert (nameless.returncode, "does not let the gateway in" in nameless.stderr) == (1, True)
-    away = await doctor(server.url)
-    assert (away.returncode, "does not let the gateway in" in away.stderr) == (1, True)
+        accepted = await doctor(server.url)
+        assert (accepted.returncode, "MQTT broker   answers" in accepted.stdout) == (0, True), accepted.stderr
+        rejected = await doctor(server.url.replace("gateway@", ""))
+        assert (rejected.returncode, "MQTT broker   the connection failed: " in rejected.stderr) == (1, True)
+    unavailable = await doctor(server.url)
+    assert (unavailable.returncode, "MQTT broker   the connection failed: " in unavailable.stderr) == (1, True)
 
 
-def test_a_database_that_does_not_answer_is_told_by_the_doctor(tmp_path: Path) -> None:
-    done = wattgate("doctor", folder=tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
-    assert done.returncode == 1
-    assert "does not answer" in done.stderr
+def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
+    result = wattgate("doctor", folder=tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    assert result.returncode == 1
+    assert "does not answer" in result.stderr
 
 
-def test_the_routes_name_every_operation(tmp_path: Path) -> None:
+def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
     printed = wattgate("routes", folder=tmp_path).stdout
     for operation in OPERATIONS:
         assert re.search(rf"\b{operation.kind.value.lower()} {operation.name}\b", printed), operation.name
 
 
-def test_the_schema_is_printed_for_code_generators(tmp_path: Path) -> None:
+def test_schema_command_prints_sdl(tmp_path: Path) -> None:
     printed = wattgate("schema", folder=tmp_path).stdout
     assert "type Query {" in printed
     assert "recordReadings(" in printed

@@ -1,4 +1,4 @@
-"""The outbox and its workers: what is in it leaves, once if all goes well, and is never lost."""
+"""The outbox and its workers: claims, retries, leases, order and outcomes. No delivery is lost."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,21 +29,21 @@ KINDS = [DeliveryKind.WEBHOOK]
 
 @pytest.fixture
 async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, before and after."""
-    made = Post(settled)
-    await made.clear()
-    made.clock.now = NOW
-    yield made
-    await made.clear()
+    """An outbox that is empty before and after the test."""
+    post_office = Post(settled)
+    await post_office.clear()
+    post_office.clock.now = NOW
+    yield post_office
+    await post_office.clear()
 
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
-async def put(call: Call, *, order_key: str | None = None, fails: bool = False) -> str:
-    """Put something into the outbox."""
-    made = await outbox.enqueue(call, DeliveryKind.WEBHOOK, "any", order_key=order_key)
+async def enqueue(call: Call, *, order_key: str | None = None, fails: bool = False) -> str:
+    """Enqueue a delivery, and raise afterwards if `fails`."""
+    delivery = await outbox.enqueue(call, DeliveryKind.WEBHOOK, "any", order_key=order_key)
     if fails:
-        raise NotFound("the rest of it cannot be done")
-    return made.delivery_id
+        raise NotFound("a later step fails")
+    return delivery.delivery_id
 
 
 async def claim(post: Post, worker: str = "one", limit: int = 100, lease: float = 60.0) -> list[Any]:
@@ -51,16 +51,18 @@ async def claim(post: Post, worker: str = "one", limit: int = 100, lease: float 
     return list(await post.run(deliveries.claim_deliveries, **arguments))
 
 
-async def delivered(post: Post, delivery_id: str, worker: str = "one", attempt: int = 1, outcome: Any = None) -> Any:
+async def record_outcome(
+    post: Post, delivery_id: str, worker: str = "one", attempt: int = 1, outcome: Any = None
+) -> Any:
     @operation(OperationKind.MUTATION, returns=Delivery, needs=Permission.SYSTEM)
     async def keep(call: Call) -> Any:
-        """What became of it."""
+        """Record the outcome of an attempt."""
         return await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome or Sent())
 
     return await post.run(keep)
 
 
-async def test_an_alert_to_the_inbox_has_arrived_when_it_is_sent(post: Post) -> None:
+async def test_inbox_alert_is_delivered_immediately(post: Post) -> None:
     alert_id = await post.send(Channel.INBOX)
     assert await post.log(alert_id) == [
         (1, "Added Notification Record", "OK", None),
@@ -70,28 +72,28 @@ async def test_an_alert_to_the_inbox_has_arrived_when_it_is_sent(post: Post) -> 
     assert await post.deliveries(alert_id) == []
 
 
-async def test_nothing_is_in_the_outbox_of_what_was_not_done(post: Post) -> None:
+async def test_failed_operation_leaves_no_delivery(post: Post) -> None:
     with pytest.raises(NotFound):
-        await post.run(put, fails=True)
+        await post.run(enqueue, fails=True)
     assert await claim(post) == []
 
 
-async def test_what_is_delivered_is_logged_and_done(post: Post) -> None:
+async def test_sent_delivery_is_logged_and_final(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
     channel = Recorder(Sent("their id"))
     worker = post.worker(channel, DeliveryKind.EMAIL)
     assert (await post.notification(alert_id)).state is NotificationState.WAITING
     assert await worker.deliver_due() == 1
     assert await worker.deliver_due() == 0
-    (made,) = await post.deliveries(alert_id)
-    assert (made.state, made.attempts, made.reference) == (DeliveryState.SENT, 1, "their id")
-    assert [one.delivery_id for one in channel.given] == [made.delivery_id]
+    (delivery,) = await post.deliveries(alert_id)
+    assert (delivery.state, delivery.attempts, delivery.reference) == (DeliveryState.SENT, 1, "their id")
+    assert [message.delivery_id for message in channel.given] == [delivery.delivery_id]
     assert (await post.log(alert_id))[1:] == [(2, "Sent", "OK", None)]
     sent = await post.notification(alert_id)
     assert (sent.state, sent.status, sent.status_at) == (NotificationState.SENT, "OK", post.clock.now)
 
 
-async def test_what_fails_is_tried_again_when_it_is_due_and_not_before(post: Post) -> None:
+async def test_failed_attempt_is_retried_when_due(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
     channel = Recorder(TemporaryFailure("greylisted"), TemporaryFailure("busy", retry_after_seconds=7200))
     worker = post.worker(channel, DeliveryKind.EMAIL)
@@ -103,7 +105,7 @@ async def test_what_fails_is_tried_again_when_it_is_due_and_not_before(post: Pos
     assert await worker.deliver_due() == 0
     post.pass_time(60 * MINUTE)
     assert await worker.deliver_due() == 1
-    assert [(one.attempt, one.delivery_id) for one in channel.given] == [
+    assert [(message.attempt, message.delivery_id) for message in channel.given] == [
         (n, channel.given[0].delivery_id) for n in (1, 2, 3)
     ]
     assert (await post.log(alert_id))[1:] == [
@@ -114,15 +116,15 @@ async def test_what_fails_is_tried_again_when_it_is_due_and_not_before(post: Pos
     assert (await post.notification(alert_id)).status == "OK"
 
 
-async def test_what_is_refused_is_given_up_at_once_and_told_to_the_callback(post: Post) -> None:
+async def test_permanent_failure_is_final_and_sent_to_callback(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL, callback_url="https://hooks.example.org/x")
     await post.worker(Recorder(PermanentFailure("address.unknown", "no such user")), DeliveryKind.EMAIL).deliver_due()
     assert (await post.log(alert_id))[1:] == [(2, "Given Up", "ERROR", "no such user")]
     sent = await post.notification(alert_id)
     assert (sent.state, sent.status) == (NotificationState.FAILED, "ERROR")
-    (told,) = await post.events(alert_id)
-    assert told.pop("errorId")
-    assert told == {
+    (event,) = await post.events(alert_id)
+    assert event.pop("errorId")
+    assert event == {
         "errorCode": "error.alert.notification.email.address.unknown",
         "eventCode": "alert.notification.email.sent.error",
         "notificationid": sent.notification_id,
@@ -132,119 +134,119 @@ async def test_what_is_refused_is_given_up_at_once_and_told_to_the_callback(post
     }
 
 
-async def test_what_fails_as_often_as_its_schedule_says_is_given_up(post: Post) -> None:
+async def test_delivery_fails_after_last_attempt_of_schedule(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    (made,) = await post.deliveries(alert_id)
+    (delivery,) = await post.deliveries(alert_id)
     worker = post.worker(Recorder(*[TemporaryFailure("away")] * 100), DeliveryKind.EMAIL)
-    while made.state is DeliveryState.WAITING:
-        post.clock.now = made.due_at
+    while delivery.state is DeliveryState.WAITING:
+        post.clock.now = delivery.due_at
         assert await worker.deliver_due() == 1
-        (made,) = await post.deliveries(alert_id)
-    assert (made.state, made.attempts) == (DeliveryState.FAILED, 46)
+        (delivery,) = await post.deliveries(alert_id)
+    assert (delivery.state, delivery.attempts) == (DeliveryState.FAILED, 46)
     assert (await post.log(alert_id))[-1] == (47, "Given Up", "ERROR", "away")
 
 
-async def test_no_two_workers_take_the_same(post: Post) -> None:
-    ids = {await post.run(put) for _ in range(60)}
-    taken = await asyncio.gather(*[claim(post, f"worker {n}", limit=7) for n in range(12)])
-    found = [one.delivery_id for some in taken for one in some]
-    found += [one.delivery_id for one in await claim(post, "last")]
-    assert sorted(found) == sorted(ids)
+async def test_concurrent_workers_claim_disjoint_deliveries(post: Post) -> None:
+    ids = {await post.run(enqueue) for _ in range(60)}
+    claims = await asyncio.gather(*[claim(post, f"worker {n}", limit=7) for n in range(12)])
+    claimed_ids = [delivery.delivery_id for claimed in claims for delivery in claimed]
+    claimed_ids += [delivery.delivery_id for delivery in await claim(post, "last")]
+    assert sorted(claimed_ids) == sorted(ids)
 
 
-async def test_a_delivery_whose_worker_has_died_is_taken_over_after_its_lease(post: Post) -> None:
-    delivery_id = await post.run(put)
-    assert [one.attempts for one in await claim(post, "dead", lease=60)] == [1]
+async def test_delivery_of_dead_worker_is_claimed_after_lease_expires(post: Post) -> None:
+    delivery_id = await post.run(enqueue)
+    assert [delivery.attempts for delivery in await claim(post, "dead", lease=60)] == [1]
     post.pass_time(MINUTE - timedelta(seconds=1))
     assert await claim(post, "next") == []
     post.pass_time(timedelta(seconds=1))
-    (taken,) = await claim(post, "next")
-    assert (taken.delivery_id, taken.attempts, taken.worker) == (delivery_id, 2, "next")
-    assert await delivered(post, delivery_id, "dead", 1) is None
-    assert await delivered(post, delivery_id, "next", 1) is None
-    assert (await delivered(post, delivery_id, "next", 2)).state is DeliveryState.SENT
+    (claimed,) = await claim(post, "next")
+    assert (claimed.delivery_id, claimed.attempts, claimed.worker) == (delivery_id, 2, "next")
+    assert await record_outcome(post, delivery_id, "dead", 1) is None
+    assert await record_outcome(post, delivery_id, "next", 1) is None
+    assert (await record_outcome(post, delivery_id, "next", 2)).state is DeliveryState.SENT
 
 
-async def test_deliveries_of_one_key_leave_one_after_the_other(post: Post) -> None:
-    first, second = [await post.run(put, order_key="a") for _ in "ab"]
-    other = await post.run(put, order_key="b")
-    assert [one.delivery_id for one in await claim(post)] == [first, other]
+async def test_deliveries_with_same_order_key_are_sent_in_order(post: Post) -> None:
+    first, second = [await post.run(enqueue, order_key="a") for _ in "ab"]
+    other = await post.run(enqueue, order_key="b")
+    assert [delivery.delivery_id for delivery in await claim(post)] == [first, other]
     assert await claim(post) == []
-    await delivered(post, first, outcome=TemporaryFailure("away", retry_after_seconds=600))
+    await record_outcome(post, first, outcome=TemporaryFailure("away", retry_after_seconds=600))
     assert await claim(post) == []
     post.pass_time(11 * MINUTE)
-    assert {one.delivery_id for one in await claim(post, "two")} == {first, other}
-    await delivered(post, first, "two", 2, PermanentFailure("gone", "gone"))
-    assert [one.delivery_id for one in await claim(post)] == [second]
+    assert {delivery.delivery_id for delivery in await claim(post, "two")} == {first, other}
+    await record_outcome(post, first, "two", 2, PermanentFailure("gone", "gone"))
+    assert [delivery.delivery_id for delivery in await claim(post)] == [second]
 
 
-async def test_it_is_known_when_the_next_is_due(post: Post) -> None:
+async def test_due_deliveries_reports_next_due_time(post: Post) -> None:
     assert (await post.run(deliveries.due_deliveries, kinds=KINDS)).next_at is None
-    delivery_id = await post.run(put, order_key="c")
-    await post.run(put, order_key="c")
+    delivery_id = await post.run(enqueue, order_key="c")
+    await post.run(enqueue, order_key="c")
     due = await post.run(deliveries.due_deliveries, kinds=KINDS)
     assert due.applications == [post.tenant.application_id]
     await claim(post, lease=30)
     due = await post.run(deliveries.due_deliveries, kinds=KINDS)
     assert (due.applications, due.next_at) == ([], post.clock.now + timedelta(seconds=30))
-    failed = await delivered(post, delivery_id, outcome=TemporaryFailure("away", retry_after_seconds=100))
+    failed = await record_outcome(post, delivery_id, outcome=TemporaryFailure("away", retry_after_seconds=100))
     assert (await post.run(deliveries.due_deliveries, kinds=KINDS)).next_at == failed.due_at
 
 
-class Slow:
-    """A channel that is busy until the test lets it end."""
+class BlockingChannel:
+    """A channel whose send blocks until the test sets `may_finish`."""
 
     def __init__(self) -> None:
-        self.begun, self.end = asyncio.Event(), asyncio.Event()
+        self.started, self.may_finish = asyncio.Event(), asyncio.Event()
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
-        self.begun.set()
-        await self.end.wait()
+        self.started.set()
+        await self.may_finish.wait()
         return Sent()
 
 
-async def test_a_worker_that_ends_finishes_what_it_can(post: Post) -> None:
+async def test_cancelled_worker_finishes_deliveries_within_grace_period(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    channel = Slow()
-    running = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
-    await channel.begun.wait()
-    running.cancel()
-    channel.end.set()
-    await asyncio.gather(running, return_exceptions=True)
-    (made,) = await post.deliveries(alert_id)
-    assert (made.state, made.attempts) == (DeliveryState.SENT, 1)
+    channel = BlockingChannel()
+    task = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
+    await channel.started.wait()
+    task.cancel()
+    channel.may_finish.set()
+    await asyncio.gather(task, return_exceptions=True)
+    (delivery,) = await post.deliveries(alert_id)
+    assert (delivery.state, delivery.attempts) == (DeliveryState.SENT, 1)
 
 
-async def test_a_worker_that_ends_gives_back_what_it_cannot_finish(post: Post) -> None:
+async def test_cancelled_worker_releases_unfinished_deliveries(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    channel = Slow()
-    running = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=0).run())
-    await channel.begun.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    (made,) = await post.deliveries(alert_id)
-    assert (made.state, made.attempts, made.worker) == (DeliveryState.WAITING, 0, None)
+    channel = BlockingChannel()
+    task = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=0).run())
+    await channel.started.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    (delivery,) = await post.deliveries(alert_id)
+    assert (delivery.state, delivery.attempts, delivery.worker) == (DeliveryState.WAITING, 0, None)
     assert await post.worker(Recorder(), DeliveryKind.EMAIL).deliver_due() == 1
 
 
-async def test_what_takes_longer_than_its_lease_allows_is_cut_short_and_tried_again(post: Post) -> None:
+async def test_attempt_that_exceeds_lease_share_is_cancelled_and_retried(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    await post.worker(Slow(), DeliveryKind.EMAIL, lease=0.1).deliver_due()
-    (made,) = await post.deliveries(alert_id)
-    assert (made.state, made.attempts) == (DeliveryState.WAITING, 1)
-    assert made.reason == "it took longer than 0.075 seconds"
+    await post.worker(BlockingChannel(), DeliveryKind.EMAIL, lease=0.1).deliver_due()
+    (delivery,) = await post.deliveries(alert_id)
+    assert (delivery.state, delivery.attempts) == (DeliveryState.WAITING, 1)
+    assert delivery.reason == "it took longer than 0.075 seconds"
 
 
-class Broken:
-    """A channel with a fault."""
+class FailingChannel:
+    """A channel that raises an exception."""
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
-        raise RuntimeError("a fault of ours")
+        raise RuntimeError("a defect")
 
 
-async def test_a_fault_of_a_channel_ends_neither_the_worker_nor_the_delivery(post: Post) -> None:
+async def test_channel_exception_is_temporary_failure(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    await post.worker(Broken(), DeliveryKind.EMAIL).deliver_due()
+    await post.worker(FailingChannel(), DeliveryKind.EMAIL).deliver_due()
     assert (await post.log(alert_id))[1:] == [
         (2, "Attempt Failed", "ERROR", "an unexpected error has occurred"),
     ]
@@ -252,29 +254,27 @@ async def test_a_fault_of_a_channel_ends_neither_the_worker_nor_the_delivery(pos
     assert await post.worker(Recorder(), DeliveryKind.EMAIL).deliver_due() == 1
 
 
-async def test_a_worker_that_rests_is_woken_by_what_is_put_into_the_outbox(
-    post: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_worker_wakes_when_delivery_is_enqueued(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wattgate.app.workers.deliveries.MAX_IDLE_SECONDS", 3600.0)
-    channel = Slow()
-    running = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
-    await _until_watched(post)
+    channel = BlockingChannel()
+    task = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
+    await _wait_until_topic_is_open(post)
     await post.send(Channel.EMAIL)
     async with asyncio.timeout(20):
-        await channel.begun.wait()
-    channel.end.set()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+        await channel.started.wait()
+    channel.may_finish.set()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
-async def _until_watched(post: Post) -> None:
+async def _wait_until_topic_is_open(post: Post) -> None:
     while True:
         await asyncio.sleep(0.05)
         if post.bus.retained_topic_count:
             return
 
 
-async def test_whoever_watches_steps_is_told_of_each(post: Post) -> None:
+async def test_subscriber_of_alert_steps_receives_each_step(post: Post) -> None:
     user_id = post.tenant.user_id
     opened = await post.bus.open_topics([topics.alerts(user_id), topics.alert_steps(user_id)])
     alert_id = await post.send(Channel.EMAIL)
@@ -282,25 +282,25 @@ async def test_whoever_watches_steps_is_told_of_each(post: Post) -> None:
     await worker.deliver_due()
     post.pass_time(12 * MINUTE)
     await worker.deliver_due()
-    wanted = [(topic, opened[topic]) for topic in (topics.alerts(user_id), topics.alert_steps(user_id))]
-    sent, steps = await post.bus.read_since(wanted)
+    positions = [(topic, opened[topic]) for topic in (topics.alerts(user_id), topics.alert_steps(user_id))]
+    sent, steps = await post.bus.read_since(positions)
     assert [event.key for event in sent or ()] == [alert_id]
     assert [event.payload.alert_id for event in steps or ()] == [alert_id, alert_id]
 
 
-async def test_the_schedule_of_a_push_is_the_worker_s_too(post: Post) -> None:
+async def test_worker_uses_schedule_of_delivery_kind(post: Post) -> None:
     delivery = (await claim_push(post))[0]
-    failed = await delivered(post, delivery.delivery_id, outcome=TemporaryFailure("away"))
+    failed = await record_outcome(post, delivery.delivery_id, outcome=TemporaryFailure("away"))
     pause = failed.due_at - post.clock.now
     assert PUSH_SCHEDULE.pauses[0] <= pause <= PUSH_SCHEDULE.pauses[0] * (1 + PUSH_SCHEDULE.jitter)
-    (found,) = await post.rows(Delivery, col(Delivery.delivery_id) == delivery.delivery_id)
-    assert found == failed
+    (stored,) = await post.rows(Delivery, col(Delivery.delivery_id) == delivery.delivery_id)
+    assert stored == failed
 
 
 async def claim_push(post: Post) -> list[Any]:
     @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def put_push(call: Call) -> None:
-        """A push that waits."""
+        """Enqueue a push."""
         await outbox.enqueue(call, DeliveryKind.PUSH, "any")
 
     await post.run(put_push)

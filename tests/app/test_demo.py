@@ -1,4 +1,4 @@
-"""The demonstration: homes that look real, made once and used again."""
+"""The demonstration: realistic homes that are created once and reused."""
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -36,28 +36,28 @@ def month(habits: Habits, number: int) -> list[list[HalfHour]]:
     return [list(simulate_day(habits, first + timedelta(days=n))) for n in range(28)]
 
 
-def test_heating_follows_the_season() -> None:
+def test_heating_follows_season() -> None:
     winter, summer = (sum(slot.gas for day in month(ALDER, number) for slot in day) for number in (1, 7))
     assert winter > 4 * summer > 0
 
 
-def test_people_at_work_and_people_at_home_live_by_different_hours() -> None:
+def test_noon_use_is_higher_at_weekends() -> None:
     def noon(weekend: bool) -> float:
         days = [date(2026, 2, 2) + timedelta(days=n) for n in range(84)]
-        chosen = [simulate_day(ALDER, day) for day in days if (day.weekday() >= 5) is weekend]
-        return sum(slot.used for day in chosen for slot in day[20:28]) / len(chosen)
+        matching_days = [simulate_day(ALDER, day) for day in days if (day.weekday() >= 5) is weekend]
+        return sum(slot.used for day in matching_days for slot in day[20:28]) / len(matching_days)
 
     assert noon(weekend=True) > 1.4 * noon(weekend=False)
 
 
-def test_the_sun_exports_by_day_in_summer_and_never_by_night() -> None:
+def test_solar_exports_by_day_and_never_at_night() -> None:
     days = month(HARBOUR, 6)
     assert sum(slot.exported for day in days for slot in day[20:30]) > 28
     assert sum(slot.exported for day in days for slot in day[:6]) == 0
     assert all(slot.exported == 0 for day in month(MILL, 6) for slot in day)
 
 
-def test_power_moves_around_what_the_half_hour_counts() -> None:
+def test_power_varies_around_half_hour_mean() -> None:
     start = datetime(2026, 11, 4, 19, tzinfo=UTC)
     values = [simulate_power(ALDER, start + timedelta(seconds=8 * n)) for n in range(225)]
     assert len(set(values)) > 150
@@ -65,54 +65,54 @@ def test_power_moves_around_what_the_half_hour_counts() -> None:
     assert 0.8 < mean / (simulate_half_hour(ALDER, start).imported * 2000) < 1.3
 
 
-def test_clock_changes_leave_an_hour_out_or_count_it_twice() -> None:
+def test_clock_change_skips_hour_of_simulated_day() -> None:
     spring = datetime(2026, 3, 29, tzinfo=LONDON).astimezone(UTC)
     slots = [simulate_half_hour(ALDER, spring + n * HALF_HOUR) for n in range(46)]
     assert slots[2] == simulate_day(ALDER, date(2026, 3, 29))[4]
 
 
-async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> None:
+async def test_second_start_reuses_installed_homes(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = build_gateway(settings)
     runner = gateway.runner
     await bring_up(gateway.database)
     assert await seed.list_installed_homes(runner) == []
     await seed.install_demo(runner)
-    present = await seed.list_installed_homes(runner)
-    assert [len(home.resource_ids) for home in present] == [4, 3, 2]
+    homes = await seed.list_installed_homes(runner)
+    assert [len(home.resource_ids) for home in homes] == [4, 3, 2]
     days = timedelta(days=30)
-    recorded = await seed.fill_readings(runner, present, now, history=days)
+    recorded = await seed.fill_readings(runner, homes, now, history=days)
     outage = seed.OUTAGE_DURATION // HALF_HOUR
     assert recorded == 5 * (30 * 48 - outage)  # costs are computed
     assert await seed.fill_readings(runner, await seed.list_installed_homes(runner), now, history=days) == 0
     await gateway.database.close()
 
 
-async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tmp_path: Path) -> None:
+async def test_catch_up_retrieves_missing_half_hours(tmp_path: Path) -> None:
     gateway, now = build_gateway(demo_settings(tmp_path), network=SimulatedMeterNetwork), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
     await seed.install_demo(runner)
-    (home, *_) = present = await seed.list_installed_homes(runner)
-    await seed.fill_readings(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
+    (home, *_) = homes = await seed.list_installed_homes(runner)
+    await seed.fill_readings(runner, homes, now - timedelta(hours=3), history=timedelta(days=1))
     resource_id = home.resource_ids["gas.consumption"]
     await runner.run(catch_ups.catch_up, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
     assert await process_waiting(runner)
     row = await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
     (last,) = await runner.load(find_edge(types.Resource, "last_time"), seed.SYSTEM_PRINCIPAL, [row], {})
     assert last >= seed.last_half_hour_end(now) - HALF_HOUR
-    (done,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
-    assert (done.state.value.upper(), done.recorded) in {("DONE", 6), ("DONE", 7)}
+    (finished,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
+    assert (finished.state.value.upper(), finished.recorded) in {("DONE", 6), ("DONE", 7)}
     await gateway.database.close()
 
 
-async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
+async def test_outage_is_gap_without_values(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = build_gateway(settings)
     await bring_up(gateway.database)
     await seed.install_demo(gateway.runner)
-    (home, *_) = present = await seed.list_installed_homes(gateway.runner)
-    await seed.fill_readings(gateway.runner, present, now, history=timedelta(days=25))
+    (home, *_) = homes = await seed.list_installed_homes(gateway.runner)
+    await seed.fill_readings(gateway.runner, homes, now, history=timedelta(days=25))
     arguments = {
         "resource_id": home.resource_ids["gas.consumption"],
         "range": TimeRange(now - timedelta(days=24), now - timedelta(days=22)),
@@ -129,19 +129,19 @@ async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     await gateway.database.close()
 
 
-async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_hour(tmp_path: Path) -> None:
+async def test_homes_have_time_of_use_flat_and_dynamic_tariffs(tmp_path: Path) -> None:
     gateway, now = build_gateway(demo_settings(tmp_path)), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
     await seed.install_demo(runner)
-    present = await seed.list_installed_homes(runner)
-    await seed.fill_readings(runner, present, now, history=timedelta(days=9))
-    ids = [home.resource_ids["electricity.consumption"] for home in present]
+    homes = await seed.list_installed_homes(runner)
+    await seed.fill_readings(runner, homes, now, history=timedelta(days=9))
+    ids = [home.resource_ids["electricity.consumption"] for home in homes]
     rows = [await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": one}) for one in ids]
-    asked = {
+    arguments = {
         "range": TimeRange(start=seed.last_half_hour_end(now) - timedelta(days=7), end=seed.last_half_hour_end(now))
     }
-    bills = await runner.load(find_edge(types.Resource, "cost"), seed.SYSTEM_PRINCIPAL, rows, asked)
+    bills = await runner.load(find_edge(types.Resource, "cost"), seed.SYSTEM_PRINCIPAL, rows, arguments)
     rates = await runner.load(find_edge(types.Resource, "current_rates"), seed.SYSTEM_PRINCIPAL, rows, {})
     await gateway.database.close()
     by_kind = {
@@ -154,20 +154,20 @@ async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_h
     assert all(one.rate is not None and one.standing_charge > 40 for one in rates)
 
 
-def test_the_half_hourly_price_falls_below_zero_in_some_nights_and_is_dear_in_the_evening() -> None:
+def test_half_hourly_price_is_sometimes_negative_and_positive_in_evenings() -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     prices = {start + n * HALF_HOUR: demo_tariffs.simulate_price(start + n * HALF_HOUR) for n in range(48 * 60)}
     assert min(prices.values()) < 0 < min(price for at, price in prices.items() if 16 <= at.hour < 19)
 
 
-async def test_every_path_of_devices_and_meter_points_answers_something_real(demo_url: str) -> None:
+async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> None:
     auth = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
     async with httpx.AsyncClient(base_url=f"{demo_url}/api/v0-1", auth=auth) as http:
 
         async def get(path: str) -> Any:
-            answer = await http.get(path)
-            assert answer.status_code == 200, (path, answer.text)
-            return answer.json()
+            response = await http.get(path)
+            assert response.status_code == 200, (path, response.text)
+            return response.json()
 
         devices = await get("/device")
         assert len(devices) == len(seed.HOMES)

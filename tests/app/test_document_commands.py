@@ -1,4 +1,4 @@
-"""`wattgate documents`: what is registered, what is refused, and where the fault is."""
+"""`wattgate documents`: registered documents, rejected ones, and the locations of errors."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ from wattgate.principal import Principal, Role
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trusted-documents.md").read_text()
 
-HOMES = """query Homes {
+HOMES_DOCUMENT = """query Homes {
   virtualEntities { ...Home }
   accounts { ...Named }
 }
@@ -38,21 +38,21 @@ fragment Named on Account { name }
 
 
 class Shell:
-    """The command line on a database, and an application there."""
+    """The `documents` commands on a database with one application."""
 
     def __init__(self, database_url: str, folder: Path) -> None:
         self.database_url = database_url
         self.folder = folder
-        self.application_id = asyncio.run(self._found())
+        self.application_id = asyncio.run(self._create_application())
 
-    async def _found(self) -> str:
+    async def _create_application(self) -> str:
         gateway = build_gateway(self.settings)
         await bring_up(gateway.database)
-        made = await gateway.runner.run(
+        application = await gateway.runner.run(
             provisioning.create_application, Principal(Role.SYSTEM), {"name": "one", "username": "one"}
         )
         await gateway.database.close()
-        return str(made.application_id)
+        return str(application.application_id)
 
     @property
     def settings(self) -> Settings:
@@ -62,33 +62,33 @@ class Shell:
         environment = {"WATTGATE_DATABASE_URL": self.database_url, "COLUMNS": "80"}
         return CliRunner().invoke(app, ["documents", *words], env=environment)
 
-    def told(self, *words: str, status: int = 0) -> str:
-        """What a command prints on this application's documents."""
-        done = self.run(*words, "--application", self.application_id)
-        assert done.exit_code == status, done.output
-        return str(done.output)
+    def output(self, *words: str, status: int = 0) -> str:
+        """Run a command for the application, check its exit status and return its output."""
+        result = self.run(*words, "--application", self.application_id)
+        assert result.exit_code == status, result.output
+        return str(result.output)
 
     def write(self, name: str, text: Any) -> str:
-        """Put a file into the folder; the SHA-256 of its text."""
+        """Write a file in the folder and return the SHA-256 of its text."""
         file = self.folder / name
         file.parent.mkdir(exist_ok=True)
-        written = text if isinstance(text, str) else json.dumps(text, indent=2)
-        file.write_bytes(written.encode())
-        return hashlib.sha256(written.encode()).hexdigest()
+        content = text if isinstance(text, str) else json.dumps(text, indent=2)
+        file.write_bytes(content.encode())
+        return hashlib.sha256(content.encode()).hexdigest()
 
-    def listed(self) -> dict[str, str]:
-        """The names of what is registered, by id."""
-        lines = [line.split(maxsplit=2) for line in self.told("list").splitlines()]
+    def registered(self) -> dict[str, str]:
+        """Return the names of the registered documents by ID."""
+        lines = [line.split(maxsplit=2) for line in self.output("list").splitlines()]
         return {document_id: name for _, document_id, name in lines}
 
-    def text(self, document_id: str) -> str | None:
-        """What a gateway finds under an id."""
+    def stored_text(self, document_id: str) -> str | None:
+        """Return the text that a gateway has under an ID, or None."""
 
         async def find() -> str | None:
             gateway = build_gateway(self.settings)
-            found = await TrustedDocumentStore(gateway.runner).get_text(self.application_id, document_id)
+            text = await TrustedDocumentStore(gateway.runner).get_text(self.application_id, document_id)
             await gateway.database.close()
-            return found
+            return text
 
         return asyncio.run(find())
 
@@ -102,47 +102,47 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_the_documents_of_a_folder_are_known_by_the_sha256_of_their_files(shell: Shell) -> None:
-    homes = shell.write("homes.graphql", HOMES)
+def test_documents_of_folder_are_registered_under_sha256_of_files(shell: Shell) -> None:
+    homes = shell.write("homes.graphql", HOMES_DOCUMENT)
     windows = shell.write("deep/accounts.gql", "query Accounts {\r\n  accounts { name }\r\n}\r\n")
     shell.write("notes.txt", "no document")
-    assert "Ids of documents: 2 new, 0 known before." in shell.told("register", str(shell.folder))
-    assert shell.listed() == {homes: "Homes, LogOut", windows: "Accounts"}
-    assert shell.text(f"sha256:{homes}") == HOMES
-    assert shell.text(windows) == "query Accounts {\r\n  accounts { name }\r\n}\r\n"
-    assert "Ids of documents: 0 new, 2 known before." in shell.told("register", str(shell.folder))
+    assert "Document IDs: 2 new, 0 already registered." in shell.output("register", str(shell.folder))
+    assert shell.registered() == {homes: "Homes, LogOut", windows: "Accounts"}
+    assert shell.stored_text(f"sha256:{homes}") == HOMES_DOCUMENT
+    assert shell.stored_text(windows) == "query Accounts {\r\n  accounts { name }\r\n}\r\n"
+    assert "Document IDs: 0 new, 2 already registered." in shell.output("register", str(shell.folder))
 
 
-def test_a_dry_run_checks_and_registers_nothing(shell: Shell) -> None:
-    shell.write("homes.graphql", HOMES)
-    told = shell.told("register", str(shell.folder), "--dry-run")
-    assert told == "Ids of documents: 1. Nothing is registered, as this is a dry run.\n"
-    assert shell.listed() == {}
+def test_dry_run_registers_nothing(shell: Shell) -> None:
+    shell.write("homes.graphql", HOMES_DOCUMENT)
+    output = shell.output("register", str(shell.folder), "--dry-run")
+    assert output == "Document IDs: 1. Nothing was registered, because this is a dry run.\n"
+    assert shell.registered() == {}
 
 
-def test_the_manifest_of_a_code_generator_is_registered_under_its_ids(shell: Shell) -> None:
+def test_code_generator_manifest_is_registered_under_its_ids(shell: Shell) -> None:
     text, other = "query Names { accounts { name } }", "{ accounts { username } }"
     sha1 = hashlib.sha1(text.encode()).hexdigest()
     shell.write("persisted-documents.json", {sha1: text, sha256(other): other})
-    shell.told("register", str(shell.folder / "persisted-documents.json"))
-    assert shell.listed() == {sha1: "Names", sha256(text): "Names", sha256(other): "unnamed"}
-    assert shell.text(sha1) == shell.text(f"sha256:{sha256(text)}") == text
+    shell.output("register", str(shell.folder / "persisted-documents.json"))
+    assert shell.registered() == {sha1: "Names", sha256(text): "Names", sha256(other): "unnamed"}
+    assert shell.stored_text(sha1) == shell.stored_text(f"sha256:{sha256(text)}") == text
 
 
-def test_the_manifest_of_apollo_is_registered(shell: Shell) -> None:
+def test_apollo_manifest_is_registered(shell: Shell) -> None:
     text = "query Names { accounts { name __typename } }"
     entry = {"id": sha256(text), "name": "Names", "type": "query", "body": text}
     shell.write(
         "persisted-query-manifest.json",
         {"format": "apollo-persisted-query-manifest", "version": 1, "operations": [entry]},
     )
-    shell.told("register", str(shell.folder))
-    assert shell.listed() == {sha256(text): "Names"}
+    shell.output("register", str(shell.folder))
+    assert shell.registered() == {sha256(text): "Names"}
 
 
-def test_every_fault_is_told_with_its_place_and_nothing_is_registered(shell: Shell) -> None:
-    good, bad = "{ accounts { name } }", "{ accounts { name\n nothing } }"
-    shell.write("a-good.graphql", HOMES)
+def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: Shell) -> None:
+    valid, invalid = "{ accounts { name } }", "{ accounts { name\n nothing } }"
+    shell.write("a-good.graphql", HOMES_DOCUMENT)
     shell.write("b-unknown.graphql", "query Q {\n  accounts { nothing }\n  nobody\n}\n")
     shell.write("c-syntax.graphql", "query Q {\n  accounts {\n")
     shell.write("d-fragment.graphql", "fragment Home on VirtualEntity { veId }")
@@ -150,10 +150,10 @@ def test_every_fault_is_told_with_its_place_and_nothing_is_registered(shell: She
     shell.write("f-schema.graphql", "type Query { a: String }")
     shell.write("g.json", '{\n  "a": \n}')
     shell.write("h.json", ["no manifest"])
-    shell.write("i.json", {sha256(bad): bad, sha256("other"): good, "ä": good})
+    shell.write("i.json", {sha256(invalid): invalid, sha256("other"): valid, "ä": valid})
     (shell.folder / "j.graphql").write_bytes(b"{ accounts { \xff } }")
-    told = shell.told("register", str(shell.folder), status=1)
-    at = re.escape(str(shell.folder))
+    output = shell.output("register", str(shell.folder), status=1)
+    folder = re.escape(str(shell.folder))
     for line in (
         r"b-unknown.graphql:2:14: Cannot query field 'nothing' on type 'Account'",
         r"b-unknown.graphql:3:3: Cannot query field 'nobody' on type 'Query'",
@@ -162,53 +162,53 @@ def test_every_fault_is_told_with_its_place_and_nothing_is_registered(shell: She
         r"e-large.graphql:1:1: the operation has 60 aliases",
         r"f-schema.graphql: has no operation",
         r"g.json:3:1: is not JSON",
-        r"h.json: is no manifest of documents",
-        rf"i.json: {sha256(bad)}:2:2: Cannot query field 'nothing'",
-        rf"i.json: {sha256('other')}: is not the SHA-256 of its text, which is {sha256(good)}",
-        r"i.json: ä: is no id of a document",
+        r"h.json: is not a manifest of documents",
+        rf"i.json: {sha256(invalid)}:2:2: Cannot query field 'nothing'",
+        rf"i.json: {sha256('other')}: is not the SHA-256 of its text, which is {sha256(valid)}",
+        r"i.json: ä: is not a valid document ID",
         r"j.graphql: is not UTF-8",
     ):
-        assert re.search(f"^{at}/{line}", told, re.MULTILINE), (line, told)
-    assert "a-good" not in told
-    assert told.endswith("Faults: 12. Nothing is registered.\n")
-    assert shell.listed() == {}
+        assert re.search(f"^{folder}/{line}", output, re.MULTILINE), (line, output)
+    assert "a-good" not in output
+    assert output.endswith("Errors: 12. No document was registered.\n")
+    assert shell.registered() == {}
 
 
-def test_one_id_for_two_texts_is_refused(shell: Shell) -> None:
+def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
     shell.write("a.json", {"home": "query A { accounts { name } }"})
     shell.write("b.json", {"home": "query B { accounts { name } }"})
-    told = shell.told("register", str(shell.folder), status=1)
-    assert "b.json: home: is the id of another text too (A)" in told
-    shell.told("register", str(shell.folder / "a.json"))
-    done = shell.run("register", str(shell.folder / "b.json"), "--application", shell.application_id)
-    assert isinstance(done.exception, Conflict)
-    assert shell.text("home") == "query A { accounts { name } }"
+    output = shell.output("register", str(shell.folder), status=1)
+    assert "b.json: home: is also the ID of another text (A)" in output
+    shell.output("register", str(shell.folder / "a.json"))
+    result = shell.run("register", str(shell.folder / "b.json"), "--application", shell.application_id)
+    assert isinstance(result.exception, Conflict)
+    assert shell.stored_text("home") == "query A { accounts { name } }"
 
 
-def test_a_folder_without_documents_is_a_mistake(shell: Shell) -> None:
-    assert "holds no documents" in shell.told("register", str(shell.folder), status=1)
+def test_folder_without_documents_is_rejected(shell: Shell) -> None:
+    assert "contains no documents" in shell.output("register", str(shell.folder), status=1)
 
 
-def test_an_application_that_there_is_not_is_told(shell: Shell) -> None:
-    shell.write("homes.graphql", HOMES)
+def test_unknown_application_is_rejected(shell: Shell) -> None:
+    shell.write("homes.graphql", HOMES_DOCUMENT)
     for words in (["register", str(shell.folder)], ["list"], ["remove", "a"], ["require"]):
         assert isinstance(shell.run(*words, "--application", "nobody").exception, NotFound)
 
 
-def test_documents_are_removed_and_required(shell: Shell) -> None:
-    homes = shell.write("homes.graphql", HOMES)
+def test_documents_can_be_removed_and_required(shell: Shell) -> None:
+    homes = shell.write("homes.graphql", HOMES_DOCUMENT)
     shell.write("own.json", {"own": "query A { accounts { name } }"})
-    shell.told("register", str(shell.folder))
-    assert "Ids of documents removed: 2." in shell.told("remove", "own")
-    assert set(shell.listed()) == {homes}
-    assert "Ids of documents: 1. No others are executed." in shell.told("require")
-    assert "Ids of documents: 1. Others are executed." in shell.told("require", "--no-require")
+    shell.output("register", str(shell.folder))
+    assert "Document IDs removed: 2." in shell.output("remove", "own")
+    assert set(shell.registered()) == {homes}
+    assert "Document IDs: 1. Other documents are rejected." in shell.output("require")
+    assert "Document IDs: 1. Other documents are accepted." in shell.output("require", "--no-require")
 
 
-def test_the_commands_of_the_page_do_what_it_says(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_docs_page_succeed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shell.folder)
-    (written,) = code_blocks(PAGE, "graphql")
-    homes = shell.write("operations/homes.graphql", written)
+    (homes_document,) = code_blocks(PAGE, "graphql")
+    homes = shell.write("operations/homes.graphql", homes_document)
     commands = [
         shlex.split(line.replace("APPLICATION", shell.application_id), comments=True)
         for block in code_blocks(PAGE, "sh")
@@ -217,6 +217,6 @@ def test_the_commands_of_the_page_do_what_it_says(shell: Shell, monkeypatch: pyt
     documents = [words[2:] for words in commands if words[:2] == ["wattgate", "documents"]]
     assert [words[0] for words in documents] == ["register", "register", "list", "require", "require", "remove"]
     for words in documents:
-        done = shell.run(*(homes if word == "ID" else word for word in words))
-        assert done.exit_code == 0, (words, done.output)
-    assert shell.listed() == {}
+        result = shell.run(*(homes if word == "ID" else word for word in words))
+        assert result.exit_code == 0, (words, result.output)
+    assert shell.registered() == {}

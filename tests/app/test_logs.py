@@ -1,4 +1,4 @@
-"""What the log says, and what it never says."""
+"""Log records: refusals, callers and redaction of secrets."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.app.test_serving import AT_ONCE, Home, home
+from tests.app.test_serving import NO_DRAIN_DELAY, Home, home
 from tests.support.house import PASSWORD, basic
 from tests.support.processes import gateway
 from wattgate.app.observability.logs import JsonFormatter, TextFormatter, redact
@@ -33,23 +33,23 @@ def record(message: str, *values: object, **extra: object) -> logging.LogRecord:
     )
 
 
-async def refuse(url: str, home: Home) -> None:
-    """Everything that a gateway refuses because of who asks, by REST, by GraphQL and on sockets."""
+async def cause_refusals(url: str, home: Home) -> None:
+    """Cause each refusal that depends on the caller, over REST, GraphQL and WebSocket."""
     account, application = home.tenant.headers["account"], {"applicationId": home.tenant.application_id}
     username = home.tenant.username
     async with httpx.AsyncClient(base_url=url, headers={"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}) as client:
         body = {"username": username, "password": "swordfish-1"}
-        refused = await client.post("/api/v0-1/auth", json=body, headers=application)
-        assert refused.status_code == 401
+        response = await client.post("/api/v0-1/auth", json=body, headers=application)
+        assert response.status_code == 401
         variables = {"u": username, "p": "swordfish-2", "a": home.tenant.application_id}
         await client.post("/graphql", json={"query": LOG_IN, "variables": variables})
         for headers in (basic(username, "swordfish-3") | application, {"token": "swordfish-4"}):
             assert (await client.get("/api/v0-1/account", headers=headers)).status_code == 401
-        asked = {"query": "{ applicationStatistics { totalVirtualEntities } }"}
-        await client.post("/graphql", json=asked, headers=account)
+        forbidden_query = {"query": "{ applicationStatistics { totalVirtualEntities } }"}
+        await client.post("/graphql", json=forbidden_query, headers=account)
         await client.get("/api/v0-1/user", params={"username": username, "token": "swordfish-5"}, headers=account)
-        taken = {"username": username, "password": PASSWORD, "userId": home.tenant.user_id}
-        await client.post("/api/v0-1/account", json=taken, headers=home.tenant.headers["application"])
+        duplicate_account = {"username": username, "password": PASSWORD, "userId": home.tenant.user_id}
+        await client.post("/api/v0-1/account", json=duplicate_account, headers=home.tenant.headers["application"])
     socket = url.replace("http", "ws") + "/graphql"
     with pytest.raises(InvalidStatus):
         await connect(socket, subprotocols=[SUBPROTOCOL], origin=Origin("https://elsewhere.example"))
@@ -64,37 +64,37 @@ async def refuse(url: str, home: Home) -> None:
         assert "connection_ack" in str(await display.recv())
 
 
-async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_shown(home: Home) -> None:
+async def test_refusals_are_logged_with_caller_and_without_credentials(home: Home) -> None:
     settings = {"LOG_FORMAT": "json", "LOG_LEVEL": "debug", "ALLOWED_ORIGINS": '["https://app.example"]'}
-    async with gateway(folder=home.folder, **settings, **AT_ONCE) as one:
-        await refuse(one.url, home)
-        log = one.log
+    async with gateway(folder=home.folder, **settings, **NO_DRAIN_DELAY) as process:
+        await cause_refusals(process.url, home)
+        log = process.log
     token = home.tenant.headers["account"]["token"]
     for secret in ("swordfish", home.tenant.username, "@one.example", PASSWORD, token):
         assert secret not in log
-    told = [json.loads(line) for line in log.splitlines()]
+    lines = [json.loads(line) for line in log.splitlines()]
 
-    def said(message: str) -> list[dict[str, Any]]:
-        return [one for one in told if one["message"].startswith(message)]
+    def lines_with(message: str) -> list[dict[str, Any]]:
+        return [line for line in lines if line["message"].startswith(message)]
 
-    wrong = said("request rejected with UNAUTHENTICATED: the username or the password is wrong")
-    assert [(one["level"], one["traceId"]) for one in wrong] == [("info", TRACE)] * 2
-    assert wrong[0]["applicationId"] == home.tenant.application_id  # the other one named it in an argument
-    assert len(said("request rejected with UNAUTHENTICATED: Access denied")) == 2
-    (forbidden,) = said("request rejected with FORBIDDEN: these credentials do not allow statistics read")
+    wrong_passwords = lines_with("request rejected with UNAUTHENTICATED: the username or the password is wrong")
+    assert [(line["level"], line["traceId"]) for line in wrong_passwords] == [("info", TRACE)] * 2
+    assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other request has it in an argument
+    assert len(lines_with("request rejected with UNAUTHENTICATED: Access denied")) == 2
+    (forbidden,) = lines_with("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
-    (ended,) = said("a connection is ended with 4403: Forbidden")
+    (ended,) = lines_with("Closing a connection with code 4403: Forbidden")
     assert ended["level"] == "info"
-    (opened,) = said("a connection is open")
+    (opened,) = lines_with("A connection is authenticated")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
-    assert said("a page of the origin 'https://elsewhere.example' may not open sockets here")
-    assert said("POST /api/v0-1/auth was answered with 401 in ")
-    assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, told))
+    assert lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
+    assert lines_with("POST /api/v0-1/auth responded with 401 in ")
+    assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, lines))
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("Key (username)=(ada.lovelace+x@example.co.uk) already exists", "Key (username)=([e-mail]) already exists"),
         ("postgresql://wattgate:hunter2@db.internal/wattgate", "postgresql://[credentials]@db.internal/wattgate"),
@@ -106,11 +106,11 @@ async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_sho
         ("resource b0f1b774-a586-4f72-9edd-27ead8aa7a8d at 2026-11-21T12:00:00Z", None),
     ],
 )
-def test_what_would_let_others_in_is_left_out_of_words_that_are_not_ours(text: str, kept: str | None) -> None:
-    assert redact(text) == (text if kept is None else kept)
+def test_redact_removes_credentials_and_addresses(text: str, expected: str | None) -> None:
+    assert redact(text) == (text if expected is None else expected)
 
 
-def test_a_traceback_is_cleaned_too_and_stays_in_one_json_line() -> None:
+def test_traceback_is_redacted_and_stays_in_one_json_line() -> None:
     try:
         raise ValueError("ada@example.org\nwas here")
     except ValueError as error:
@@ -123,7 +123,7 @@ def test_a_traceback_is_cleaned_too_and_stays_in_one_json_line() -> None:
     assert "ada@" not in TextFormatter().format(failed)
 
 
-async def test_a_line_says_who_acts_where_that_is_known() -> None:
+async def test_log_line_has_caller_of_task_or_record() -> None:
     TRACE_ID.set(TRACE)
     CURRENT_PRINCIPAL.set(Principal(Role.APPLICATION, application_id="app-1", user_id="user-1"))
     assert (
@@ -133,10 +133,10 @@ async def test_a_line_says_who_acts_where_that_is_known() -> None:
             f"WARNING wattgate.test 3 readings traceId={TRACE} applicationId=app-1 actor=application userId=user-1"
         )
     )
-    told = json.loads(JsonFormatter().format(record("x", caller=Principal(Role.ACCOUNT, account_id="acc-1"))))
-    assert told["actor"] == "account:acc-1"  # what the line itself says comes first
+    fields = json.loads(JsonFormatter().format(record("x", caller=Principal(Role.ACCOUNT, account_id="acc-1"))))
+    assert fields["actor"] == "account:acc-1"  # the caller of the record has precedence
 
 
-def test_an_application_id_that_a_caller_thought_up_makes_no_second_line() -> None:
+def test_forged_application_id_adds_no_log_line() -> None:
     caller = Principal(Role.ANONYMOUS, application_id="x\n2026-01-01 INFO all is well")
     assert "\n" not in TextFormatter().format(record("refused", caller=caller))

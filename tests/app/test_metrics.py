@@ -1,4 +1,4 @@
-"""What Prometheus is told, and where."""
+"""Metrics: formats, labels and endpoints."""
 
 import re
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.app.test_serving import AT_ONCE, Home, home
+from tests.app.test_serving import NO_DRAIN_DELAY, Home, home
 from tests.support.house import House
 from tests.support.processes import gateway
 from tests.support.schema import bring_up
@@ -21,16 +21,18 @@ __all__ = ["home"]
 REQUESTS = "wattgate_http_server_request_duration_seconds"
 
 
-def counted(method: str, route: str, status: int) -> float:
-    """How many requests were measured under these labels."""
+def request_count(method: str, route: str, status: int) -> float:
+    """Return the number of measured requests with these labels."""
     labels = {"method": method, "route": route, "status": str(status)}
-    (found,) = HTTP_SECONDS.collect()
-    return next((one.value for one in found.samples if one.name.endswith("_count") and one.labels == labels), 0)
+    (metric,) = HTTP_SECONDS.collect()
+    return next(
+        (sample.value for sample in metric.samples if sample.name.endswith("_count") and sample.labels == labels), 0
+    )
 
 
 @pytest.fixture
-async def developing(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A client on a gateway in development, whose /metrics stands beside the interface."""
+async def development_client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a development gateway, which serves /metrics on its main port."""
     url = f"sqlite:///{tmp_path / 'test.sqlite3'}"
     settings = Settings(_env_file=None, database_url=url, environment="development")
     gateway = build_gateway(settings)
@@ -40,21 +42,23 @@ async def developing(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_metrics_are_told_in_the_format_of_prometheus(developing: httpx.AsyncClient) -> None:
-    answer = await developing.get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=")
-    told = set(re.findall(r"^# TYPE (\S+) ", answer.text, re.MULTILINE))
+async def test_metrics_have_prometheus_text_format(development_client: httpx.AsyncClient) -> None:
+    response = await development_client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    names = set(re.findall(r"^# TYPE (\S+) ", response.text, re.MULTILINE))
     for metric in METRICS:
-        assert {metric._name, f"{metric._name}_total"} & told, metric
+        assert {metric._name, f"{metric._name}_total"} & names, metric
 
 
-async def test_a_client_that_asks_for_openmetrics_gets_it(developing: httpx.AsyncClient) -> None:
-    answer = await developing.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-    assert answer.headers["content-type"].startswith("application/openmetrics-text")
-    assert answer.text.endswith("# EOF\n")
+async def test_metrics_have_openmetrics_format_if_accepted(development_client: httpx.AsyncClient) -> None:
+    response = await development_client.get(
+        "/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"}
+    )
+    assert response.headers["content-type"].startswith("application/openmetrics-text")
+    assert response.text.endswith("# EOF\n")
 
 
-async def test_without_a_word_no_metrics_are_told_to_the_public(served: House) -> None:
+async def test_metrics_are_not_on_main_port_by_default(served: House) -> None:
     assert (await served.http.get("/metrics")).status_code == 404
 
 
@@ -71,34 +75,37 @@ async def test_without_a_word_no_metrics_are_told_to_the_public(served: House) -
         ("GET", "/phpmyadmin", "other", 404),
     ],
 )
-async def test_requests_are_measured_by_the_template_of_their_route(
+async def test_requests_are_measured_by_route_template(
     served: House, method: str, path: str, route: str, status: int
 ) -> None:
     label = "other" if method == "PROPFIND" else method
-    before = counted(label, route, status)
-    answer = await served.http.request(method, path, headers=served.one.headers["account"])
-    assert answer.status_code == status
-    assert counted(label, route, status) == before + 1
+    before = request_count(label, route, status)
+    response = await served.http.request(method, path, headers=served.one.headers["account"])
+    assert response.status_code == status
+    assert request_count(label, route, status) == before + 1
 
 
-def test_labels_have_few_values() -> None:
+def test_metrics_have_only_known_labels() -> None:
     names = {name for metric in METRICS for name in metric._labelnames}
     assert names == {"code", "recovered", "limit", "policy", "type", "method", "route", "status", "kind", "outcome"}
 
 
-async def test_metrics_have_a_port_of_their_own(home: Home, unused_tcp_port: int) -> None:
+async def test_metrics_are_served_on_own_port(home: Home, unused_tcp_port: int) -> None:
     async with (
-        gateway(folder=home.folder, METRICS_PORT=str(unused_tcp_port), **AT_ONCE) as one,
-        httpx.AsyncClient(base_url=one.url) as client,
-        httpx.AsyncClient() as inside,
+        gateway(folder=home.folder, METRICS_PORT=str(unused_tcp_port), **NO_DRAIN_DELAY) as process,
+        httpx.AsyncClient(base_url=process.url) as client,
+        httpx.AsyncClient() as metrics_client,
     ):
         assert (await client.get("/healthz")).status_code == 200
         assert (await client.get("/metrics")).status_code == 404
-        told = (await inside.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")).text
-        assert f'{REQUESTS}_count{{method="GET",route="/healthz",status="200"}} 1.0' in told
+        metrics_text = (await metrics_client.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")).text
+        assert f'{REQUESTS}_count{{method="GET",route="/healthz",status="200"}} 1.0' in metrics_text
 
 
-async def test_the_gateways_own_port_tells_metrics_where_the_settings_say_so(home: Home, unused_tcp_port: int) -> None:
+async def test_metrics_are_served_on_main_port_if_configured(home: Home, unused_tcp_port: int) -> None:
     ports = dict.fromkeys(("PORT", "METRICS_PORT"), str(unused_tcp_port))
-    async with gateway(folder=home.folder, **ports, **AT_ONCE) as one, httpx.AsyncClient(base_url=one.url) as client:
+    async with (
+        gateway(folder=home.folder, **ports, **NO_DRAIN_DELAY) as process,
+        httpx.AsyncClient(base_url=process.url) as client,
+    ):
         assert REQUESTS in (await client.get("/metrics")).text

@@ -1,4 +1,4 @@
-"""The intake from a real MQTT broker: what displays publish is served, and nothing is lost on the way unsaid."""
+"""The intake from a real MQTT broker: displays' messages are stored, and each refused message is logged."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ from wattgate.graphql.types import resources as types
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress
 
-QUICKLY = Backoff(min_seconds=0.02, max_seconds=0.1)
+SHORT_BACKOFF = Backoff(min_seconds=0.02, max_seconds=0.1)
 FIELDS = {
     "electricity.consumption": {"POWER": "W", "REGISTER": "kWh", "RATE": "pence per kWh", "STANDING": "pence per day"},
     "electricity.export": {"REGISTER": "kWh"},
@@ -46,35 +46,35 @@ FIELDS = {
 }
 
 
-async def until(condition: Callable[[], Any]) -> Any:
-    """Wait, and not for ever, until something is so; a condition may have to be awaited."""
+async def wait_for(condition: Callable[[], Any]) -> Any:
+    """Wait up to 20 seconds until a condition, which may be asynchronous, is true. Return its result."""
     async with asyncio.timeout(20):
         while True:
-            found = condition()
-            found = await found if asyncio.iscoroutine(found) else found
-            if found:
-                return found
+            result = condition()
+            result = await result if asyncio.iscoroutine(result) else result
+            if result:
+                return result
             await asyncio.sleep(0.02)
 
 
 class Display:
-    """A display of a tenant's, with the resources that it feeds by classifier."""
+    """A display of a tenant, with the IDs of the resources that it feeds by classifier."""
 
     def __init__(self, tenant: Tenant, hardware_id: str, device_id: str, resource_ids: dict[str, str]) -> None:
         self.tenant, self.hardware_id, self.device_id = tenant, hardware_id, device_id
         self.resource_ids = resource_ids
 
     async def stored(self, classifier: str, field: str) -> list[float]:
-        given = {"resource_id": self.resource_ids[classifier], "field": field}
-        found = await self.tenant.gateway.runner.run(operation("raw_readings"), self.tenant.account, given)
-        return list(found.value)
+        arguments = {"resource_id": self.resource_ids[classifier], "field": field}
+        series = await self.tenant.gateway.runner.run(operation("raw_readings"), self.tenant.account, arguments)
+        return list(series.value)
 
     async def power(self) -> list[float]:
         return await self.stored("electricity.consumption", "POWER")
 
 
 async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
-    """A new display, whose resource types have the fields that displays fill."""
+    """Add a display and resources with all fields that displays send."""
     resource_ids = {}
     for classifier, fields in FIELDS.items():
         storage = types.NewStorageDefinition(
@@ -88,16 +88,16 @@ async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
                 for name, unit in fields.items()
             ],
         )
-        kind = types.NewResourceType(name="live", classifier=classifier, storage=[storage])
-        type_id = (await tenant.run("add_resource_type", input=kind)).resource_type_id
-        given = types.NewResource(resource_type_id=ID(type_id), name=classifier)
-        resource_ids[classifier] = str((await tenant.run("add_resource", input=given)).resource_id)
+        new_type = types.NewResourceType(name="live", classifier=classifier, storage=[storage])
+        type_id = (await tenant.run("add_resource_type", input=new_type)).resource_type_id
+        new_resource = types.NewResource(resource_type_id=ID(type_id), name=classifier)
+        resource_ids[classifier] = str((await tenant.run("add_resource", input=new_resource)).resource_id)
     device = await tenant.run("device", device_id=await add_device(tenant, *resource_ids.values()))
     return Display(tenant, device.hardware_id, device.device_id, resource_ids)
 
 
-def electricity(watts: float, at: datetime) -> bytes:
-    """A message of a display; each one of another second."""
+def electricity_message(watts: float, at: datetime) -> bytes:
+    """Return an electricity message of a display. Each message of a test needs another second."""
     meter = {
         "timestamp": at.isoformat().replace("+00:00", "Z"),
         "energy": {
@@ -109,52 +109,54 @@ def electricity(watts: float, at: datetime) -> bytes:
     return json.dumps({"electricitymeter": meter}).encode()
 
 
-def state(at: datetime) -> bytes:
+def state_message(at: datetime) -> bytes:
     han = {"rssi": -88, "status": "joined", "lqi": 48}
     return json.dumps({"timestamp": at.isoformat(), "software": "v2.0.2", "han": han}).encode()
 
 
-def a_while_ago(count: int) -> list[datetime]:
-    """So many instants, a second apart, the last of them now."""
+def recent_instants(count: int) -> list[datetime]:
+    """Return `count` instants, one second apart. The last one is now."""
     now = utc_now().replace(microsecond=0)
     return [now - timedelta(seconds=count - 1 - n) for n in range(count)]
 
 
-async def publish(to: Broker, *messages: tuple[str, bytes]) -> None:
-    async with aiomqtt.Client("127.0.0.1", to.port, username="display") as client:
+async def publish(target: Broker, *messages: tuple[str, bytes]) -> None:
+    async with aiomqtt.Client("127.0.0.1", target.port, username="display") as client:
         for topic, payload in messages:
             await client.publish(topic, payload, qos=1)
 
 
 @pytest.fixture(scope="session")
 async def connected(databases: Databases) -> AsyncIterator[tuple[House, Broker]]:
-    """A served gateway on each engine that takes messages from a broker."""
-    async with databases() as url, broker() as server, house(url, server.url) as made:
-        await until(lambda: "wattgate" in server.subscribed)
-        yield made, server
+    """A served gateway on each engine that receives messages from a broker."""
+    async with databases() as url, broker() as server, house(url, server.url) as house_with_intake:
+        await wait_for(lambda: "wattgate" in server.subscribed)
+        yield house_with_intake, server
 
 
-async def test_what_a_display_publishes_is_served_over_graphql(connected: tuple[House, Broker]) -> None:
+async def test_published_measurements_are_served_over_graphql(connected: tuple[House, Broker]) -> None:
     served, server = connected
     display = await display_of(served.one)
-    (at,) = a_while_ago(1)
-    spelt = ":".join(display.hardware_id[n : n + 2] for n in range(0, 12, 2)).lower()
+    (at,) = recent_instants(1)
+    mac_address = ":".join(display.hardware_id[n : n + 2] for n in range(0, 12, 2)).lower()
     await publish(
         server,
-        (f"glow/{spelt}/SENSOR/electricitymeter", electricity(425, at)),
-        (f"glow/{display.hardware_id}/STATE", state(at)),
+        (f"glow/{mac_address}/SENSOR/electricitymeter", electricity_message(425, at)),
+        (f"glow/{display.hardware_id}/STATE", state_message(at)),
     )
     query = """query ($id: ID!) { device(deviceId: $id) {
         networkState { software hardware smetsVersion rssi lqi status at }
         status { status lastPacketAt }
         resources { classifier current { field unit value at } } } }"""
 
-    async def told() -> Any:
+    async def load_device() -> Any:
         answer = await served.graphql(query, served.one.headers["account"], id=display.device_id)
         device = answer["data"]["device"]
-        return device if device["networkState"] and any(one["current"] for one in device["resources"]) else None
+        return (
+            device if device["networkState"] and any(resource["current"] for resource in device["resources"]) else None
+        )
 
-    device = await until(told)
+    device = await wait_for(load_device)
     assert device["networkState"] == {
         "software": "v2.0.2",
         "hardware": None,
@@ -165,17 +167,23 @@ async def test_what_a_display_publishes_is_served_over_graphql(connected: tuple[
         "at": format_iso(at),
     }
     assert device["status"]["status"] == "LIVE"
-    (current,) = [one["current"] for one in device["resources"] if one["classifier"] == "electricity.consumption"]
+    (current,) = [
+        resource["current"] for resource in device["resources"] if resource["classifier"] == "electricity.consumption"
+    ]
     assert (current["field"], current["unit"], current["value"]) == ("POWER", "W", 425)
-    assert await display.stored("electricity.consumption", "REGISTER") == [15254.828]  # rounded: the field has 3 places
+    assert await display.stored("electricity.consumption", "REGISTER") == [
+        15254.828
+    ]  # rounded to the 3 decimals of the field
     assert await display.stored("electricity.consumption", "RATE") == [16.401]
-    assert await display.stored("electricity.consumption", "STANDING") == []  # zero is told before it is known
+    assert (
+        await display.stored("electricity.consumption", "STANDING") == []
+    )  # displays send zero while the value is unknown
     assert await display.stored("electricity.export", "REGISTER") == [12.5]
     rest = (await served.call("GET", f"/device/{display.device_id}", served.one.headers["account"])).json()
     assert "networkState" not in rest
 
 
-async def test_a_live_subscriber_gets_the_power(connected: tuple[House, Broker]) -> None:
+async def test_live_subscriber_receives_power(connected: tuple[House, Broker]) -> None:
     served, server = connected
     display = await display_of(served.one)
     transport = WebsocketsTransport(
@@ -185,16 +193,16 @@ async def test_a_live_subscriber_gets_the_power(connected: tuple[House, Broker])
     subscription.variable_values = {"ids": [display.resource_ids["electricity.consumption"]]}
     async with Client(transport=transport) as session:
         received = asyncio.create_task(_first_power(session.subscribe(subscription)))
-        instants = iter(a_while_ago(500))
-        while not received.done():  # what is published before the subscription stands is not for it
+        instants = iter(recent_instants(500))
+        while not received.done():  # messages published before the subscription starts do not reach it
             await publish(
-                server, (f"glow/{display.hardware_id}/SENSOR/electricitymeter", electricity(77, next(instants)))
+                server, (f"glow/{display.hardware_id}/SENSOR/electricitymeter", electricity_message(77, next(instants)))
             )
             await asyncio.sleep(0.02)
     assert received.result() == {"field": "POWER", "unit": "W", "value": 77}
 
 
-async def test_what_a_display_says_of_itself_is_told_to_whoever_follows_it(connected: tuple[House, Broker]) -> None:
+async def test_display_state_is_sent_to_subscribers(connected: tuple[House, Broker]) -> None:
     served, server = connected
     display = await display_of(served.one)
     query = """subscription ($ids: [ID!]!) {
@@ -204,9 +212,9 @@ async def test_what_a_display_says_of_itself_is_told_to_whoever_follows_it(conne
         await client.subscribe(query, ids=[display.device_id])
         silent = {"deviceId": display.device_id, "freshness": {"state": "OFFLINE"}, "networkState": None}
         assert (await client.payload())["data"]["deviceStates"] == [silent]
-        await publish(server, (f"glow/{display.hardware_id}/STATE", state(utc_now())))
-        (told,) = (await client.payload())["data"]["deviceStates"]
-        assert (told["freshness"]["state"], told["networkState"]) == ("LIVE", {"rssi": -88, "status": "joined"})
+        await publish(server, (f"glow/{display.hardware_id}/STATE", state_message(utc_now())))
+        (state,) = (await client.payload())["data"]["deviceStates"]
+        assert (state["freshness"]["state"], state["networkState"]) == ("LIVE", {"rssi": -88, "status": "joined"})
 
 
 async def _first_power(payloads: Any) -> Any:
@@ -217,15 +225,19 @@ async def _first_power(payloads: Any) -> Any:
 
 
 @asynccontextmanager
-async def taking(tenant: Tenant, server: Broker, **more: Any) -> AsyncIterator[None]:
-    """An intake at work, with a client id of its own."""
-    options = {"topics": ["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"], "client_id": "intake", "backoff": QUICKLY}
+async def running_intake(tenant: Tenant, server: Broker, **changed: Any) -> AsyncIterator[None]:
+    """Run an intake with its own client ID."""
+    options = {
+        "topics": ["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"],
+        "client_id": "intake",
+        "backoff": SHORT_BACKOFF,
+    }
     intake = MqttIntake(
-        ServerAddress.from_mqtt_url(server.url), application_id=tenant.application_id, **{**options, **more}
+        ServerAddress.from_mqtt_url(server.url), application_id=tenant.application_id, **{**options, **changed}
     )
     task = asyncio.create_task(intake.run(tenant.gateway.runner))
     try:
-        await until(lambda: "intake" in server.subscribed)
+        await wait_for(lambda: "intake" in server.subscribed)
         yield
     finally:
         task.cancel()
@@ -234,88 +246,86 @@ async def taking(tenant: Tenant, server: Broker, **more: Any) -> AsyncIterator[N
 
 @pytest.fixture
 async def server() -> AsyncIterator[Broker]:
-    async with broker() as made:
-        yield made
+    async with broker() as broker_server:
+        yield broker_server
 
 
-async def test_the_intake_connects_again_when_the_broker_comes_back(
+async def test_intake_reconnects_when_broker_returns(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     display = await display_of(connected[0].one)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
-    first, second = a_while_ago(2)
-    async with taking(display.tenant, server):
-        await publish(server, (topic, electricity(1, first)))
-        await until(display.power)
+    first, second = recent_instants(2)
+    async with running_intake(display.tenant, server):
+        await publish(server, (topic, electricity_message(1, first)))
+        await wait_for(display.power)
         await server.stop()
-        await until(lambda: "is away" in caplog.text)
+        await wait_for(lambda: "is unavailable" in caplog.text)
         await server.start()
-        await until(lambda: "intake" in server.subscribed)
-        await publish(server, (topic, electricity(2, second)))
-        await until(lambda: _is(display, [1, 2]))
+        await wait_for(lambda: "intake" in server.subscribed)
+        await publish(server, (topic, electricity_message(2, second)))
+        await wait_for(lambda: _has_power(display, [1, 2]))
 
 
-async def test_an_intake_says_that_it_lives_and_that_its_broker_is_away(
-    connected: tuple[House, Broker], server: Broker
-) -> None:
+async def test_intake_records_heartbeat_and_lost_broker(connected: tuple[House, Broker], server: Broker) -> None:
     tenant = connected[0].other
 
-    async def heard() -> list[bool]:
-        known = await with_rows(tenant, lambda rows: rows.all(Intake, col(Intake.name) == "intake"))
-        return [one.connected for one in known]
+    async def connected_flags() -> list[bool]:
+        intakes = await with_rows(tenant, lambda rows: rows.all(Intake, col(Intake.name) == "intake"))
+        return [intake.connected for intake in intakes]
 
-    async with taking(tenant, server):
-        await until(lambda: _equals(heard, [True]))
+    async with running_intake(tenant, server):
+        await wait_for(lambda: _returns(connected_flags, [True]))
         await server.stop()
-        await until(lambda: _equals(heard, [False]))
+        await wait_for(lambda: _returns(connected_flags, [False]))
         await server.start()
-        await until(lambda: _equals(heard, [True]))
+        await wait_for(lambda: _returns(connected_flags, [True]))
 
 
-async def _equals(asked: Callable[[], Any], expected: Any) -> bool:
-    return bool(await asked() == expected)
+async def _returns(load: Callable[[], Any], expected: Any) -> bool:
+    return bool(await load() == expected)
 
 
-async def _is(display: Display, values: list[float]) -> bool:
+async def _has_power(display: Display, values: list[float]) -> bool:
     return await display.power() == values
 
 
-async def test_garbage_and_strangers_are_logged_and_do_not_stop_the_others(
+async def test_invalid_and_foreign_messages_are_logged_and_others_stored(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     display = await display_of(connected[0].one)
     elsewhere = await display_of(connected[0].other)
-    one, two = a_while_ago(2)
+    first, second = recent_instants(2)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
 
     def logged(text: str) -> bool:
         return text in caplog.text
 
-    async with taking(display.tenant, server):
+    async with running_intake(display.tenant, server):
         await publish(
             server,
             (topic, b"\x00garbage"),
-            (f"glow/{elsewhere.hardware_id}/SENSOR/electricitymeter", electricity(3, one)),
-            (topic, electricity(4, one)),
-            (topic, electricity(5, utc_now() + timedelta(days=1))),
+            (f"glow/{elsewhere.hardware_id}/SENSOR/electricitymeter", electricity_message(3, first)),
+            (topic, electricity_message(4, first)),
+            (topic, electricity_message(5, utc_now() + timedelta(days=1))),
             (f"glow/{display.hardware_id}/SENSOR/watermeter", b"{}"),
-            (topic, electricity(6, two)),
+            (topic, electricity_message(6, second)),
         )
-        await until(lambda: _is(display, [4, 6]))
-        for told in (
+        await wait_for(lambda: _has_power(display, [4, 6]))
+        for text in (
             "it is not JSON",
             "no active device has this hardware id",
             "is in the future",
             "none that displays publish",
         ):
-            await until(partial(logged, told))  # refusals are logged when the others are stored
+            await wait_for(partial(logged, text))  # refusals are logged after the other messages are stored
     assert await elsewhere.power() == []
     refused = [record for record in caplog.records if "is in the future" in record.getMessage()]
-    assert len(refused) == 4  # power, register and rate of import, and the register of export: each is told
+    assert len(refused) == 4  # power, register and rate of import, and the register of export: one line for each
 
 
 class Outage:
-    """The database of a tenant, which can be taken away and brought back."""
+    """Simulate an outage of a tenant's database."""
 
     def __init__(self, tenant: Tenant, relay: Relay | None) -> None:
         self._tenant, self._relay = tenant, relay
@@ -338,14 +348,14 @@ class Outage:
             self._folder.with_name("away").rename(self._folder)
 
     async def forget(self) -> None:
-        """Close the connections that were in use when the database was taken away."""
+        """Close the connections that were in use when the outage began."""
         if self._lost is not None:
             await greenlet_spawn(self._lost.dispose)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def outage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Display, Outage]]:
-    """A display on a database of each engine that can be taken away."""
+    """A display on a database of each engine, and a simulated outage of the database."""
     async with AsyncExitStack() as stack:
         relay = None
         if request.param == "sqlite":
@@ -360,53 +370,55 @@ async def outage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         tenant = await settle(gateway, "one")
-        made = Outage(tenant, relay)
-        stack.push_async_callback(made.forget)
-        yield await display_of(tenant), made
+        database_outage = Outage(tenant, relay)
+        stack.push_async_callback(database_outage.forget)
+        yield await display_of(tenant), database_outage
 
 
-async def test_nothing_is_lost_while_the_database_is_away(
+async def test_messages_are_stored_after_database_outage(
     outage: tuple[Display, Outage], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     display, database = outage
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
-    instants = a_while_ago(30)
-    async with taking(display.tenant, server):
+    instants = recent_instants(30)
+    async with running_intake(display.tenant, server):
         await database.begin()
-        await publish(server, *((topic, electricity(n, at)) for n, at in enumerate(instants)))
-        await until(lambda: "messages of displays wait" in caplog.text)
+        await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
+        await wait_for(lambda: "messages of displays could not be stored yet" in caplog.text)
         assert server.unacknowledged("intake") > 0
         await database.end()
-        await until(lambda: _is(display, [float(n) for n in range(30)]))
-        await until(lambda: server.unacknowledged("intake") == 0)
+        await wait_for(lambda: _has_power(display, [float(n) for n in range(30)]))
+        await wait_for(lambda: server.unacknowledged("intake") == 0)
 
 
-async def test_what_comes_while_the_gateway_is_away_is_delivered_afterwards(
+async def test_messages_during_gateway_downtime_are_delivered_later(
     connected: tuple[House, Broker], server: Broker
 ) -> None:
     display = await display_of(connected[0].one)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
-    instants = a_while_ago(5)
-    async with taking(display.tenant, server):
+    instants = recent_instants(5)
+    async with running_intake(display.tenant, server):
         pass
-    await publish(server, *((topic, electricity(n, at)) for n, at in enumerate(instants)))
-    async with taking(display.tenant, server):
-        await until(lambda: _is(display, [float(n) for n in range(5)]))
+    await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
+    async with running_intake(display.tenant, server):
+        await wait_for(lambda: _has_power(display, [float(n) for n in range(5)]))
 
 
-async def test_when_more_comes_than_has_room_the_intake_connects_anew_for_it(
+async def test_intake_reconnects_after_queue_overflow(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "wattgate.app.workers.mqtt_intake")
     display = await display_of(connected[0].one)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
-    *instants, last = a_while_ago(21)
-    async with taking(display.tenant, server, queue=2):
-        await publish(server, *((topic, electricity(n, at)) for n, at in enumerate(instants)))
-        await until(lambda: "came while 2 waited; the broker has those of QoS 1" in caplog.text)
-        await until(lambda: caplog.text.count("messages of displays come from the MQTT broker") == 2)
-        await publish(server, (topic, electricity(99, last)))
-        await until(lambda: _ends_with(display, 99))
+    *instants, last = recent_instants(21)
+    async with running_intake(display.tenant, server, max_queued=2):
+        await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
+        await wait_for(
+            lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text
+        )
+        await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") == 2)
+        await publish(server, (topic, electricity_message(99, last)))
+        await wait_for(lambda: _ends_with(display, 99))
 
 
 async def _ends_with(display: Display, value: float) -> bool:
@@ -414,12 +426,12 @@ async def _ends_with(display: Display, value: float) -> bool:
 
 
 @pytest.mark.parametrize("url", ["localhost", "redis://localhost", "mqtt://", "mqtt://localhost/1", "mqtt://h?tls=no"])
-def test_what_is_no_broker_is_refused(url: str) -> None:
+def test_invalid_broker_url_is_rejected(url: str) -> None:
     with pytest.raises(ValueError, match="is not an address such as mqtt://"):
         ServerAddress.from_mqtt_url(url)
 
 
-def test_the_address_of_a_broker_says_who_the_gateway_is_and_is_told_without_its_password() -> None:
+def test_broker_address_has_credentials_and_hides_password() -> None:
     address = ServerAddress.from_mqtt_url("mqtts://gate:pass%40word@broker.example/")
     assert (address.host, address.port, address.tls) == ("broker.example", 8883, True)
     assert (address.username, address.password) == ("gate", "pass@word")
@@ -427,13 +439,13 @@ def test_the_address_of_a_broker_says_who_the_gateway_is_and_is_told_without_its
     assert not ServerAddress.from_mqtt_url("mqtt://broker.example").tls
 
 
-async def test_a_broker_that_does_not_let_the_gateway_in_is_tried_again_and_told(
+async def test_refused_broker_connection_is_logged_and_retried(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
-    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=QUICKLY)
+    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
     task = asyncio.create_task(intake.run(connected[0].gateway.runner))
-    await until(lambda: caplog.text.count(f"the MQTT broker 127.0.0.1:{server.port} is away") > 2)
+    await wait_for(lambda: caplog.text.count(f"The MQTT broker 127.0.0.1:{server.port} is unavailable") > 2)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -443,121 +455,124 @@ def message(display: Display, at: datetime, *values: tuple[str, str], **more: An
     return MeterMessage(display.hardware_id, at, measured, **more)
 
 
-async def take(display: Display, *messages: MeterMessage) -> Any:
+async def record_messages(display: Display, *messages: MeterMessage) -> Any:
     return await display.tenant.gateway.runner.run(record_meter_messages, display.tenant.system, {"messages": messages})
 
 
-async def test_a_bad_value_leaves_the_others_of_the_batch(connected: tuple[House, Broker]) -> None:
+async def test_invalid_value_does_not_affect_rest_of_batch(connected: tuple[House, Broker]) -> None:
     display = await display_of(connected[0].one, decimals=0)
     old = datetime(2001, 1, 1, tzinfo=UTC)
-    one, two = a_while_ago(2)
-    taken = await take(
+    one, two = recent_instants(2)
+    result = await record_messages(
         display,
-        message(display, one, ("POWER", "2.5"), ("UNHEARD", "7"), unreadable=("something is odd",)),
+        message(display, one, ("POWER", "2.5"), ("UNHEARD", "7"), problems=("something is odd",)),
         message(display, old, ("POWER", "1")),
         message(display, two, ("POWER", "3.5"), ("REGISTER", "5")),
         MeterMessage("FFFFFFFFFFFF", one),
     )
-    assert taken.recorded == 2
+    assert result.recorded == 2
     assert await display.power() == [2, 4]  # half to even
-    assert [one.kind for one in taken.refusals] == [
+    assert [refusal.kind for refusal in result.refusals] == [
         "something is odd",
         "electricity.consumption POWER is not stored",
         "electricity.consumption REGISTER is not stored",
         "no active device has this hardware id",
     ]
-    assert taken.refusals[2].reason.endswith("is not stored: the field is in kWh, but the display measures in W")
+    assert result.refusals[2].reason.endswith("is not stored: the field is in kWh, but the display measures in W")
 
 
-async def test_a_message_that_breaks_its_batch_is_found_and_logged_and_the_others_are_stored(
+async def test_message_that_breaks_batch_is_isolated_and_logged(
     connected: tuple[House, Broker], caplog: pytest.LogCaptureFixture
 ) -> None:
     display = await display_of(connected[0].one)
     tenant = display.tenant
-    good = [message(display, at, ("POWER", f"{n}")) for n, at in enumerate(a_while_ago(5))]
-    broken: Any = None  # what no reader of messages makes
-    bad = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
+    valid = [message(display, at, ("POWER", f"{n}")) for n, at in enumerate(recent_instants(5))]
+    broken: Any = None  # a value that the message parser never returns
+    invalid = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
     intake = MqttIntake(
         ServerAddress.from_mqtt_url("mqtt://nowhere"),
         application_id=tenant.application_id,
         topics=["#"],
         client_id="none",
     )
-    await intake._store(tenant.gateway.runner, [*good[:2], bad[0], good[2], bad[1], *good[3:]])
+    await intake._store(tenant.gateway.runner, [*valid[:2], invalid[0], valid[2], invalid[1], *valid[3:]])
     assert await display.power() == [0, 1, 2, 3, 4]
     assert "an unexpected error has occurred" in caplog.text
-    assert caplog.text.count(f"display {bad[1].hardware_id!r}: ") == 1
+    assert caplog.text.count(f"Display {invalid[1].hardware_id!r}: ") == 1
 
 
-async def test_a_batch_may_amount_to_more_readings_than_a_call_takes(connected: tuple[House, Broker]) -> None:
+async def test_batch_of_messages_may_exceed_readings_limit(connected: tuple[House, Broker]) -> None:
     tenant = connected[0].one
     resource_ids = [await tenant.add_resource() for _ in range(11)]
     device = await tenant.run("device", device_id=await add_device(tenant, *resource_ids))
     power = (Measurement("electricity.consumption", "POWER", Decimal(1), "W"),)
-    messages = [MeterMessage(device.hardware_id, at, power) for at in a_while_ago(MAX_MESSAGES)]
-    given = {"messages": messages}
-    assert (await tenant.gateway.runner.run(record_meter_messages, tenant.system, given)).recorded == 11 * MAX_MESSAGES
+    messages = [MeterMessage(device.hardware_id, at, power) for at in recent_instants(MAX_MESSAGES)]
+    arguments = {"messages": messages}
+    result = await tenant.gateway.runner.run(record_meter_messages, tenant.system, arguments)
+    assert result.recorded == 11 * MAX_MESSAGES
     with pytest.raises(BadInput, match="at most 1,000 messages"):
         await tenant.gateway.runner.run(record_meter_messages, tenant.system, {"messages": [*messages, messages[0]]})
 
 
-async def test_of_two_values_of_one_instant_the_later_sent_holds(connected: tuple[House, Broker]) -> None:
+async def test_last_value_of_same_instant_is_stored(connected: tuple[House, Broker]) -> None:
     display = await display_of(connected[0].one)
-    (at,) = a_while_ago(1)
-    for expected in (1, 1):  # sent again, as a broker does that saw no acknowledgement
-        taken = await take(display, message(display, at, ("POWER", "2")), message(display, at, ("POWER", "1")))
-        assert (taken.recorded, taken.refusals) == (expected, [])
+    (at,) = recent_instants(1)
+    for expected in (1, 1):  # the second time as a redelivery, after a lost acknowledgement
+        result = await record_messages(
+            display, message(display, at, ("POWER", "2")), message(display, at, ("POWER", "1"))
+        )
+        assert (result.recorded, result.refusals) == (expected, [])
     assert await display.power() == [1]
 
 
-async def test_what_a_display_says_of_itself_is_the_newest_and_no_change_of_its_record(
+async def test_newest_display_state_is_kept_without_updating_device_record(
     connected: tuple[House, Broker],
 ) -> None:
     display = await display_of(connected[0].one)
     before = await display.tenant.run("device", device_id=display.device_id)
     assert (before.network_state, before.heard_at) == (None, None)
-    one, two, three = a_while_ago(3)
+    one, two, three = recent_instants(3)
 
-    async def hear(*instants: datetime) -> Any:
-        said = [NetworkState(at=at, rssi=-at.second) for at in instants]
-        taken = await take(display, *(message(display, one.at, state=one) for one in said))
-        return taken, await display.tenant.run("device", device_id=display.device_id)
+    async def record_states(*instants: datetime) -> Any:
+        states = [NetworkState(at=at, rssi=-at.second) for at in instants]
+        result = await record_messages(display, *(message(display, state.at, network_state=state) for state in states))
+        return result, await display.tenant.run("device", device_id=display.device_id)
 
     for instants, newest in (((two,), two), ((one,), two), ((three, one), three)):
-        taken, device = await hear(*instants)
+        result, device = await record_states(*instants)
         assert (device.heard_at, device.network_state.at, device.network_state.rssi) == (newest, newest, -newest.second)
         assert device.updated_at == before.updated_at
-        assert taken.refusals == []
-    taken, device = await hear(utc_now() + timedelta(hours=1))
+        assert result.refusals == []
+    result, device = await record_states(utc_now() + timedelta(hours=1))
     assert device.heard_at == three
-    assert [one.reason for one in taken.refusals] == ["the device state is in the future"]
+    assert [refusal.reason for refusal in result.refusals] == ["the device state is in the future"]
 
 
-def test_each_fault_of_a_display_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    faults = RefusalLog()
+def test_refusal_log_repeats_each_kind_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    refusal_log = RefusalLog()
     for second in range(130):
-        faults.log_refusal(MessageRefusal("A", "not stored", f"{second} is too much"), second)
-    faults.log_refusal(MessageRefusal("A", "odd"), 130)
-    faults.log_refusal(MessageRefusal("B", "not stored", "130 is too much"), 130)
+        refusal_log.log_refusal(MessageRefusal("A", "not stored", f"{second} is too much"), second)
+    refusal_log.log_refusal(MessageRefusal("A", "odd"), 130)
+    refusal_log.log_refusal(MessageRefusal("B", "not stored", "130 is too much"), 130)
     assert [record.getMessage() for record in caplog.records] == [
-        "display 'A': not stored: 0 is too much",
-        "display 'A': not stored: 60 is too much (59 more since the last of these lines)",
-        "display 'A': not stored: 120 is too much (59 more since the last of these lines)",
-        "display 'A': odd (9 more since the last of these lines)",
-        "display 'B': not stored: 130 is too much",
+        "Display 'A': not stored: 0 is too much",
+        "Display 'A': not stored: 60 is too much (59 more since the last such line)",
+        "Display 'A': not stored: 120 is too much (59 more since the last such line)",
+        "Display 'A': odd (9 more since the last such line)",
+        "Display 'B': not stored: 130 is too much",
     ]
 
 
-def test_a_flood_of_faults_does_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    faults = RefusalLog()
+def test_refusal_log_has_limit_of_kinds(caplog: pytest.LogCaptureFixture) -> None:
+    refusal_log = RefusalLog()
     for n in range(5 * MAX_LOGGED_KINDS):
-        faults.log_refusal(MessageRefusal(uuid4().hex, "unknown", f"{n}"), 0)
+        refusal_log.log_refusal(MessageRefusal(uuid4().hex, "unknown", f"{n}"), 0)
     assert len(caplog.records) == MAX_LOGGED_KINDS
-    faults.log_refusal(MessageRefusal("A", "later"), 60)
-    assert caplog.records[-1].getMessage().endswith("later (4,000 more since the last of these lines)")
+    refusal_log.log_refusal(MessageRefusal("A", "later"), 60)
+    assert caplog.records[-1].getMessage().endswith("later (4,000 more since the last such line)")
 
 
-def test_each_wait_is_a_random_part_of_what_doubles_up_to_a_bound() -> None:
-    for attempt, most in ((0, 1), (3, 8), (6, 60), (10_000, 60)):
-        waits = [Backoff().delay_seconds(attempt) for _ in range(200)]
-        assert 0 <= min(waits) < most / 2 < max(waits) <= most
+def test_backoff_delay_is_random_up_to_doubling_limit() -> None:
+    for attempt, max_delay in ((0, 1), (3, 8), (6, 60), (10_000, 60)):
+        delays = [Backoff().delay_seconds(attempt) for _ in range(200)]
+        assert 0 <= min(delays) < max_delay / 2 < max(delays) <= max_delay

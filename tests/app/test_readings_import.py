@@ -1,4 +1,4 @@
-"""`wattgate readings import`, run as a user runs it."""
+"""`wattgate readings import` in a process of its own: local time, refused lines and headers."""
 
 import csv
 import subprocess
@@ -26,8 +26,8 @@ HALF_HOUR = timedelta(minutes=30)
 
 @pytest.fixture
 async def tenant(database_url: str) -> AsyncIterator[Tenant]:
-    async with tenant_on(database_url) as made:
-        yield made
+    async with tenant_on(database_url) as tenant:
+        yield tenant
 
 
 async def run_import(tenant: Tenant, database_url: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +36,7 @@ async def run_import(tenant: Tenant, database_url: str, file: Path, *options: st
     )
 
 
-async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[ReadingBucket]:
+async def daily_sums(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[ReadingBucket]:
     arguments = {
         "resource_id": resource_id,
         "range": TimeRange(start, end),
@@ -48,30 +48,30 @@ async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime)
     return list(series.buckets)
 
 
-async def test_a_year_in_local_time_has_46_and_50_slots_where_clocks_change_and_exact_daily_sums(
+async def test_year_in_local_time_has_exact_daily_sums_across_clock_changes(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
     start, end = (datetime(year, 1, 1, tzinfo=LONDON).astimezone(UTC) for year in (2025, 2026))
     instants = [start + n * HALF_HOUR for n in range(int((end - start) / HALF_HOUR))]
     file, expected = tmp_path / "year.csv", dict[object, int]()
-    with file.open("w", newline="") as sink:
-        writer = csv.writer(sink)
+    with file.open("w", newline="") as csv_file:
+        writer = csv.writer(csv_file)
         writer.writerow(["localTime", "value"])
         for n, instant in enumerate(instants):
             local = instant.astimezone(LONDON).replace(tzinfo=None)
             writer.writerow([local.isoformat(), f"{(n * 7919) % 2500 / 1000:.3f}"])
             expected[local.date()] = expected.get(local.date(), 0) + (n * 7919) % 2500
     resource_id = tenant.ids["resource"]
-    done = await run_import(tenant, database_url, file, "--resource", resource_id, "--time-zone", "Europe/London")
-    assert done.returncode == 0, done.stderr
-    assert "17,520 readings recorded from 17,520 lines, 0 refused" in done.stdout
-    found = await days(tenant, resource_id, start, end)
-    assert [round((day.value or 0) * 1000) for day in found] == list(expected.values())
-    counts = {datetime.fromisoformat(day.start).astimezone(LONDON).date().isoformat(): day.count for day in found}
+    result = await run_import(tenant, database_url, file, "--resource", resource_id, "--time-zone", "Europe/London")
+    assert result.returncode == 0, result.stderr
+    assert "17,520 readings recorded from 17,520 lines, 0 refused" in result.stdout
+    buckets = await daily_sums(tenant, resource_id, start, end)
+    assert [round((day.value or 0) * 1000) for day in buckets] == list(expected.values())
+    counts = {datetime.fromisoformat(day.start).astimezone(LONDON).date().isoformat(): day.count for day in buckets}
     assert (counts["2025-03-30"], counts["2025-10-26"], counts["2025-06-01"]) == (46, 50, 48)
 
 
-async def test_broken_lines_are_refused_by_number_and_the_others_recorded(
+async def test_invalid_lines_are_rejected_by_number_and_others_recorded(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
     resource_id, other = tenant.ids["resource"], "00000000-0000-4000-8000-000000000000"
@@ -98,49 +98,51 @@ async def test_broken_lines_are_refused_by_number_and_the_others_recorded(
         ).encode()
         + b"\n\xff\xfe,,\n"
     )
-    done = await run_import(tenant, database_url, file, "--refused", str(refused))
-    assert done.returncode == 1, done.stderr
-    assert "3 readings recorded from 14 lines, 11 refused" in done.stdout
+    result = await run_import(tenant, database_url, file, "--refused", str(refused))
+    assert result.returncode == 1, result.stderr
+    assert "3 readings recorded from 14 lines, 11 refused" in result.stdout
     lines = refused.read_text().splitlines()
     assert sorted(int(line.split(":")[0]) for line in lines) == [3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 16]
-    assert "line 3: 'much' is not a number" in done.stderr
-    assert "line 5: 2026-02-01T01:10:00.000Z is not on the sampling grid of 0:30:00" in done.stderr
-    assert f"line 8: {other} does not exist" in done.stderr
-    (day,) = await days(tenant, resource_id, datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC))
+    assert "line 3: 'much' is not a number" in result.stderr
+    assert "line 5: 2026-02-01T01:10:00.000Z is not on the sampling grid of 0:30:00" in result.stderr
+    assert f"line 8: {other} does not exist" in result.stderr
+    (day,) = await daily_sums(tenant, resource_id, datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC))
     assert (day.value, day.count) == (0.75, 2)
 
 
-async def test_a_local_time_that_the_clocks_skip_is_refused(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
+async def test_local_time_skipped_by_clock_change_is_rejected(
+    tenant: Tenant, database_url: str, tmp_path: Path
+) -> None:
     file = tmp_path / "spring.csv"
     file.write_text("localTime;value\n2026-03-29T00:30:00;1\n2026-03-29T01:30:00;1\n2026-03-29T02:00:00;1\n")
     options = ("--resource", tenant.ids["resource"], "--time-zone", "Europe/London")
-    done = await run_import(tenant, database_url, file, *options)
-    assert done.returncode == 1
-    assert "line 3: 2026-03-29T01:30:00 does not exist in Europe/London: the clocks went forward" in done.stderr
-    assert "2 readings recorded" in done.stdout
+    result = await run_import(tenant, database_url, file, *options)
+    assert result.returncode == 1
+    assert "line 3: 2026-03-29T01:30:00 does not exist in Europe/London: the clocks went forward" in result.stderr
+    assert "2 readings recorded" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
         ("at,energy", "the header has no column `value`"),
-        ("value", "the header has either a column `at` or a column `localTime`"),
-        ("at,localTime,value", "the header has either a column `at` or a column `localTime`"),
-        ("at,value,resourceId", "either the header has a column `resourceId`, or one resource is named"),
+        ("value", "the header must have exactly one of the columns `at` and `localTime`"),
+        ("at,localTime,value", "the header must have exactly one of the columns `at` and `localTime`"),
+        ("at,value,resourceId", "use either the column `resourceId` or the option --resource"),
         ("", "the header has no column `value`"),
     ],
 )
-def test_a_header_that_makes_no_sense_is_told(header: str, reason: str) -> None:
+def test_invalid_header_is_rejected(header: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
         CsvColumns.from_header(header, "the one resource", LONDON)
 
 
-def test_a_zone_and_a_file_that_do_not_exist_are_told(tmp_path: Path) -> None:
+def test_unknown_time_zone_and_missing_file_are_rejected(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("at,value\n")
     command = ["readings", "import", "--application", "some"]
-    done = CliRunner().invoke(app, [*command, str(file), "--time-zone", "Europe/Leeds"])
-    assert done.exit_code == 2
-    assert "Europe/Leeds is not an IANA time zone" in done.stderr
-    done = CliRunner().invoke(app, [*command, str(tmp_path / "none.csv")])
-    assert done.exit_code == 2
+    result = CliRunner().invoke(app, [*command, str(file), "--time-zone", "Europe/Leeds"])
+    assert result.exit_code == 2
+    assert "Europe/Leeds is not an IANA time zone" in result.stderr
+    result = CliRunner().invoke(app, [*command, str(tmp_path / "none.csv")])
+    assert result.exit_code == 2

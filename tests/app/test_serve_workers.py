@@ -1,4 +1,4 @@
-"""`wattgate serve --workers`: several processes on one port, with Redis between them."""
+"""`wattgate serve --workers`: several worker processes on one port that share Redis."""
 
 import asyncio
 import os
@@ -13,27 +13,27 @@ from pathlib import Path
 import httpx
 
 from tests.app.test_cli import wattgate
-from tests.app.test_serving import AT_ONCE, Home, home, refused
+from tests.app.test_serving import NO_DRAIN_DELAY, Home, home, is_refused
 from tests.support.processes import Process, gateway
 from tests.support.redis_server import RedisServer
 from tests.support.servers import broker
 
 __all__ = ["home"]
 
-HEALTH = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
+HEALTH_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 
 @asynccontextmanager
 async def workers(home: Home, redis: RedisServer, count: int = 2, **settings: str) -> AsyncIterator[Process]:
-    """A gateway of several workers that all serve."""
+    """Run a gateway with several workers, and wait until all of them serve."""
     arguments = ("--workers", str(count))
-    async with gateway(*arguments, folder=home.folder, REDIS_URL=redis.url, **AT_ONCE | settings) as made:
-        await made.logs("serves", count)
-        yield made
+    async with gateway(*arguments, folder=home.folder, REDIS_URL=redis.url, **NO_DRAIN_DELAY | settings) as process:
+        await process.logs("is serving", count)
+        yield process
 
 
 class Connection:
-    """A connection that is kept, and on which requests are made."""
+    """A keep-alive connection for several requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -44,9 +44,9 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def answers(self) -> bool:
-        """Whether a request on it is answered."""
+        """Return whether the gateway responds to a request on this connection."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            self._writer.write(HEALTH)
+            self._writer.write(HEALTH_REQUEST)
             await self._writer.drain()
             return (await self._reader.readuntil(b'{"status":"OK"}')).startswith(b"HTTP/1.1 200")
         return False
@@ -55,100 +55,100 @@ class Connection:
         self._writer.close()
 
 
-async def test_connections_spread_over_workers_and_one_that_is_killed_takes_only_its_own(
-    home: Home, own_redis: RedisServer
-) -> None:
-    async with workers(home, own_redis) as one:
-        connections = [await Connection.to(one.port) for _ in range(60)]
+async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
+        connections = [await Connection.to(process.port) for _ in range(60)]
         assert all([await connection.answers() for connection in connections])
-        os.kill(one.workers[0], signal.SIGKILL)
-        await one.logs(f"worker {one.workers[0]} has ended (SIGKILL)")
+        os.kill(process.workers[0], signal.SIGKILL)
+        await process.logs(f"Worker {process.workers[0]} exited (SIGKILL)")
         alive = [await connection.answers() for connection in connections]
         assert 0 < sum(alive) < 60
-        async with httpx.AsyncClient(base_url=one.url) as client:
-            assert (await client.get("/readyz")).status_code == 200  # the other one serves alone
-        await one.logs("serves", 3)
-        assert len(set(one.workers)) == 3
+        async with httpx.AsyncClient(base_url=process.url) as client:
+            assert (await client.get("/readyz")).status_code == 200  # the other worker still serves
+        await process.logs("is serving", 3)
+        assert len(set(process.workers)) == 3
         for connection in connections:
             connection.close()
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 0
 
 
-async def test_metrics_are_the_sum_of_all_workers_also_of_one_that_has_died(
+async def test_metrics_sum_all_workers_including_dead_ones(
     home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
-    def healths(told: str) -> float:
-        found = re.search(r'request_duration_seconds_count\{method="GET",route="/healthz",status="200"\} (\S+)', told)
-        return float(found[1]) if found else 0.0
+    def count_health_requests(metrics_text: str) -> float:
+        match = re.search(
+            r'request_duration_seconds_count\{method="GET",route="/healthz",status="200"\} (\S+)', metrics_text
+        )
+        return float(match[1]) if match else 0.0
 
-    async with workers(home, own_redis, METRICS_PORT=str(unused_tcp_port)) as one, httpx.AsyncClient() as client:
-        metrics = f"http://127.0.0.1:{unused_tcp_port}/metrics"
+    async with workers(home, own_redis, METRICS_PORT=str(unused_tcp_port)) as process, httpx.AsyncClient() as client:
+        metrics_url = f"http://127.0.0.1:{unused_tcp_port}/metrics"
         for _ in range(30):
-            connection = await Connection.to(one.port)
+            connection = await Connection.to(process.port)
             assert await connection.answers()
             connection.close()
-        assert healths((await client.get(metrics)).text) == 30
-        os.kill(one.workers[0], signal.SIGKILL)
-        await one.logs("serves", 3)
-        told = (await client.get(metrics)).text
-        assert healths(told) == 30
-        assert "wattgate_num_clients 0.0" in told
+        assert count_health_requests((await client.get(metrics_url)).text) == 30
+        os.kill(process.workers[0], signal.SIGKILL)
+        await process.logs("is serving", 3)
+        metrics_text = (await client.get(metrics_url)).text
+        assert count_health_requests(metrics_text) == 30
+        assert "wattgate_num_clients 0.0" in metrics_text
 
 
-async def test_a_signal_to_all_processes_at_once_is_one_signal(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as one, home.upload(one.url) as upload:
-        for pid in one.workers:  # as service managers and terminals do
+async def test_signal_to_all_processes_counts_as_one_signal(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process, home.upload(process.url) as upload:
+        for pid in process.workers:  # as service managers and terminals do
             os.kill(pid, signal.SIGTERM)
-        one.signal(signal.SIGTERM)
-        await one.logs("draining", 2)
+        process.signal(signal.SIGTERM)
+        await process.logs("Draining", 2)
         answer = await upload.finish()
         assert answer.status_code == 200
-        assert await one.ends() == 0
-        assert one.log.count("drained") == 2
+        assert await process.ends() == 0
+        assert process.log.count("Drain finished") == 2
 
 
-async def test_a_second_signal_skips_the_rest_in_all_workers(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis, DRAIN_PAUSE="10") as one:
-        one.signal(signal.SIGTERM)
-        await one.logs("draining", 2)
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 1
-        assert one.log.count("the rest of the drain is skipped") == 2
-        assert "Traceback" not in one.log
+async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_PAUSE="10") as process:
+        process.signal(signal.SIGTERM)
+        await process.logs("Draining", 2)
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 1
+        assert process.log.count("the rest of the drain is skipped") == 2
+        assert "Traceback" not in process.log
 
 
-async def test_a_worker_that_is_told_to_end_drains_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as one:
-        os.kill(one.workers[0], signal.SIGTERM)
-        await one.logs(f"worker {one.workers[0]} has ended (exit code 0)")
-        assert "drained" in one.log
-        await one.logs("serves", 3)
+async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
+        os.kill(process.workers[0], signal.SIGTERM)
+        await process.logs(f"Worker {process.workers[0]} exited (exit code 0)")
+        assert "Drain finished" in process.log
+        await process.logs("is serving", 3)
 
 
-async def test_workers_whose_launcher_dies_drain(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as one:
-        one.signal(signal.SIGKILL)
-        await one.logs("drained", 2)
+async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
+        process.signal(signal.SIGKILL)
+        await process.logs("Drain finished", 2)
         async with asyncio.timeout(20):
-            while not await refused(one.port):  # noqa: ASYNC110
+            while not await is_refused(process.port):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
 
-async def test_a_worker_that_hangs_is_killed(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis, DRAIN_LIMIT="1") as one:
-        os.kill(one.workers[0], signal.SIGSTOP)
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 1
-        assert f"worker {one.workers[0]} did not end in time and is killed" in one.log
+async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_LIMIT="1") as process:
+        os.kill(process.workers[0], signal.SIGSTOP)
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 1
+        assert f"Worker {process.workers[0]} did not exit within the drain limit and is killed" in process.log
 
 
-def test_workers_that_cannot_start_end_the_gateway(tmp_path: Path) -> None:
+def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
     script = (
         "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
     )
     script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 2))"
-    done = subprocess.run(  # not by the command, which would look at the database first
+    result = subprocess.run(  # not with the command, which checks the database first
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env={**os.environ, "WATTGATE_PORT": "0"},
@@ -157,24 +157,24 @@ def test_workers_that_cannot_start_end_the_gateway(tmp_path: Path) -> None:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 1
-    assert "could not start (exit code 3): the gateway ends" in done.stderr
+    assert result.returncode == 1
+    assert "could not start (exit code 3); the gateway exits" in result.stderr
 
 
-def test_several_workers_without_redis_are_refused_in_a_sentence(tmp_path: Path) -> None:
-    done = wattgate("serve", "--workers", "2", folder=tmp_path)
-    assert done.returncode == 2
-    assert "Several workers need Redis" in done.stderr
+def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:
+    result = wattgate("serve", "--workers", "2", folder=tmp_path)
+    assert result.returncode == 2
+    assert "Several workers need Redis" in result.stderr
 
 
-async def test_a_broker_meets_one_worker_only(home: Home, own_redis: RedisServer) -> None:
+async def test_only_one_worker_connects_to_broker(home: Home, own_redis: RedisServer) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())
         displays = workers(home, own_redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
-        one = await stack.enter_async_context(displays)
-        await one.logs("messages of displays come from the MQTT broker")
-        os.kill(one.workers[0], signal.SIGKILL)
-        os.kill(one.workers[1], signal.SIGKILL)
-        await one.logs("serves", 4)
-        await one.logs("messages of displays come from the MQTT broker", 2)
+        process = await stack.enter_async_context(displays)
+        await process.logs("Receiving messages of displays from the MQTT broker")
+        os.kill(process.workers[0], signal.SIGKILL)
+        os.kill(process.workers[1], signal.SIGKILL)
+        await process.logs("is serving", 4)
+        await process.logs("Receiving messages of displays from the MQTT broker", 2)
         assert server.subscribed == {"wattgate"}

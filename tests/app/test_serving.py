@@ -1,4 +1,4 @@
-"""How a gateway goes down: nobody new, a pause, sockets, requests, the end. Real processes and real signals."""
+"""The drain of a gateway, with real processes and signals: readiness, pause, connections, requests and exit."""
 
 import asyncio
 import signal
@@ -26,12 +26,12 @@ from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url,
 from wattgate.app.settings import Settings
 
 LINE = b'{"resourceId": "%s", "at": "2026-11-01T00:00:00Z", "value": 1, "field": "POWER"}\n'
-AT_ONCE = {"DRAIN_PAUSE": "0", "DRAIN_SECONDS": "0"}
+NO_DRAIN_DELAY = {"DRAIN_PAUSE": "0", "DRAIN_SECONDS": "0"}
 
 
 @dataclass
 class Home:
-    """A folder with a database, and whose resource takes readings there."""
+    """A folder with a database, and a tenant with a resource in it."""
 
     folder: Path
     tenant: Tenant
@@ -39,55 +39,61 @@ class Home:
 
     @asynccontextmanager
     async def upload(self, url: str) -> AsyncIterator["Upload"]:
-        """A request that runs until its caller lets it end; its first part has arrived."""
+        """Start a request that runs until the test finishes it, and wait until its first part has arrived."""
         upload = Upload()
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             headers = {**self.tenant.headers["application"], "Content-Type": "application/x-ndjson"}
             content = upload.content(LINE % self.resource_id.encode())
-            task = asyncio.create_task(client.post("/api/v0-1/readings", content=content, headers=headers))
-            upload.answer = task
+            response_task = asyncio.create_task(client.post("/api/v0-1/readings", content=content, headers=headers))
+            upload.answer = response_task
             try:
-                await upload.begun.wait()
-                assert (await client.get("/healthz")).status_code == 200  # so that the connection before is accepted
+                await upload.first_part_sent.wait()
+                assert (
+                    await client.get("/healthz")
+                ).status_code == 200  # then the connection of the upload was accepted, too
                 yield upload
             finally:
-                upload.end.set()
-                await asyncio.gather(task, return_exceptions=True)
+                upload.may_finish.set()
+                await asyncio.gather(response_task, return_exceptions=True)
 
 
 @dataclass
 class Upload:
-    """A request whose body comes in two parts."""
+    """A request whose body is sent in two parts."""
 
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    end: asyncio.Event = field(default_factory=asyncio.Event)
+    first_part_sent: asyncio.Event = field(default_factory=asyncio.Event)
+    may_finish: asyncio.Event = field(default_factory=asyncio.Event)
     answer: "asyncio.Task[httpx.Response] | None" = None
 
     async def content(self, line: bytes) -> AsyncIterator[bytes]:
         yield line
-        self.begun.set()
-        await self.end.wait()
+        self.first_part_sent.set()
+        await self.may_finish.wait()
         yield line
 
     async def finish(self) -> httpx.Response:
         assert self.answer is not None
-        self.end.set()
+        self.may_finish.set()
         return await self.answer
 
 
 @pytest.fixture
 async def home(tmp_path: Path) -> Home:
-    made = build_gateway(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
-    await bring_up(made.database)
+    gateway = build_gateway(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
+    await bring_up(gateway.database)
     try:
-        tenant = await settle(made, "one")
+        tenant = await settle(gateway, "one")
         return Home(tmp_path, tenant, await tenant.add_resource())
     finally:
-        await made.database.close()
+        await gateway.database.close()
 
 
-async def refused(port: int) -> bool:
-    """Whether nobody listens on a port; not yet so where the listener goes while a connection waits to be accepted."""
+async def is_refused(port: int) -> bool:
+    """Return whether no process listens on a port.
+
+    A reset means that the listener was closed while the connection waited to be accepted: return False, so that the
+    caller tries again.
+    """
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
     except ConnectionRefusedError:
@@ -98,92 +104,101 @@ async def refused(port: int) -> bool:
     return False
 
 
-async def test_a_gateway_that_is_to_end_is_not_ready_and_serves_all_the_same(home: Home) -> None:
-    async with gateway(folder=home.folder, DRAIN_PAUSE="10") as one, httpx.AsyncClient(base_url=one.url) as client:
-        one.signal(signal.SIGTERM)
-        await one.answers("/readyz", 503)
+async def test_draining_gateway_is_not_ready_but_serves(home: Home) -> None:
+    async with (
+        gateway(folder=home.folder, DRAIN_PAUSE="10") as process,
+        httpx.AsyncClient(base_url=process.url) as client,
+    ):
+        process.signal(signal.SIGTERM)
+        await process.answers("/readyz", 503)
         assert (await client.get("/readyz")).json() == {"status": "draining"}
         assert (await client.get("/healthz")).status_code == 200
-        assert not await refused(one.port)
-        one.signal(signal.SIGTERM)
+        assert not await is_refused(process.port)
+        process.signal(signal.SIGTERM)
 
 
-async def test_requests_that_run_are_answered_before_the_end(home: Home) -> None:
-    async with gateway(folder=home.folder, **AT_ONCE) as one, home.upload(one.url) as upload:
-        one.signal(signal.SIGTERM)
+async def test_running_requests_are_answered_before_exit(home: Home) -> None:
+    async with gateway(folder=home.folder, **NO_DRAIN_DELAY) as process, home.upload(process.url) as upload:
+        process.signal(signal.SIGTERM)
         async with asyncio.timeout(20):
-            while not await refused(one.port):  # noqa: ASYNC110
+            while not await is_refused(process.port):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         answer = await upload.finish()
         assert (answer.status_code, answer.json()["status"]) == (200, "OK"), answer.text
-        assert await one.ends() == 0
-        assert "drained" in one.log
+        assert await process.ends() == 0
+        assert "Drain finished" in process.log
 
 
-async def test_a_connection_that_waits_for_a_further_request_holds_nothing_up(home: Home) -> None:
-    async with gateway(folder=home.folder, **AT_ONCE) as one, httpx.AsyncClient(base_url=one.url) as client:
+async def test_idle_keep_alive_connection_does_not_delay_exit(home: Home) -> None:
+    async with (
+        gateway(folder=home.folder, **NO_DRAIN_DELAY) as process,
+        httpx.AsyncClient(base_url=process.url) as client,
+    ):
         assert (await client.get("/healthz")).status_code == 200
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
-        assert "cut short" not in one.log
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 0
+        assert "exceeded its time limit" not in process.log
 
 
-async def test_a_request_that_does_not_end_is_cut_at_the_limit(home: Home) -> None:
-    async with gateway(folder=home.folder, DRAIN_LIMIT="1", **AT_ONCE) as one, home.upload(one.url) as upload:
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
+async def test_unfinished_request_is_cut_at_drain_limit(home: Home) -> None:
+    async with (
+        gateway(folder=home.folder, DRAIN_LIMIT="1", **NO_DRAIN_DELAY) as process,
+        home.upload(process.url) as upload,
+    ):
+        process.signal(signal.SIGTERM)
+        assert await process.ends() == 0
         with pytest.raises(httpx.TransportError):
             await upload.finish()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-async def test_a_second_signal_skips_the_rest(home: Home, sent: signal.Signals) -> None:
-    async with gateway(folder=home.folder, DRAIN_PAUSE="10") as one, home.upload(one.url):
-        one.signal(sent)
-        await one.answers("/readyz", 503)
-        one.signal(sent)
-        assert await one.ends() == 1
-        assert "the rest of the drain is skipped" in one.log
-        assert "Traceback" not in one.log
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+async def test_second_signal_skips_drain(home: Home, signal_number: signal.Signals) -> None:
+    async with gateway(folder=home.folder, DRAIN_PAUSE="10") as process, home.upload(process.url):
+        process.signal(signal_number)
+        await process.answers("/readyz", 503)
+        process.signal(signal_number)
+        assert await process.ends() == 1
+        assert "the rest of the drain is skipped" in process.log
+        assert "Traceback" not in process.log
 
 
-async def test_a_socket_is_closed_with_a_code_after_which_clients_come_back(home: Home) -> None:
-    async with gateway(folder=home.folder, **AT_ONCE) as one:
-        url = one.url.replace("http", "ws") + "/graphql"
+async def test_websocket_is_closed_with_reconnect_code(home: Home) -> None:
+    async with gateway(folder=home.folder, **NO_DRAIN_DELAY) as process:
+        url = process.url.replace("http", "ws") + "/graphql"
         headers = home.tenant.headers["account"]
         async with connect(url, subprotocols=["graphql-transport-ws"], additional_headers=headers) as display:  # type: ignore[list-item]
             await display.send('{"type": "connection_init"}')
             assert "connection_ack" in str(await display.recv())
-            one.signal(signal.SIGTERM)
+            process.signal(signal.SIGTERM)
             with pytest.raises(ConnectionClosed) as closed:
                 await display.recv()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4503
-        assert await one.ends() == 0
+        assert await process.ends() == 0
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_port_in_use_is_reported(tmp_path: Path) -> None:
     assert wattgate("db", "upgrade", folder=tmp_path).returncode == 0
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
         for settings in ({"PORT": port}, {"PORT": "0", "METRICS_PORT": port}):
-            done = wattgate("serve", folder=tmp_path, **settings)
-            assert done.returncode == 1
-            assert f"port {port}: Address already in use" in done.stderr
-            assert "Traceback" not in done.stderr
+            result = wattgate("serve", folder=tmp_path, **settings)
+            assert result.returncode == 1
+            assert f"port {port}: Address already in use" in result.stderr
+            assert "Traceback" not in result.stderr
 
 
-def test_all_addresses_of_a_host_are_listened_on_at_one_port() -> None:
-    made = bind_sockets("localhost", 0)
-    assert len({one.getsockname()[1] for one in made}) == 1
-    assert bound_url(made).startswith("http://")
-    for one in made:
-        one.close()
+def test_all_addresses_of_host_are_bound_to_one_port() -> None:
+    sockets = bind_sockets("localhost", 0)
+    assert len({bound_socket.getsockname()[1] for bound_socket in sockets}) == 1
+    assert bound_url(sockets).startswith("http://")
+    for bound_socket in sockets:
+        bound_socket.close()
 
 
 @dataclass
-class Open:
-    """Sockets that note what was so when they were to be closed."""
+class FakeConnections:
+    """A substitute for the connection registry, whose drain records its arguments and runs a function of the test."""
 
     drain_with: Any
     count: int = 3
@@ -195,53 +210,55 @@ class Open:
 
 
 @asynccontextmanager
-async def draining(home: Home, sockets: Open, drain: DrainTimeouts) -> AsyncIterator[tuple[str, DrainingServer]]:
-    """A server of an application with such sockets, which drains when the context ends."""
+async def draining(
+    home: Home, connections: FakeConnections, drain: DrainTimeouts
+) -> AsyncIterator[tuple[str, DrainingServer]]:
+    """Serve an application with these connections, and drain it when the context exits."""
     application = create_app(Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}"))
-    application.state.gateway = SimpleNamespace(connections=sockets, readiness=Readiness())
-    bound = bind_sockets("127.0.0.1", 0)
+    application.state.gateway = SimpleNamespace(connections=connections, readiness=Readiness())
+    listeners = bind_sockets("127.0.0.1", 0)
     server = DrainingServer(build_uvicorn_config(application), drain)
-    task = asyncio.create_task(server.serve(bound))
+    task = asyncio.create_task(server.serve(listeners))
     while not server.started:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     try:
-        yield bound_url(bound), server
+        yield bound_url(listeners), server
     finally:
         server.should_exit = True
         await asyncio.wait_for(task, 20)
 
 
-async def test_sockets_are_closed_when_nobody_new_can_come(home: Home) -> None:
-    async def look(sockets: Open) -> None:
-        sockets.seen.append(await refused(port))
+async def test_websockets_are_closed_after_listeners(home: Home) -> None:
+    async def note_listener_state(connections: FakeConnections) -> None:
+        connections.seen.append(await is_refused(port))
 
-    sockets = Open(look)
-    async with draining(home, sockets, DrainTimeouts(close_seconds=1.5)) as (url, _):
+    connections = FakeConnections(note_listener_state)
+    async with draining(home, connections, DrainTimeouts(close_seconds=1.5)) as (url, _):
         port = int(url.rpartition(":")[2])
-        assert not await refused(port)
-    assert sockets.seen == [1.5, True]
+        assert not await is_refused(port)
+    assert connections.seen == [1.5, True]
 
 
-async def test_sockets_that_fail_to_close_do_not_hinder_the_end(home: Home, caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(sockets: Open) -> None:
+async def test_websocket_close_error_does_not_stop_drain(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(connections: FakeConnections) -> None:
         raise RuntimeError("a defect")
 
-    async with draining(home, Open(fail), DrainTimeouts()):
+    async with draining(home, FakeConnections(fail), DrainTimeouts()):
         pass
-    assert "closing sockets failed" in caplog.text
+    assert "Drain step 'close connections' failed" in caplog.text
 
 
-async def test_sockets_that_do_not_go_are_cut_before_the_limit(home: Home, caplog: pytest.LogCaptureFixture) -> None:
-    async def hang(sockets: Open) -> None:
+async def test_hanging_websockets_are_cut_before_drain_limit(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    async def hang(connections: FakeConnections) -> None:
         await asyncio.Event().wait()
 
-    async with draining(home, Open(hang), DrainTimeouts(total_seconds=3)):
+    async with draining(home, FakeConnections(hang), DrainTimeouts(total_seconds=3)):
         pass
-    assert "closing sockets took too long and was cut short" in caplog.text
-    assert "the end of requests" not in caplog.text
+    assert "Drain step 'close connections' exceeded its time limit and was cancelled" in caplog.text
+    assert "finish requests" not in caplog.text
 
 
-async def test_tests_serve_as_the_command_does(home: Home) -> None:
+async def test_test_server_uses_uvicorn_config_of_command(home: Home) -> None:
     application = create_app(Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}"))
     async with serving(application) as url, httpx.AsyncClient(base_url=url) as client:
         assert (await client.get("/readyz")).status_code == 200

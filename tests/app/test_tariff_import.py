@@ -1,4 +1,4 @@
-"""`wattgate tariff import`, run as a user runs it."""
+"""`wattgate tariff import` in a process of its own: tariffs, prices and refused lines."""
 
 import asyncio
 import json
@@ -28,67 +28,65 @@ NIGHT = {"name": "night", "rate": 7.5, "weekdays": ["MONDAY"], "start": "23:30",
 
 @pytest.fixture
 async def tenant(database_url: str) -> AsyncIterator[Tenant]:
-    async with tenant_on(database_url) as made:
-        made.ids["bare"] = await made.add_resource()
-        yield made
+    async with tenant_on(database_url) as tenant:
+        tenant.ids["bare"] = await tenant.add_resource()
+        yield tenant
 
 
 async def run_import(
     tenant: Tenant, database_url: str, file: Path, lines: list[Any], *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Write the lines (texts as they are, the rest as JSON) and import them."""
+    """Write the lines (texts unchanged, other values as JSON) and import them."""
     text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
     await asyncio.to_thread(file.write_text, text)
     return await wattgate(database_url, "tariff", "import", str(file), "--application", tenant.application_id, *options)
 
 
 async def tariffs_of(tenant: Tenant, resource_id: str) -> list[Any]:
-    found = await tenant.run("resource", resource_id=resource_id)
-    (tariffs,) = await tenant.edge(Resource, "tariffs", [found])
+    row = await tenant.run("resource", resource_id=resource_id)
+    (tariffs,) = await tenant.edge(Resource, "tariffs", [row])
     return list(tariffs)
 
 
 async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
-    span = {"range": TimeRange(start=DAY, end=DAY + timedelta(days=400))}
-    (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariff], span)
+    arguments = {"range": TimeRange(start=DAY, end=DAY + timedelta(days=400))}
+    (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariff], arguments)
     return list(prices)
 
 
-async def test_tariffs_and_more_prices_than_one_call_takes_are_set(
-    tenant: Tenant, database_url: str, tmp_path: Path
-) -> None:
+async def test_tariffs_and_prices_of_several_batches_are_set(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
     prices = [{"at": format_iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 100 - 40)} for n in range(10_100)]
     options = ("--resource", tenant.ids["bare"])
-    done = await run_import(tenant, database_url, tmp_path / "many.jsonl", [FLAT, DYNAMIC, "", *prices], *options)
-    assert done.returncode == 0, done.stderr
-    assert "10,102 tariffs and prices set from 10,102 lines, 0 refused" in done.stdout
+    result = await run_import(tenant, database_url, tmp_path / "many.jsonl", [FLAT, DYNAMIC, "", *prices], *options)
+    assert result.returncode == 0, result.stderr
+    assert "10,102 tariffs and prices set from 10,102 lines, 0 refused" in result.stdout
     dynamic, flat = await tariffs_of(tenant, tenant.ids["bare"])
-    assert [(one.name, one.source, one.version) for one in (dynamic, flat)] == [
+    assert [(row.name, row.source, row.version) for row in (dynamic, flat)] == [
         ("Half-hourly", "import", 2),
         ("Fixed", "import", 1),
     ]
-    found = await prices_of(tenant, dynamic)
-    assert [(one.at, one.rate) for one in (found[0], found[-1])] == [
+    stored_prices = await prices_of(tenant, dynamic)
+    assert [(row.at, row.rate) for row in (stored_prices[0], stored_prices[-1])] == [
         (DAY, -40),
         (DAY + 10_099 * HALF_HOUR, Decimal("60.99")),
     ]
-    assert len(found) == 10_100
+    assert len(stored_prices) == 10_100
 
 
-async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set(
+async def test_invalid_lines_are_rejected_by_number_and_others_set(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
     resource_id, unknown = tenant.ids["bare"], "00000000-0000-4000-8000-000000000000"
-    of = {"resourceId": resource_id}
-    price = {**of, "at": format_iso(DAY), "rate": "12.5"}
+    resource_member = {"resourceId": resource_id}
+    price = {**resource_member, "at": format_iso(DAY), "rate": "12.5"}
     lines = [
-        {**of, **DYNAMIC, "source": "supplier"},
+        {**resource_member, **DYNAMIC, "source": "supplier"},
         "not JSON",
         '["a list"]',
-        {**of, **FLAT, "standingCharges": 50},
+        {**resource_member, **FLAT, "standingCharges": 50},
         {**FLAT},
-        {**of, **FLAT, "kind": "TIME_OF_USE", "bands": [NIGHT, NIGHT], "vatRate": -5},
-        {**of, **FLAT, "kind": "TIME_OF_USE", "bands": [{**NIGHT, "weekdays": ["MOON"]}]},
+        {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [NIGHT, NIGHT], "vatRate": -5},
+        {**resource_member, **FLAT, "kind": "TIME_OF_USE", "bands": [{**NIGHT, "weekdays": ["MOON"]}]},
         {**FLAT, "resourceId": unknown},
         price,
         {**price, "rate": "13"},
@@ -100,12 +98,12 @@ async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set
         {**price, "at": format_iso(DAY + HALF_HOUR)},
     ]
     refused = tmp_path / "refused.txt"
-    done = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))
-    assert done.returncode == 1, done.stderr
-    assert "3 tariffs and prices set from 16 lines, 13 refused" in done.stdout
+    result = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))
+    assert result.returncode == 1, result.stderr
+    assert "3 tariffs and prices set from 16 lines, 13 refused" in result.stdout
     reasons = dict(line.split(": ", 1) for line in refused.read_text().splitlines())
     assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15]
-    assert reasons["3"] == "is not an object"
+    assert reasons["3"] == "is not a JSON object"
     assert "'standingCharges'" in reasons["4"]
     assert "resourceId" in reasons["5"]
     assert reasons["6"] == (
@@ -115,17 +113,19 @@ async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set
     assert reasons["8"] == reasons["14"] == f"no resource with id {unknown}"
     assert reasons["10"] == "is given twice with different rates"
     assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
-    assert reasons["12"] == "the resource has no dynamic tariff that holds then"
-    assert reasons["15"] == "names no resource"
+    assert reasons["12"] == "the resource has no dynamic tariff at this time"
+    assert reasons["15"] == "has no `resourceId`. Add it, or use the option --resource"
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"
-    assert [one.rate for one in await prices_of(tenant, dynamic)] == [Decimal("12.5")] * 2
+    assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("12.5")] * 2
 
 
-async def test_a_file_for_one_resource_names_no_other(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
+async def test_line_with_other_resource_than_option_is_rejected(
+    tenant: Tenant, database_url: str, tmp_path: Path
+) -> None:
     lines = [{**FLAT, "resourceId": tenant.ids["resource"]}, {**FLAT, "resourceId": tenant.ids["bare"]}]
     options = ("--resource", tenant.ids["bare"])
-    done = await run_import(tenant, database_url, tmp_path / "one.jsonl", lines, *options)
-    assert done.returncode == 1
-    assert "line 1: names another resource than the one of the file" in done.stderr
-    assert [one.name for one in await tariffs_of(tenant, tenant.ids["bare"])] == ["Fixed"]
+    result = await run_import(tenant, database_url, tmp_path / "one.jsonl", lines, *options)
+    assert result.returncode == 1
+    assert "line 1: has another `resourceId` than the option --resource" in result.stderr
+    assert [row.name for row in await tariffs_of(tenant, tenant.ids["bare"])] == ["Fixed"]

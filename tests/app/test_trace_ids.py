@@ -1,25 +1,25 @@
-"""By which id a request, a connection and an operation on it are known: to the caller, in errors and in the log."""
+"""Trace IDs of requests, connections and their operations: in headers, errors and the log."""
 
 import logging
 from typing import Any
 
 import pytest
 
-from tests.realtime.test_server_sent_events import TOKEN, asking, stream
+from tests.realtime.test_server_sent_events import TOKEN, stream, stream_request
 from tests.support.house import House
 from tests.support.socket import socket
 from wattgate.request_context import new_trace_id, parse_traceparent
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
-REFUSED = "{ applicationStatistics { totalVirtualEntities } }"
+FORBIDDEN_QUERY = "{ applicationStatistics { totalVirtualEntities } }"
 
 
 def trace_of(answer: Any) -> str:
-    """The trace id in the one error of a GraphQL answer or payload."""
+    """Return the trace ID of the only error in a GraphQL response or payload."""
     (error,) = answer["errors"] if isinstance(answer, dict) else answer
-    found: str = error["extensions"]["traceId"]
-    return found
+    trace_id: str = error["extensions"]["traceId"]
+    return trace_id
 
 
 @pytest.mark.parametrize(
@@ -35,23 +35,23 @@ def trace_of(answer: Any) -> str:
         ("", None),
     ],
 )
-def test_the_trace_id_of_a_traceparent_is_taken_over_where_it_is_valid(header: str, trace_id: str | None) -> None:
+def test_valid_traceparent_gives_trace_id(header: str, trace_id: str | None) -> None:
     assert parse_traceparent(header) == trace_id
 
 
-def test_a_new_trace_id_is_one_that_others_take_over() -> None:
-    made = new_trace_id()
-    assert parse_traceparent(f"00-{made}-00f067aa0ba902b7-01") == made
-    assert made != new_trace_id()
+def test_new_trace_id_is_valid_and_unique() -> None:
+    trace_id = new_trace_id()
+    assert parse_traceparent(f"00-{trace_id}-00f067aa0ba902b7-01") == trace_id
+    assert trace_id != new_trace_id()
 
 
-async def test_an_answer_tells_the_trace_id_that_its_caller_brought(served: House) -> None:
+async def test_response_has_trace_id_of_caller(served: House) -> None:
     headers = {"traceparent": TRACEPARENT, **served.one.headers["account"]}
     answer = await served.call("GET", "/account/unknown", headers)
     assert answer.headers["x-trace-id"] == answer.json()["traceId"] == TRACE
 
 
-async def test_a_page_of_another_origin_may_bring_a_traceparent(served: House) -> None:
+async def test_cors_allows_traceparent_header(served: House) -> None:
     headers = {
         "Origin": "https://app.example",
         "Access-Control-Request-Method": "POST",
@@ -61,9 +61,7 @@ async def test_a_page_of_another_origin_may_bring_a_traceparent(served: House) -
     assert answer.status_code == 200, answer.text
 
 
-async def test_a_socket_has_the_trace_id_of_its_handshake_and_says_so(
-    served: House, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_websocket_has_trace_id_of_handshake(served: House, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "wattgate"):
         async with socket(served.url, headers={"traceparent": TRACEPARENT}) as opened:
             assert opened.connection.response is not None
@@ -71,37 +69,39 @@ async def test_a_socket_has_the_trace_id_of_its_handshake_and_says_so(
             await opened.init(**served.one.headers["account"])
             await opened.say(type="connection_init", payload={})
             assert (await opened.closed())[0] == 4429
-    (ended,) = [one for one in caplog.records if one.getMessage().startswith("a connection is ended with 4429")]
-    assert ended.__dict__["trace_id"] == TRACE
+    (close_record,) = [
+        record for record in caplog.records if record.getMessage().startswith("a connection is ended with 4429")
+    ]
+    assert close_record.__dict__["trace_id"] == TRACE
 
 
-async def test_every_operation_on_a_socket_has_a_trace_id_of_its_own_or_of_its_traceparent(served: House) -> None:
-    theirs = TRACE.replace("4", "5")
-    brought = {"traceparent": TRACEPARENT.replace(TRACE, theirs)}
+async def test_websocket_operation_has_own_trace_id_or_that_of_its_traceparent(served: House) -> None:
+    client_trace = TRACE.replace("4", "5")
+    client_extensions = {"traceparent": TRACEPARENT.replace(TRACE, client_trace)}
     async with socket(served.url, headers={"traceparent": TRACEPARENT}) as opened:
         await opened.init(**served.one.headers["account"])
-        told = []
-        for extensions in (None, {"traceparent": 7}, {"traceparent": "none"}, brought):
-            payload = {"query": REFUSED, "extensions": extensions}
+        trace_ids = []
+        for extensions in (None, {"traceparent": 7}, {"traceparent": "none"}, client_extensions):
+            payload = {"query": FORBIDDEN_QUERY, "extensions": extensions}
             await opened.say(id="1", type="subscribe", payload=payload)
-            told.append(trace_of(await opened.payload()))
+            trace_ids.append(trace_of(await opened.payload()))
             assert (await opened.hear())["type"] == "complete"
-    assert told.pop() == theirs
-    assert len({TRACE, theirs, *told}) == 2 + len(told)
+    assert trace_ids.pop() == client_trace
+    assert len({TRACE, client_trace, *trace_ids}) == 2 + len(trace_ids)
 
 
-async def test_an_event_stream_and_its_operation_have_the_trace_id_of_their_request(served: House) -> None:
-    asked = asking(served, REFUSED, "unknown", traceparent=TRACEPARENT)
-    async with stream(served, **asked) as one:
-        assert one.response.headers["x-trace-id"] == TRACE
-        assert trace_of(await one.told()) == TRACE
+async def test_event_stream_operation_has_trace_id_of_request(served: House) -> None:
+    request = stream_request(served, FORBIDDEN_QUERY, "unknown", traceparent=TRACEPARENT)
+    async with stream(served, **request) as event_stream:
+        assert event_stream.response.headers["x-trace-id"] == TRACE
+        assert trace_of(await event_stream.next_data()) == TRACE
 
 
-async def test_an_operation_on_a_single_stream_has_the_trace_id_of_the_request_that_asks(served: House) -> None:
+async def test_single_connection_operation_has_trace_id_of_its_request(served: House) -> None:
     account = served.one.headers["account"]
     token = (await served.http.put("/graphql", headers=account)).text
-    async with stream(served, "GET", headers={TOKEN: token, "Accept": "text/event-stream"}) as one:
-        body = {"query": REFUSED, "extensions": {"operationId": "a"}}
+    async with stream(served, "GET", headers={TOKEN: token, "Accept": "text/event-stream"}) as event_stream:
+        body = {"query": FORBIDDEN_QUERY, "extensions": {"operationId": "a"}}
         headers = {TOKEN: token, "traceparent": TRACEPARENT, **account}
         assert (await served.http.post("/graphql", json=body, headers=headers)).status_code == 202
-        assert trace_of((await one.told())["payload"]) == TRACE
+        assert trace_of((await event_stream.next_data())["payload"]) == TRACE

@@ -1,4 +1,4 @@
-"""Traces: what a collector of OpenTelemetry is told, by real requests to real gateways."""
+"""Tracing: the spans that an OpenTelemetry collector receives for requests to real gateways."""
 
 import asyncio
 import logging
@@ -14,14 +14,14 @@ import httpx
 import pytest
 import uvicorn
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span as Told
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as ExportedSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tests.app.test_serving import AT_ONCE, Home, home
+from tests.app.test_serving import NO_DRAIN_DELAY, Home, home
 from tests.app.test_trace_ids import TRACE, TRACEPARENT
 from tests.support.house import PASSWORD
 from tests.support.processes import Process, gateway, gateway_from_scratch
@@ -36,41 +36,46 @@ from wattgate.enums import TRACE_ID
 
 __all__ = ["home"]
 
-HOMES = "query Homes { virtualEntities { name resources { classifier } } }"
-LIVE = "subscription Live($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
-QUICKLY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
+HOMES_QUERY = "query Homes { virtualEntities { name resources { classifier } } }"
+LIVE_SUBSCRIPTION = "subscription Live($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
+SHORT_EXPORT_DELAY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
 
 @dataclass
 class Collector:
-    """What an OTLP collector was sent."""
+    """An OTLP collector that stores the spans that it receives."""
 
     url: str
-    spans: list[Told] = field(default_factory=list)
+    spans: list[ExportedSpan] = field(default_factory=list)
     raw: bytes = b""
     resource: dict[str, str] = field(default_factory=dict)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def take(self, request: Request) -> Response:
+    async def receive(self, request: Request) -> Response:
         body = await request.body()
         self.raw += body
-        for told in ExportTraceServiceRequest.FromString(body).resource_spans:
-            self.resource |= {one.key: one.value.string_value for one in told.resource.attributes}
-            self.spans += [span for scope in told.scope_spans for span in scope.spans]
+        for resource_spans in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.resource |= {
+                attribute.key: attribute.value.string_value for attribute in resource_spans.resource.attributes
+            }
+            self.spans += [span for scope in resource_spans.scope_spans for span in scope.spans]
         self.arrived.set()
         return Response(media_type="application/x-protobuf")
 
-    async def span(self, name: str, trace_id: str = "", status: int = 0) -> Told:
-        """The only span of a name in a trace, or in any, with this status or any; once it has come."""
+    async def span(self, name: str, trace_id: str = "", status: int = 0) -> ExportedSpan:
+        """Wait for the span with this name and return it. There must be only one.
+
+        An empty `trace_id` matches all traces, and a `status` of 0 matches all statuses.
+        """
         async with asyncio.timeout(20):
             while True:
-                found = [
-                    one
-                    for one in self.spans
-                    if one.name == name and one.trace_id.hex().endswith(trace_id) and status in (0, one.status.code)
+                spans = [
+                    span
+                    for span in self.spans
+                    if span.name == name and span.trace_id.hex().endswith(trace_id) and status in (0, span.status.code)
                 ]
-                if found:
-                    (only,) = found
+                if spans:
+                    (only,) = spans
                     return only
                 self.arrived.clear()
                 await self.arrived.wait()
@@ -78,24 +83,24 @@ class Collector:
 
 @pytest.fixture
 async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
-    """A collector that the environment names."""
+    """A collector that the OTEL_* variables of the environment name."""
     bound = bind_sockets("127.0.0.1", 0)
-    made = Collector(bound_url(bound))
-    app = Starlette(routes=[Route("/v1/traces", made.take, methods=["POST"])])
+    collector = Collector(bound_url(bound))
+    app = Starlette(routes=[Route("/v1/traces", collector.receive, methods=["POST"])])
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     task = asyncio.create_task(server.serve(bound))
-    for name, value in {"OTEL_EXPORTER_OTLP_ENDPOINT": made.url, **QUICKLY}.items():
+    for name, value in {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, **SHORT_EXPORT_DELAY}.items():
         monkeypatch.setenv(name, value)
     try:
-        yield made
+        yield collector
     finally:
         server.should_exit = True
         await task
 
 
 @asynccontextmanager
-async def traced(home: Home) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a gateway that is the tenant's account."""
+async def traced_client(home: Home) -> AsyncIterator[httpx.AsyncClient]:
+    """Return a client of a gateway in this process, logged in as the tenant's account."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}")
     async with (
         serving(create_app(settings)) as url,
@@ -105,47 +110,47 @@ async def traced(home: Home) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @asynccontextmanager
-async def process(
+async def running_gateway(
     home: Home, started: Callable[..., AbstractAsyncContextManager[Process]] = gateway
 ) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
-    """The same, and the gateway, which is a process of its own."""
+    """Run a gateway in a process of its own. Yield the process and a client, logged in as the tenant's account."""
     async with (
-        started(folder=home.folder, **AT_ONCE) as one,
-        httpx.AsyncClient(base_url=one.url, headers=home.tenant.headers["account"]) as client,
+        started(folder=home.folder, **NO_DRAIN_DELAY) as gateway_process,
+        httpx.AsyncClient(base_url=gateway_process.url, headers=home.tenant.headers["account"]) as client,
     ):
-        yield one, client
+        yield gateway_process, client
 
 
-def attributes(span: Told) -> dict[str, Any]:
-    return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
+def attributes(span: ExportedSpan) -> dict[str, Any]:
+    return {attribute.key: attribute.value.string_value or attribute.value.int_value for attribute in span.attributes}
 
 
-async def test_a_request_has_a_span_and_steps_down_to_the_statements(home: Home, collector: Collector) -> None:
-    async with traced(home) as client:
-        answer = await client.post("/graphql", json={"query": HOMES}, headers={"traceparent": TRACEPARENT})
+async def test_request_span_has_child_spans_down_to_statements(home: Home, collector: Collector) -> None:
+    async with traced_client(home) as client:
+        answer = await client.post("/graphql", json={"query": HOMES_QUERY}, headers={"traceparent": TRACEPARENT})
         assert answer.headers["x-trace-id"] == TRACE
         request = await collector.span("POST /graphql", TRACE)
         query = await collector.span("query", TRACE)
         operation = await collector.span("virtualEntities", TRACE)
-    assert (request.parent_span_id.hex(), request.kind) == ("00f067aa0ba902b7", Told.SPAN_KIND_SERVER)
+    assert (request.parent_span_id.hex(), request.kind) == ("00f067aa0ba902b7", ExportedSpan.SPAN_KIND_SERVER)
     expected = {"http.request.method": "POST", "http.route": "/graphql", "http.response.status_code": 200}
     assert attributes(request) == expected
-    assert (query.parent_span_id, query.kind) == (request.span_id, Told.SPAN_KIND_SERVER)
+    assert (query.parent_span_id, query.kind) == (request.span_id, ExportedSpan.SPAN_KIND_SERVER)
     assert attributes(query) == {"graphql.operation.type": "query", "graphql.operation.name": "Homes"}
     assert operation.parent_span_id == query.span_id
-    statements = [one for one in collector.spans if one.parent_span_id == operation.span_id]
-    assert [one.name for one in statements] == ["SELECT"]
-    told = attributes(statements[0])
-    assert told["db.system.name"] == "sqlite"
-    assert "FROM virtual_entity" in told["db.query.text"]
+    statements = [span for span in collector.spans if span.parent_span_id == operation.span_id]
+    assert [span.name for span in statements] == ["SELECT"]
+    statement = attributes(statements[0])
+    assert statement["db.system.name"] == "sqlite"
+    assert "FROM virtual_entity" in statement["db.query.text"]
     assert collector.resource["service.name"] == "wattgate"
     assert "service.version" in collector.resource
 
 
-async def test_statements_that_go_to_the_driver_itself_are_steps_too(collector: Collector) -> None:
+async def test_statement_sent_to_driver_has_span(collector: Collector) -> None:
     telemetry = OpenTelemetryBackend()
     with telemetry.statement_span("postgresql", "SELECT 1"):
-        pass  # nobody has asked for it
+        pass  # without a request span, a statement has no span
     with telemetry.request_span("query"), telemetry.statement_span("postgresql", "SELECT 2"):
         pass
     query, statement = await collector.span("query"), await collector.span("SELECT")
@@ -157,8 +162,8 @@ async def test_statements_that_go_to_the_driver_itself_are_steps_too(collector: 
     await telemetry.close()
 
 
-async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told(home: Home, collector: Collector) -> None:
-    async with traced(home) as client:
+async def test_new_trace_has_id_of_response_header(home: Home, collector: Collector) -> None:
+    async with traced_client(home) as client:
         answer = await client.get("/api/v0-1/resource/unknown")
         assert answer.status_code == 404
         request = await collector.span("GET /api/v0-1/resource/{resourceId}")
@@ -169,57 +174,55 @@ async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told(home:
     assert {request.status.code, operation.status.code} == {Status.STATUS_CODE_UNSET}
 
 
-async def test_a_caller_that_does_not_sample_its_trace_is_left_alone(home: Home, collector: Collector) -> None:
-    async with traced(home) as client:
+async def test_unsampled_trace_and_health_check_have_no_spans(home: Home, collector: Collector) -> None:
+    async with traced_client(home) as client:
         unsampled = {"traceparent": TRACEPARENT.removesuffix("1") + "0"}
-        assert (await client.post("/graphql", json={"query": HOMES}, headers=unsampled)).status_code == 200
+        assert (await client.post("/graphql", json={"query": HOMES_QUERY}, headers=unsampled)).status_code == 200
         await client.get("/healthz")
         await client.get("/api/v0-1/account")
         await collector.span("GET /api/v0-1/account")
-    assert not [one for one in collector.spans if one.trace_id.hex() == TRACE]
-    assert not [one for one in collector.spans if "/healthz" in one.name]
+    assert not [span for span in collector.spans if span.trace_id.hex() == TRACE]
+    assert not [span for span in collector.spans if "/healthz" in span.name]
 
 
-async def test_a_socket_has_a_span_for_its_handshake_and_one_for_each_operation(
-    home: Home, collector: Collector
-) -> None:
+async def test_websocket_handshake_and_each_operation_have_spans(home: Home, collector: Collector) -> None:
     async with (
-        traced(home) as client,
-        socket(str(client.base_url).rstrip("/"), headers={"traceparent": TRACEPARENT}) as opened,
+        traced_client(home) as client,
+        socket(str(client.base_url).rstrip("/"), headers={"traceparent": TRACEPARENT}) as client_socket,
     ):
-        await opened.init(**home.tenant.headers["account"])
+        await client_socket.init(**home.tenant.headers["account"])
         handshake = await collector.span("GET /graphql", TRACE)
-        await opened.subscribe(LIVE, ids=[home.resource_id])
-        followed = await collector.span("subscription")
-        theirs = TRACE.replace("4", "5")
-        extensions = {"traceparent": TRACEPARENT.replace(TRACE, theirs)}
-        await opened.say(id="2", type="subscribe", payload={"query": HOMES, "extensions": extensions})
-        query = await collector.span("query", theirs)
-        operation = await collector.span("virtualEntities", theirs)
+        await client_socket.subscribe(LIVE_SUBSCRIPTION, ids=[home.resource_id])
+        subscription = await collector.span("subscription")
+        client_trace = TRACE.replace("4", "5")
+        extensions = {"traceparent": TRACEPARENT.replace(TRACE, client_trace)}
+        await client_socket.say(id="2", type="subscribe", payload={"query": HOMES_QUERY, "extensions": extensions})
+        query = await collector.span("query", client_trace)
+        operation = await collector.span("virtualEntities", client_trace)
     assert attributes(handshake)["http.response.status_code"] == 101
-    assert attributes(followed) == {"graphql.operation.type": "subscription", "graphql.operation.name": "Live"}
-    assert followed.trace_id.hex() != TRACE
-    assert not followed.parent_span_id
+    assert attributes(subscription) == {"graphql.operation.type": "subscription", "graphql.operation.name": "Live"}
+    assert subscription.trace_id.hex() != TRACE
+    assert not subscription.parent_span_id
     assert operation.parent_span_id == query.span_id
 
 
-async def test_an_event_stream_has_a_span_until_it_begins(home: Home, collector: Collector) -> None:
-    body = {"query": LIVE, "variables": {"ids": [home.resource_id]}}
+async def test_event_stream_span_ends_when_stream_starts(home: Home, collector: Collector) -> None:
+    body = {"query": LIVE_SUBSCRIPTION, "variables": {"ids": [home.resource_id]}}
     headers = {"traceparent": TRACEPARENT, "Accept": "text/event-stream"}
-    async with traced(home) as client, client.stream("POST", "/graphql", json=body, headers=headers) as stream:
+    async with traced_client(home) as client, client.stream("POST", "/graphql", json=body, headers=headers) as stream:
         assert stream.status_code == 200
         request = await collector.span("POST /graphql", TRACE)
-        followed = await collector.span("subscription", TRACE)
-    assert followed.parent_span_id == request.span_id
+        subscription = await collector.span("subscription", TRACE)
+    assert subscription.parent_span_id == request.span_id
 
 
-async def test_no_span_says_who_it_is_about_or_what_was_shown(home: Home, collector: Collector) -> None:
+async def test_spans_contain_no_identity_or_credentials(home: Home, collector: Collector) -> None:
     log_in = """mutation ($u: String!, $p: String!, $a: ID!) {
       authenticate(username: $u, password: $p, applicationId: $a) { token }
     }"""
     tenant = home.tenant
     variables = {"u": tenant.username, "p": PASSWORD, "a": tenant.application_id}
-    async with traced(home) as client:
+    async with traced_client(home) as client:
         answer = await client.post("/graphql", json={"query": log_in, "variables": variables}, headers={"token": ""})
         token = answer.json()["data"]["authenticate"]["token"]
         await client.get("/api/v0-1/user", params={"username": tenant.username})
@@ -230,57 +233,61 @@ async def test_no_span_says_who_it_is_about_or_what_was_shown(home: Home, collec
         assert secret.encode() not in collector.raw
 
 
-def _lose_homes(database: Path) -> None:
+def _rename_home_table(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("ALTER TABLE virtual_entity RENAME TO gone")
 
 
-async def test_what_fails_because_of_us_is_told_as_an_error_by_its_kind_alone(home: Home, collector: Collector) -> None:
-    async with traced(home) as client:
-        await asyncio.to_thread(_lose_homes, home.folder / "wattgate.sqlite3")  # a writer it waits for is on this loop
+async def test_server_error_span_has_error_type_and_no_message(home: Home, collector: Collector) -> None:
+    async with traced_client(home) as client:
+        # in a thread: a writer that it waits for runs on this loop
+        await asyncio.to_thread(_rename_home_table, home.folder / "wattgate.sqlite3")
         assert (await client.get("/api/v0-1/virtualentity")).status_code == 503
         failed = [
             await collector.span("SELECT", status=Status.STATUS_CODE_ERROR),
             await collector.span("virtualEntities"),
             await collector.span("GET /api/v0-1/virtualentity"),
         ]
-    assert [attributes(one)["error.type"] for one in failed] == ["OperationalError", "UNAVAILABLE", "503"]
-    assert {one.status.code for one in failed} == {Status.STATUS_CODE_ERROR}
+    assert [attributes(span)["error.type"] for span in failed] == ["OperationalError", "UNAVAILABLE", "503"]
+    assert {span.status.code for span in failed} == {Status.STATUS_CODE_ERROR}
     assert b"no such table" not in collector.raw
 
 
-async def test_the_last_spans_are_sent_before_the_end(
+async def test_last_spans_are_sent_at_shutdown(
     home: Home, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000")
-    async with process(home) as (one, client):
+    async with running_gateway(home) as (gateway_process, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
+        gateway_process.signal(signal.SIGTERM)
+        assert await gateway_process.ends() == 0
     await collector.span("GET /api/v0-1/account")
 
 
-async def test_a_collector_that_is_away_holds_nothing_up(
+async def test_unavailable_collector_does_not_delay_shutdown(
     home: Home, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{unused_tcp_port}")
-    async with process(home) as (one, client):
+    async with running_gateway(home) as (gateway_process, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
-        one.signal(signal.SIGTERM)
-        assert await one.ends() == 0
-        assert "drained" in one.log
-        assert "cut short" not in one.log
+        gateway_process.signal(signal.SIGTERM)
+        assert await gateway_process.ends() == 0
+        assert "Drain finished" in gateway_process.log
+        assert "exceeded its time limit" not in gateway_process.log
 
 
-async def test_where_opentelemetry_is_not_installed_that_is_said_and_all_is_served(
+async def test_missing_opentelemetry_is_logged_and_requests_are_served(
     home: Home, collector: Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "none" / "opentelemetry").mkdir(parents=True)
     (tmp_path / "none" / "opentelemetry" / "__init__.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "none"))
-    async with process(home, gateway_from_scratch) as (one, client):
+    async with running_gateway(home, gateway_from_scratch) as (gateway_process, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
-        assert "no traces are sent, because what sends them is not installed: pip install wattgate[otel]" in one.log
+        assert (
+            "Traces are not exported: OpenTelemetry is not installed. Run: pip install wattgate[otel]"
+            in gateway_process.log
+        )
     assert collector.spans == []
 
 
@@ -293,7 +300,7 @@ async def test_where_opentelemetry_is_not_installed_that_is_said_and_all_is_serv
         {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_TRACES_EXPORTER": "none"},
     ],
 )
-def test_without_a_word_nothing_is_traced(
+def test_tracing_is_off_without_collector_settings(
     variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, value in variables.items():
@@ -303,7 +310,7 @@ def test_without_a_word_nothing_is_traced(
     assert caplog.records == []
 
 
-async def test_a_new_trace_is_random_where_nobody_has_an_id() -> None:
+async def test_trace_id_is_random_without_current_trace() -> None:
     TRACE_ID.set("")
     assert TraceIdGenerator().generate_trace_id() != TraceIdGenerator().generate_trace_id()
     TRACE_ID.set(TRACE)

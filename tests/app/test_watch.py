@@ -1,4 +1,4 @@
-"""`wattgate watch`, run as a person runs it."""
+"""`wattgate watch` in a process of its own: readings, reconnects and errors."""
 
 import asyncio
 import os
@@ -21,85 +21,87 @@ from wattgate.app.cli.watch import FatalError, format_age, format_reading, webso
 
 
 @pytest.fixture
-async def there(tmp_path: Path) -> AsyncIterator[Link]:
-    async with link(tmp_path) as made:
-        yield made
+async def gateway_link(tmp_path: Path) -> AsyncIterator[Link]:
+    async with link(tmp_path) as gateway_link:
+        yield gateway_link
 
 
-async def watching(there: Link, *arguments: str, **environment: str) -> Process:
+async def start_watch(gateway_link: Link, *arguments: str, **environment: str) -> Process:
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "wattgate", "watch", "--url", there.relay.url, *arguments),
+        *(sys.executable, "-m", "wattgate", "watch", "--url", gateway_link.relay.url, *arguments),
         env={**os.environ, "COLUMNS": "200", **environment},
         stdout=PIPE,
         stderr=PIPE,
     )
 
 
-def token(there: Link) -> str:
-    return there.tenant.headers["account"]["token"]
+def token(gateway_link: Link) -> str:
+    return gateway_link.tenant.headers["account"]["token"]
 
 
-async def until_said(process: Process, words: str) -> str:
-    """What is said on the standard error up to a line with these words."""
+async def read_status_until(process: Process, text: str) -> str:
+    """Read standard error up to and including a line with this text."""
     assert process.stderr is not None
-    heard = ""
+    output = ""
     async with asyncio.timeout(30):
-        while words not in heard:
-            said = await process.stderr.readline()
-            assert said, heard
-            heard += said.decode()
-    return heard
+        while text not in output:
+            line = await process.stderr.readline()
+            assert line, output
+            output += line.decode()
+    return output
 
 
-async def test_it_goes_on_where_it_was_after_a_lost_link_and_says_so(there: Link) -> None:
-    resource_id = await there.tenant.add_resource()
-    process = await watching(there, resource_id, "--json", WATTGATE_TOKEN=token(there))
-    async with running(process) as shown:
-        await until_said(process, "connected to ws://127.0.0.1")
-        await there.post(resource_id, 3)
-        assert await values_until(shown, until=2) == [0, 1, 2]
-        await there.relay.cut()
-        await there.post(resource_id, 3)
-        said = await until_said(process, "again in")
-        await there.relay.open()
-        said += await until_said(process, "recovered: nothing was missed")
-        await there.post(resource_id, 3)
-        assert await values_until(shown, until=8) == [3, 4, 5, 6, 7, 8]
-        assert re.search(r"^lost: .+; again in \d+\.\d s$", said, re.MULTILINE)
+async def test_watch_resumes_after_lost_connection(gateway_link: Link) -> None:
+    resource_id = await gateway_link.tenant.add_resource()
+    process = await start_watch(gateway_link, resource_id, "--json", WATTGATE_TOKEN=token(gateway_link))
+    async with running(process) as output:
+        await read_status_until(process, "connected to ws://127.0.0.1")
+        await gateway_link.post(resource_id, 3)
+        assert await values_until(output, until=2) == [0, 1, 2]
+        await gateway_link.relay.cut()
+        await gateway_link.post(resource_id, 3)
+        status = await read_status_until(process, "next attempt in")
+        await gateway_link.relay.open()
+        status += await read_status_until(process, "resumed: no readings were missed")
+        await gateway_link.post(resource_id, 3)
+        assert await values_until(output, until=8) == [3, 4, 5, 6, 7, 8]
+        assert re.search(r"^connection lost: .+; next attempt in \d+\.\d s$", status, re.MULTILINE)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
-async def test_a_user_gives_a_password_by_the_environment_and_reads_times_and_ages(there: Link) -> None:
-    resource_id = await there.tenant.add_resource()
-    names = ("--user", there.tenant.username, "--application", there.tenant.application_id)
-    process = await watching(there, resource_id, *names, WATTGATE_PASSWORD=PASSWORD, TZ="UTC")
+async def test_watch_reads_password_from_environment_and_prints_age(gateway_link: Link) -> None:
+    resource_id = await gateway_link.tenant.add_resource()
+    names = ("--user", gateway_link.tenant.username, "--application", gateway_link.tenant.application_id)
+    process = await start_watch(gateway_link, resource_id, *names, WATTGATE_PASSWORD=PASSWORD, TZ="UTC")
     async with running(process):
-        await until_said(process, "connected")
-        await there.post(resource_id)
+        await read_status_until(process, "connected")
+        await gateway_link.post(resource_id)
         assert process.stdout is not None
         printed = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
-        assert re.fullmatch(rf"{there.begun:%Y-%m-%d %H:%M:%S}  {resource_id}  POWER +0 W +1 h\n", printed), printed
+        assert re.fullmatch(rf"{gateway_link.begun:%Y-%m-%d %H:%M:%S}  {resource_id}  POWER +0 W +1 h\n", printed), (
+            printed
+        )
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
-async def test_it_says_in_a_sentence_why_it_is_of_no_use_to_go_on(there: Link, tmp_path: Path) -> None:
-    own = there.tenant.ids["resource"]
-    for words, said in (
-        ([own, "--token", "forged"], "the gateway does not accept these credentials"),
-        (["unknown", "--token", token(there)], "no resource with id unknown"),
-        ([own, "--token", "x", "--url", f"{there.gateway}/healthz"], "the gateway answers with status"),
-        ([own, "--token", "x", "--url", "nowhere"], "nowhere is not an address such as http://127.0.0.1:8000"),
-        ([own, "--token", "x", "--user", "both"], "give either a token or a user"),
+async def test_watch_stops_with_message_on_fatal_error(gateway_link: Link, tmp_path: Path) -> None:
+    resource_id = gateway_link.tenant.ids["resource"]
+    for arguments, message in (
+        ([resource_id, "--token", "forged"], "the gateway does not accept these credentials"),
+        (["unknown", "--token", token(gateway_link)], "no resource with id unknown"),
+        ([resource_id, "--token", "x", "--url", f"{gateway_link.gateway}/healthz"], "the gateway answers with status"),
+        ([resource_id, "--token", "x", "--url", "nowhere"], "nowhere is not an address such as http://127.0.0.1:8000"),
+        ([resource_id, "--token", "x", "--user", "both"], "pass either --token or --user"),
     ):
-        done = await asyncio.to_thread(wattgate, "watch", "--url", there.gateway, *words, folder=tmp_path)
-        assert done.returncode in (1, 2), done.stderr
-        assert said in " ".join(done.stderr.split())
-        assert "Traceback" not in done.stderr
+        result = await asyncio.to_thread(wattgate, "watch", "--url", gateway_link.gateway, *arguments, folder=tmp_path)
+        assert result.returncode in (1, 2), result.stderr
+        assert message in " ".join(result.stderr.split())
+        assert "Traceback" not in result.stderr
 
 
-def test_addresses_of_gateways_lead_to_their_sockets() -> None:
+def test_websocket_url_of_gateway_address() -> None:
     assert websocket_url("http://127.0.0.1:8000") == "ws://127.0.0.1:8000/graphql"
     assert websocket_url("https://energy.example/") == "wss://energy.example/graphql"
     assert websocket_url("wss://energy.example/gateway/graphql") == "wss://energy.example/gateway/graphql"
@@ -107,7 +109,7 @@ def test_addresses_of_gateways_lead_to_their_sockets() -> None:
         websocket_url("energy.example:8000")
 
 
-def test_a_reading_is_one_line_with_its_age() -> None:
+def test_format_reading_is_one_line_with_age() -> None:
     at = datetime(2026, 11, 1, 12, tzinfo=UTC)
     reading: dict[str, Any] = {"resourceId": "r", "field": "POWER", "at": at.isoformat(), "value": 250.0, "unit": "W"}
     assert format_reading(reading, at + timedelta(seconds=90)).endswith("r  POWER              250 W      1 min")

@@ -1,4 +1,4 @@
-"""What the tests of a page in a browser share."""
+"""Fixtures of the browser tests."""
 
 from collections.abc import AsyncIterator
 
@@ -8,10 +8,10 @@ from playwright.async_api import BrowserContext, Page
 
 @pytest.fixture
 async def page(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    """A page. After the test, it must have no console errors, exceptions or content security policy violations."""
     page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
-    assert complaints == []
+    assert errors == []

@@ -1,13 +1,13 @@
-"""How tests open the home display."""
+"""Helpers that open the home display."""
 
 import re
 
 from playwright.async_api import Page, expect
 
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
-NOTHING = "\N{EN DASH}"
-POWER = re.compile(r"^[\d.]+ k?W$")
-SEVERAL_READINGS = 15_000
+NO_VALUE = "\N{EN DASH}"
+POWER_TEXT = re.compile(r"^[\d.]+ k?W$")
+READINGS_TIMEOUT_MS = 15_000
 
 
 async def log_in(page: Page, password: str = PASSWORD) -> None:
@@ -18,7 +18,7 @@ async def log_in(page: Page, password: str = PASSWORD) -> None:
 
 
 async def open_display(page: Page) -> None:
-    """Log in, and wait until live power and history are there."""
+    """Log in, and wait until the display shows live power and history."""
     await log_in(page)
-    await expect(page.get_by_test_id("power")).to_have_text(POWER, timeout=SEVERAL_READINGS)
+    await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
     await expect(page.locator(".bar")).to_have_count(8)

@@ -1,4 +1,4 @@
-"""The home display in a real browser: what it draws, and who can use it."""
+"""The home display in a real browser: its content, layout and accessibility."""
 
 import re
 from collections.abc import AsyncIterator
@@ -9,31 +9,31 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.displays import NOTHING, PASSWORD, POWER, SEVERAL_READINGS, log_in, open_display
+from tests.browser.displays import NO_VALUE, PASSWORD, POWER_TEXT, READINGS_TIMEOUT_MS, log_in, open_display
 
 pytestmark = pytest.mark.browser
 
-POUNDS = re.compile(r"^£\d+\.\d\d$")
+POUNDS_TEXT = re.compile(r"^£\d+\.\d\d$")
 
 
-def periods() -> list[str]:
-    """The periods of which something is known: nothing is of today before its first half hour has come."""
+def periods_with_data() -> list[str]:
+    """Return the periods that have data. Today has none until the readings of its first half hour arrive."""
     now = datetime.now(UTC)
     return ["month"] if now.hour == 0 and now.minute < 40 else ["today", "month"]
 
 
-KWH = re.compile(r"^\d[\d.]* kWh$")
+KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 
 @pytest.fixture
 async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    opened = await browser.new_context(base_url=demo_url, viewport={"width": 480, "height": 320})
-    yield opened
-    await opened.close()
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 480, "height": 320})
+    yield context
+    await context.close()
 
 
-async def overflow(page: Page) -> dict[str, Any]:
-    """By how many pixels the page is larger than what is seen of it."""
+async def overflow_pixels(page: Page) -> dict[str, Any]:
+    """Return by how many pixels the page is larger than the viewport, in each direction."""
     return dict(
         await page.evaluate(
             """() => {
@@ -44,35 +44,35 @@ async def overflow(page: Page) -> dict[str, Any]:
     )
 
 
-async def barriers(page: Page) -> list[str]:
-    """What axe finds against the success criteria of WCAG 2.2, levels A and AA."""
+async def accessibility_violations(page: Page) -> list[str]:
+    """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds."""
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-    found = await Axe().run(page, options={"runOnly": tags})
+    results = await Axe().run(page, options={"runOnly": tags})
     return [
         f"{violation['id']}: {node['html']}"
-        for violation in found.response["violations"]
+        for violation in results.response["violations"]
         for node in violation["nodes"]
     ]
 
 
-async def test_whoever_logs_in_sees_the_power_change(page: Page) -> None:
+async def test_power_changes_after_login(page: Page) -> None:
     await open_display(page)
     await expect(page.get_by_test_id("connection")).to_have_text("Live")
     first = await page.get_by_test_id("power").inner_text()
-    await expect(page.get_by_test_id("power")).not_to_have_text(first, timeout=SEVERAL_READINGS)
-    await expect(page.get_by_test_id("power")).to_have_text(POWER)
+    await expect(page.get_by_test_id("power")).not_to_have_text(first, timeout=READINGS_TIMEOUT_MS)
+    await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT)
 
 
-async def test_a_frame_tells_cost_level_price_and_time(page: Page) -> None:
+async def test_display_shows_cost_level_rate_and_time(page: Page) -> None:
     await page.set_viewport_size({"width": 1024, "height": 600})
     await open_display(page)
-    for period in periods():
-        await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS)
+    for period in periods_with_data():
+        await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS_TEXT)
         await expect(page.get_by_test_id(period)).to_contain_text(
             re.compile(r"incl\. (\d+p|£\d+\.\d\d) standing charge")
         )
-        await expect(page.get_by_test_id(f"{period}-energy")).to_have_text(KWH)
-        await expect(page.get_by_test_id(f"{period}-gas")).to_have_text(KWH)
+        await expect(page.get_by_test_id(f"{period}-energy")).to_have_text(KWH_TEXT)
+        await expect(page.get_by_test_id(f"{period}-gas")).to_have_text(KWH_TEXT)
         await expect(page.get_by_test_id(f"{period}-exported")).to_be_hidden()
     await expect(page.get_by_test_id("direction")).to_have_text("Importing")
     await expect(page.get_by_test_id("hourly")).to_have_text(re.compile(r"^(\d+p|£\d+\.\d\d) an hour$"))
@@ -83,59 +83,59 @@ async def test_a_frame_tells_cost_level_price_and_time(page: Page) -> None:
     await expect(page.get_by_test_id("clock")).to_have_text(re.compile(r"^\d\d:\d\d$"))
 
 
-async def test_another_home_is_shown_by_choosing_it_and_kept(page: Page) -> None:
+async def test_selected_home_is_kept_after_reload(page: Page) -> None:
     await open_display(page)
     picker = page.get_by_test_id("home-picker")
     await picker.select_option(label="Harbour Cottage")
-    await expect(page.get_by_test_id(f"{periods()[0]}-cost")).to_have_text(POUNDS)
+    await expect(page.get_by_test_id(f"{periods_with_data()[0]}-cost")).to_have_text(POUNDS_TEXT)
     await expect(page.get_by_role("radio", name="Exported")).to_be_attached()
     await expect(page.locator(".measures label").filter(has_text="Gas")).to_be_hidden()
     await page.reload()
     await expect(picker.locator("option:checked")).to_have_text("Harbour Cottage")
 
 
-async def test_a_wrong_password_is_told_and_nothing_is_stored(page: Page) -> None:
+async def test_wrong_password_shows_error_and_stores_nothing(page: Page) -> None:
     await log_in(page, "not-the-password")
     await expect(page.get_by_test_id("login-error")).to_have_text("The username or the password is wrong.")
     await expect(page.get_by_test_id("login-form")).to_be_visible()
     assert await page.evaluate("() => localStorage.length + sessionStorage.length + document.cookie.length") == 0
 
 
-async def test_the_password_is_not_kept_and_logging_out_forgets_the_token(page: Page) -> None:
+async def test_password_is_not_stored_and_logout_removes_token(page: Page) -> None:
     await open_display(page)
-    kept = await page.evaluate("() => JSON.stringify(localStorage)")
-    assert "token" in kept
-    assert PASSWORD not in kept
+    stored = await page.evaluate("() => JSON.stringify(localStorage)")
+    assert "token" in stored
+    assert PASSWORD not in stored
     await page.reload()
-    await expect(page.get_by_test_id("power")).to_have_text(POWER, timeout=SEVERAL_READINGS)
+    await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
     await page.get_by_test_id("logout").click()
     await expect(page.get_by_test_id("login-form")).to_be_visible()
     assert await page.evaluate("() => localStorage.getItem('wattgate.session')") is None
 
 
-async def test_each_view_of_the_history_is_one_request(page: Page) -> None:
+async def test_each_history_view_sends_one_request(page: Page) -> None:
     await open_display(page)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.post_data or ""))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.post_data or ""))
     for view, bars in (("24 hours", 24), ("5 weeks", 5), ("13 months", 13), ("8 days", 8)):
         await page.get_by_role("radio", name=view).check(force=True)
         await expect(page.locator(".bar")).to_have_count(bars)
-    assert len(asked) == 4
+    assert len(requests) == 4
 
 
-async def test_bars_say_what_they_are_worth(page: Page) -> None:
+async def test_bars_have_labels_with_values(page: Page) -> None:
     await page.set_viewport_size({"width": 1024, "height": 600})
     await open_display(page)
     days = page.locator(".bar")
     await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+day \d.*: £.*, electricity .*, gas .*"))
     await expect(days.last).to_have_attribute("aria-label", re.compile("(so far|nothing yet)"))
     await page.get_by_role("radio", name="13 months").check(force=True)
-    # the demonstration of the tests begins a fortnight ago
+    # the demonstration of the tests has 14 days of history
     await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+ \d{4}: no readings$"))
     await expect(page.locator(".legend")).to_contain_text("No readings")
 
 
-async def test_a_history_that_cannot_be_read_is_told_and_read_later(context: BrowserContext) -> None:
+async def test_failed_history_request_shows_notice_and_next_one_succeeds(context: BrowserContext) -> None:
     page = await context.new_page()
     await open_display(page)
     await page.route(re.compile(r"/graphql$"), lambda route: route.abort())
@@ -147,16 +147,16 @@ async def test_a_history_that_cannot_be_read_is_told_and_read_later(context: Bro
     await expect(page.locator(".chart-notice")).to_have_text("")
 
 
-async def test_a_small_wall_display_shows_all_without_scrolling(page: Page) -> None:
+async def test_small_wall_display_shows_everything_without_scrolling(page: Page) -> None:
     await open_display(page)
     for width, height in ((480, 320), (844, 390), (1024, 600), (1280, 800)):
         await page.set_viewport_size({"width": width, "height": height})
-        assert await overflow(page) == {"across": 0, "down": 0}
+        assert await overflow_pixels(page) == {"across": 0, "down": 0}
         for part in ("power", "connection", "today-cost", "month-cost", "rate", "chart", "home-picker", "logout"):
             await expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
 
 
-async def test_no_screen_and_no_colour_scheme_makes_the_page_too_wide(page: Page) -> None:
+async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> None:
     await open_display(page)
     backgrounds = set()
     for scheme in ("light", "dark"):
@@ -164,11 +164,11 @@ async def test_no_screen_and_no_colour_scheme_makes_the_page_too_wide(page: Page
         backgrounds.add(await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
         for width, height in ((320, 568), (360, 740), (390, 844), (768, 1024), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
-            assert (await overflow(page))["across"] == 0, f"{width} wide, {scheme}"
+            assert (await overflow_pixels(page))["across"] == 0, f"{width} wide, {scheme}"
     assert len(backgrounds) == 2
 
 
-async def test_everything_is_reached_and_told_by_keyboard(page: Page) -> None:
+async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
     await page.keyboard.press("Tab")
@@ -183,19 +183,19 @@ async def test_everything_is_reached_and_told_by_keyboard(page: Page) -> None:
     await page.keyboard.press("Tab")  # to the newest bar
     await page.keyboard.press("ArrowLeft")
     bar = page.locator(".bar:focus")
-    told = re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all readings received)")
-    await expect(bar).to_have_attribute("aria-label", told)
-    named = (await bar.get_attribute("aria-label") or "").split(": ")[0]
-    await expect(page.locator(".readout-name")).to_have_text(named)
+    expected_label = re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all readings received)")
+    await expect(bar).to_have_attribute("aria-label", expected_label)
+    bar_name = (await bar.get_attribute("aria-label") or "").split(": ")[0]
+    await expect(page.locator(".readout-name")).to_have_text(bar_name)
     await page.keyboard.press("Home")
     await expect(page.locator(".bar").first).to_be_focused()
 
 
-async def test_whatever_has_the_focus_shows_it(page: Page) -> None:
+async def test_focused_element_has_visible_outline(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
     for _ in range(5):
-        shown = await page.evaluate(
+        outlines = await page.evaluate(
             """() => {
                 const focused = document.activeElement;
                 const places = [focused, focused.nextElementSibling].filter(Boolean);
@@ -203,28 +203,28 @@ async def test_whatever_has_the_focus_shows_it(page: Page) -> None:
                 return [...outlines, getComputedStyle(focused, "::before").outlineStyle];
             }"""
         )
-        assert "solid" in shown
+        assert "solid" in outlines
         await page.keyboard.press("Tab")
 
 
-async def test_whoever_wants_no_motion_sees_none(page: Page) -> None:
+async def test_reduced_motion_disables_animations(page: Page) -> None:
     await page.emulate_media(reduced_motion="reduce")
     await open_display(page)
-    moving = """() => [...document.querySelectorAll("*")].filter((one) => {
+    count_animated = """() => [...document.querySelectorAll("*")].filter((one) => {
         const { animationName, transitionDuration } = getComputedStyle(one);
         return animationName !== "none" || transitionDuration !== "0s";
     }).length"""
-    assert await page.evaluate(moving) == 0
+    assert await page.evaluate(count_animated) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_nothing_stands_in_anybodys_way(page: Page, scheme: Literal["light", "dark"]) -> None:
+async def test_display_has_no_accessibility_violations(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     await page.goto("/display")
     await expect(page.get_by_test_id("login-form")).to_be_visible()
-    assert await barriers(page) == []
+    assert await accessibility_violations(page) == []
     await open_display(page)
     for width, height in ((1280, 800), (360, 740)):
         await page.set_viewport_size({"width": width, "height": height})
-        assert await barriers(page) == []
-    assert NOTHING not in await page.get_by_test_id("power").inner_text()
+        assert await accessibility_violations(page) == []
+    assert NO_VALUE not in await page.get_by_test_id("power").inner_text()

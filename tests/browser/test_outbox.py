@@ -1,4 +1,4 @@
-"""The outbox of the demonstration in a real browser: a mail is there as it would have been sent."""
+"""The outbox page of the demonstration in a real browser."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,12 +17,12 @@ from wattgate.app.server.factory import create_app
 
 pytestmark = pytest.mark.browser
 
-ADD = """mutation ($kind: ID!, $html: String!) {
+ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
   addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
     input: {name: "Weekly budget", htmlTemplate: $html}) { templateId }
 }"""
 
-SEND = """mutation ($userId: ID!, $kind: String!) {
+SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
   sendAlert(input: {userId: $userId, alertTypeId: $kind, channels: [EMAIL], priority: HIGH,
     data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { alertId }
 }"""
@@ -35,24 +35,24 @@ HTML = """<style>h1 { color: #0a5; font-family: sans-serif } p { font-family: sa
 
 @dataclass
 class Outbox:
-    """A demonstration that has a template for mails, and whom they are sent to."""
+    """A demonstration with a mail template, and the user who receives the mails."""
 
     url: str
     user_id: str
-    kind: str
+    alert_type_id: str
 
     async def send(self) -> None:
         """Send an alert by mail."""
-        await ask(self.url, SEND, userId=self.user_id, kind=self.kind)
+        await query_graphql(self.url, SEND_ALERT, userId=self.user_id, kind=self.alert_type_id)
 
     async def sent(self) -> list[dict[str, str]]:
-        """Send one, and wait until the outbox lists it: all that it lists."""
+        """Send a mail, wait until the outbox lists a mail, and return the list."""
         await self.send()
         async with httpx.AsyncClient(base_url=self.url) as client, asyncio.timeout(20):
             while True:
-                listed = (await client.get("/outbox/mails")).json()
-                if listed:
-                    return list(listed)
+                mails = (await client.get("/outbox/mails")).json()
+                if mails:
+                    return list(mails)
                 await asyncio.sleep(0.05)
 
 
@@ -60,11 +60,11 @@ class Outbox:
 async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outbox]:
     settings, _ = await demonstration(tmp_path_factory.mktemp("outbox"), timedelta(days=1))
     async with serving(create_app(settings)) as url:
-        found = await ask(url, "{ accounts { userId username } alertTypes { alertTypeId } }")
-        kind = found["alertTypes"][0]["alertTypeId"]
-        await ask(url, ADD, kind=kind, html=HTML)
-        (user_id,) = (one["userId"] for one in found["accounts"] if one["username"] == seed.USERNAME)
-        yield Outbox(url, user_id, kind)
+        data = await query_graphql(url, "{ accounts { userId username } alertTypes { alertTypeId } }")
+        alert_type_id = data["alertTypes"][0]["alertTypeId"]
+        await query_graphql(url, ADD_TEMPLATE, kind=alert_type_id, html=HTML)
+        (user_id,) = (account["userId"] for account in data["accounts"] if account["username"] == seed.USERNAME)
+        yield Outbox(url, user_id, alert_type_id)
 
 
 @pytest.fixture
@@ -75,16 +75,16 @@ async def page(browser: Browser, outbox: Outbox) -> AsyncIterator[Page]:
     await context.close()
 
 
-async def ask(url: str, query: str, **variables: str) -> dict[str, Any]:
-    """What the demonstration's application gets to know by GraphQL."""
+async def query_graphql(url: str, query: str, **variables: str) -> dict[str, Any]:
+    """Run a GraphQL request with the application's credential and return its data."""
     credential = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
     async with httpx.AsyncClient(base_url=url, auth=credential) as client:
-        told = (await client.post("/graphql", json={"query": query, "variables": variables})).json()
-    assert "errors" not in told, told
-    return dict(told["data"])
+        answer = (await client.post("/graphql", json={"query": query, "variables": variables})).json()
+    assert "errors" not in answer, answer
+    return dict(answer["data"])
 
 
-async def test_a_mail_appears_and_can_be_looked_at_as_it_would_have_been_sent(page: Page, outbox: Outbox) -> None:
+async def test_outbox_shows_mail_as_it_would_be_sent(page: Page, outbox: Outbox) -> None:
     await page.goto("/outbox")
     await outbox.send()
     await expect(page.get_by_test_id("mail").first).to_be_visible()
@@ -103,24 +103,26 @@ async def test_a_mail_appears_and_can_be_looked_at_as_it_would_have_been_sent(pa
     assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
 
 
-async def test_a_mails_html_runs_nothing_and_loads_nothing_unencrypted(outbox: Outbox) -> None:
-    listed = await outbox.sent()
+async def test_mail_html_has_strict_content_security_policy(outbox: Outbox) -> None:
+    mails = await outbox.sent()
     async with httpx.AsyncClient(base_url=outbox.url) as client:
-        answer = await client.get(f"{listed[0]['path']}/html")
-        policy = answer.headers["content-security-policy"]
+        response = await client.get(f"{mails[0]['path']}/html")
+        policy = response.headers["content-security-policy"]
         assert policy.startswith("sandbox; default-src 'none'")
         assert "script-src" not in policy
         assert (await client.get("/outbox/mails/nobody/nothing")).status_code == 404
 
 
-async def test_the_link_of_a_mail_asks_before_it_unsubscribes(page: Page, outbox: Outbox) -> None:
-    listed = await outbox.sent()
+async def test_unsubscribe_link_asks_for_confirmation(page: Page, outbox: Outbox) -> None:
+    mails = await outbox.sent()
     async with httpx.AsyncClient(base_url=outbox.url) as client:
-        headers = dict((await client.get(listed[0]["path"])).json()["headers"])
+        headers = dict((await client.get(mails[0]["path"])).json()["headers"])
     token = headers["List-Unsubscribe"].strip("<>").rpartition("/")[2]
     await page.goto(f"/unsubscribe/{token}")
     await page.get_by_role("button", name="Unsubscribe").click()
     await expect(page.get_by_role("heading")).to_have_text("You are unsubscribed")
-    found = await ask(outbox.url, "{ mailSuppressionConnection { edges { node { address cause } } } }")
-    assert [edge["node"]["cause"] for edge in found["mailSuppressionConnection"]["edges"]] == ["UNSUBSCRIBED"]
-    await ask(outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=seed.USERNAME)
+    data = await query_graphql(outbox.url, "{ mailSuppressionConnection { edges { node { address cause } } } }")
+    assert [edge["node"]["cause"] for edge in data["mailSuppressionConnection"]["edges"]] == ["UNSUBSCRIBED"]
+    await query_graphql(
+        outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=seed.USERNAME
+    )

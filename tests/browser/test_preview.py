@@ -1,4 +1,4 @@
-"""The templates' page in a real browser: what is written, what comes of it, and that nothing in it runs."""
+"""The template page in a real browser: editing, rendering, publishing and script blocking."""
 
 import re
 from collections.abc import AsyncIterator
@@ -7,13 +7,13 @@ from typing import Literal
 import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Page, expect
 
-from tests.browser.test_display import barriers, overflow
+from tests.browser.test_display import accessibility_violations, overflow_pixels
 from wattgate.app.demo.seed import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
-PLAIN = "<!doctype html><html lang='en'><body><p>Hello {{ name }}</p></body></html>"
-HOSTILE = """<!doctype html>
+PLAIN_HTML = "<!doctype html><html lang='en'><body><p>Hello {{ name }}</p></body></html>"
+HOSTILE_HTML = """<!doctype html>
 <html lang="en"><body>
 <script>new Image().src = "https://127.0.0.1:1/ran"; top.ran = "script"</script>
 <img src="https://127.0.0.1:1/none.png" alt="" onerror="this.src = 'https://127.0.0.1:1/ran'">
@@ -28,9 +28,9 @@ HOSTILE = """<!doctype html>
 
 @pytest.fixture
 async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    opened = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
-    yield opened
-    await opened.close()
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
+    yield context
+    await context.close()
 
 
 async def log_in(page: Page, username: str = EDITOR_USERNAME) -> None:
@@ -43,34 +43,34 @@ async def log_in(page: Page, username: str = EDITOR_USERNAME) -> None:
 async def open_editor(page: Page) -> None:
     """Log in, and wait until the first template is rendered."""
     await log_in(page)
-    await rendered(page)
+    await wait_until_rendered(page)
 
 
-async def rendered(page: Page) -> None:
-    """Wait until what is written is shown, with the data that was made for it."""
+async def wait_until_rendered(page: Page) -> None:
+    """Wait until the page shows the current source, rendered with its sample data."""
     await expect(page.get_by_test_id("status")).to_have_text("Up to date")
 
 
-async def test_the_landing_page_leads_to_the_templates(page: Page) -> None:
+async def test_landing_page_links_to_templates(page: Page) -> None:
     await page.goto("/")
     await page.get_by_role("link", name="Templates").click()
     await expect(page.get_by_test_id("login-form")).to_be_visible()
 
 
-async def test_who_may_not_read_templates_is_told_so(context: BrowserContext) -> None:
+async def test_account_without_permission_sees_error(context: BrowserContext) -> None:
     page = await context.new_page()
     await log_in(page, USERNAME)
     await expect(page.get_by_test_id("login-error")).to_have_text("This account may not read templates.")
     assert await page.evaluate("() => localStorage.length") == 0
 
 
-async def test_what_is_written_is_seen_at_once(page: Page) -> None:
+async def test_edits_are_rendered_immediately(page: Page) -> None:
     await open_editor(page)
     mail = page.frame_locator("iframe")
     await expect(mail.get_by_role("heading")).to_have_text("More power than usual")
     await page.get_by_test_id("subject").fill("Hello {{ name }}")
     await page.get_by_test_id("preheader").fill("A word before")
-    await page.get_by_test_id("html-source").fill(PLAIN)
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML)
     await expect(mail.locator("body > p")).to_have_text("Hello Ada Lovelace")
     await expect(page.get_by_test_id("rendered-subject")).to_have_text("Hello Ada Lovelace")
     await expect(page.get_by_test_id("rendered-preheader")).to_have_text("A word before")
@@ -79,10 +79,10 @@ async def test_what_is_written_is_seen_at_once(page: Page) -> None:
     await expect(page.get_by_test_id("plain")).to_contain_text("Hello Ada Lovelace")
 
 
-async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
+async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> None:
     await open_editor(page)
-    await page.get_by_test_id("html-source").fill(PLAIN.replace("name", "power"))
-    await rendered(page)
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("name", "power"))
+    await wait_until_rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     data = page.get_by_test_id("data-source")
     await expect(data).to_have_value(re.compile('"power": "4200"'))
@@ -97,7 +97,7 @@ async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
     await expect(data).to_have_value(re.compile('"power": 5200'))
 
 
-async def test_a_finding_leads_to_its_line(page: Page) -> None:
+async def test_finding_selects_its_source(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("subject").fill("A subject")
     source = page.get_by_test_id("html-source")
@@ -108,12 +108,12 @@ async def test_a_finding_leads_to_its_line(page: Page) -> None:
     await page.get_by_role("radio", name="Sample data").check(force=True)
     await finding.press("Enter")
     await expect(source).to_be_focused()
-    chosen = await source.evaluate("(one) => one.value.slice(one.selectionStart, one.selectionEnd)")
-    assert chosen == image
+    selected = await source.evaluate("(one) => one.value.slice(one.selectionStart, one.selectionEnd)")
+    assert selected == image
     await expect(page.get_by_test_id("verdict")).to_contain_text("1 error")
 
 
-async def test_a_reader_of_another_culture_gets_what_the_chain_finds(page: Page) -> None:
+async def test_culture_without_template_falls_back_along_chain(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("culture").fill("de-AT")
     await page.get_by_role("radio", name="Cultures").check(force=True)
@@ -124,36 +124,36 @@ async def test_a_reader_of_another_culture_gets_what_the_chain_finds(page: Page)
     )
 
 
-async def test_the_mail_is_shown_at_widths_and_in_emulated_dark(page: Page) -> None:
+async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page) -> None:
     await open_editor(page)
     frame = page.get_by_test_id("mail")
     for width in (320, 375, 600):
         await page.get_by_role("radio", name=f"{width} pixels").check(force=True)
         assert await frame.evaluate("(one) => one.getBoundingClientRect().width") == width
     sheet = page.frame_locator("iframe").locator(".sheet")
-    grounds = set()
+    backgrounds = set()
     for dark in ("none", "partial", "full"):
         await page.get_by_test_id("dark").select_option(dark)
         await expect(sheet).to_be_visible()
-        grounds.add(await sheet.evaluate("(one) => getComputedStyle(one).backgroundColor"))
-    assert len(grounds) == 2  # a full inversion is a filter of the frame
+        backgrounds.add(await sheet.evaluate("(one) => getComputedStyle(one).backgroundColor"))
+    assert len(backgrounds) == 2  # full inversion is a CSS filter of the frame, so it does not change the colour
 
 
-async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
+async def test_template_cannot_run_scripts(context: BrowserContext) -> None:
     page = await context.new_page()
     await open_editor(page)
-    asked: list[str] = []
-    said: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
+    requested_urls: list[str] = []
+    console_messages: list[str] = []
+    page.on("request", lambda request: requested_urls.append(request.url))
+    page.on("console", lambda message: console_messages.append(message.text))
     await page.get_by_test_id("new").click()
-    await rendered(page)
+    await wait_until_rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     await page.get_by_test_id("data-source").fill('{"name": "<img src=x onerror=top.ran=1>", "home": {"name": "a"}}')
     await page.get_by_role("radio", name="HTML").check(force=True)
     for subject in ("<img src=x onerror=top.ran=1>", "<script>top.ran=1</script>"):
         await page.get_by_test_id("subject").fill(subject)
-        await page.get_by_test_id("html-source").fill(HOSTILE)
+        await page.get_by_test_id("html-source").fill(HOSTILE_HTML)
         await expect(page.get_by_test_id("rendered-subject")).to_have_text(subject)
         for dark in ("light", "partial", "full"):
             await page.get_by_test_id("dark").select_option(dark)
@@ -164,17 +164,17 @@ async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
     assert await page.evaluate("() => window.ran") is None
     assert await page.title() == "Templates · wattgate"
     assert page.url.endswith("/preview")
-    assert not [url for url in asked if url.endswith(("/away", "/ran"))]
-    assert any("Blocked script execution" in text for text in said)
+    assert not [url for url in requested_urls if url.endswith(("/away", "/ran"))]
+    assert any("Blocked script execution" in text for text in console_messages)
     assert await page.get_by_test_id("mail").get_attribute("sandbox") == ""
 
 
-async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None:
+async def test_template_can_be_saved_published_and_rolled_back(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("new").click()
     await page.get_by_test_id("name").fill("Of a test")
     await page.get_by_test_id("culture").fill("cy")
-    await page.get_by_test_id("html-source").fill(PLAIN)
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML)
     await page.get_by_test_id("save").click()
     versions = page.get_by_test_id("versions").locator("option")
     await expect(versions).to_have_text(["Version 1, published"])
@@ -189,21 +189,21 @@ async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None
     await expect(page.get_by_test_id("subject")).to_have_value("High use at {{ home.name }}")
 
 
-async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
+async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("subject").fill("Hello {{ name }}")
     await page.get_by_test_id("send-test").click()
     dialog = page.get_by_role("dialog", name="Send a test")
     await dialog.get_by_label("To").fill("somebody@elsewhere.example")
     await dialog.get_by_role("button", name="Send").click()
-    told = page.get_by_test_id("test-status")
-    await expect(told).to_have_text(
+    status = page.get_by_test_id("test-status")
+    await expect(status).to_have_text(
         "somebody@elsewhere.example may not receive test mails. Add it to WATTGATE_TEST_ADDRESSES."
     )
     await dialog.get_by_label("To").fill("tester@wattgate.example")
     await page.keyboard.press("Enter")
-    await expect(told).to_have_text("Sent to tester@wattgate.example")
-    assert await barriers(page) == []
+    await expect(status).to_have_text("Sent to tester@wattgate.example")
+    assert await accessibility_violations(page) == []
     await page.keyboard.press("Escape")
     await expect(dialog).to_be_hidden()
     await page.get_by_test_id("send-test").click()
@@ -213,30 +213,30 @@ async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
     await expect(outbox.get_by_test_id("mail").first).to_contain_text("[TEST] Hello Ada Lovelace")
 
 
-async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
+async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     await open_editor(page)
-    opened = await page.get_by_test_id("templates").input_value()
+    selected = await page.get_by_test_id("templates").input_value()
     await page.get_by_test_id("subject").fill("Not saved")
-    asked: list[str] = []
+    dialogs: list[str] = []
 
-    async def stay(dialog: Dialog) -> None:
-        asked.append(dialog.message)
+    async def dismiss_dialog(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
         await dialog.dismiss()
 
-    page.once("dialog", stay)
+    page.once("dialog", dismiss_dialog)
     await page.get_by_test_id("templates").select_option(index=1)
     await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
-    assert await page.get_by_test_id("templates").input_value() == opened
-    assert asked == ["Your changes are not saved. Discard them?"]
+    assert await page.get_by_test_id("templates").input_value() == selected
+    assert dialogs == ["Your changes are not saved. Discard them?"]
     page.once("dialog", lambda dialog: dialog.accept())
     await page.get_by_test_id("new").click()
     await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
-    await rendered(page)
+    await wait_until_rendered(page)
     await page.get_by_test_id("templates").select_option(index=1)
-    assert len(asked) == 1  # nothing was written, so nothing is asked
+    assert len(dialogs) == 1  # without changes, the page shows no dialog
 
 
-async def test_a_text_that_is_taken_away_is_made_from_the_html(page: Page) -> None:
+async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await open_editor(page)
     await page.get_by_role("radio", name="Text", exact=True).first.check(force=True)
     await page.get_by_test_id("text-source").fill("A text for {{ name }}")
@@ -246,7 +246,7 @@ async def test_a_text_that_is_taken_away_is_made_from_the_html(page: Page) -> No
     await expect(page.get_by_test_id("plain")).to_contain_text("More power than usual")
 
 
-async def test_everything_is_reached_by_keyboard(page: Page) -> None:
+async def test_keyboard_reaches_all_controls(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("templates").focus()
     focused = "() => document.activeElement.dataset.testid ?? document.activeElement.name"
@@ -255,18 +255,18 @@ async def test_everything_is_reached_by_keyboard(page: Page) -> None:
         reached.append(await page.evaluate(focused))
         await page.keyboard.press("Tab")
     actions = ["save", "publish", "roll-back", "send-test"]
-    wanted = ["templates", "new", "versions", *actions, "logout", "culture", "subject"]
-    assert reached[: len(wanted)] == wanted
+    expected = ["templates", "new", "versions", *actions, "logout", "culture", "subject"]
+    assert reached[: len(expected)] == expected
     assert {"html-source", "view", "width", "dark"} <= set(reached)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_nothing_stands_in_anybodys_way(page: Page, scheme: Literal["light", "dark"]) -> None:
+async def test_preview_has_no_accessibility_violations(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     await open_editor(page)
     for width, height in ((1280, 800), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
-        assert (await overflow(page))["across"] == 0
+        assert (await overflow_pixels(page))["across"] == 0
         for view in ("Text", "Cultures", "Mail"):
             await page.get_by_role("radio", name=view, exact=True).last.check(force=True)
-            assert await barriers(page) == []
+            assert await accessibility_violations(page) == []

@@ -1,4 +1,4 @@
-"""The reference of the REST interface in a real browser."""
+"""The REST reference page in a real browser."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -8,31 +8,31 @@ from playwright.async_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
 
-DOCS = "/api/v0-1/docs"
-READINGS = "getResourceResourceidReadings"
+DOCS_PATH = "/api/v0-1/docs"
+READINGS_OPERATION_ID = "getResourceResourceidReadings"
 
 
 @pytest.fixture
 async def page(browser: Browser, demo_url: str) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    """A page. After the test, it must have no console errors, exceptions or content security policy violations."""
     context = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
     page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     await context.close()
-    assert complaints == []
+    assert errors == []
 
 
-async def described(page: Page) -> list[dict[str, Any]]:
+async def documented_operations(page: Page) -> list[dict[str, Any]]:
     document = await (await page.request.get("/api/v0-1/openapi.json")).json()
     return [operation for item in document["paths"].values() for operation in item.values()]
 
 
-async def test_every_operation_has_a_card_and_no_screen_is_too_narrow_for_it(page: Page) -> None:
-    await page.goto(DOCS)
-    operations = await described(page)
+async def test_every_operation_has_card_and_page_fits_narrow_screens(page: Page) -> None:
+    await page.goto(DOCS_PATH)
+    operations = await documented_operations(page)
     cards = page.get_by_test_id("operation")
     await expect(cards).to_have_count(len(operations))
     ids = await cards.evaluate_all("(cards) => cards.map((card) => { card.open = true; return card.id; })")
@@ -43,8 +43,8 @@ async def test_every_operation_has_a_card_and_no_screen_is_too_narrow_for_it(pag
         assert await page.evaluate("() => document.documentElement.scrollWidth") == width
 
 
-async def test_the_filter_narrows_by_keyboard(page: Page) -> None:
-    await page.goto(DOCS)
+async def test_filter_works_by_keyboard(page: Page) -> None:
+    await page.goto(DOCS_PATH)
     shown = page.locator('[data-testid="operation"]:visible')
     await expect(shown.first).to_be_visible()
     await page.keyboard.press("/")
@@ -52,12 +52,12 @@ async def test_the_filter_narrows_by_keyboard(page: Page) -> None:
     await expect(shown).to_have_count(3)
     await expect(shown.first).to_be_in_viewport(ratio=1)
     await page.keyboard.press("Escape")
-    await expect(page.get_by_test_id("count")).to_have_text(f"{len(await described(page))} operations")
+    await expect(page.get_by_test_id("count")).to_have_text(f"{len(await documented_operations(page))} operations")
 
 
-async def test_a_link_opens_its_operation_with_a_command_for_it(page: Page) -> None:
-    await page.goto(f"{DOCS}#{READINGS}")
-    card = page.locator(f"#{READINGS}")
+async def test_link_opens_operation_with_curl_command(page: Page) -> None:
+    await page.goto(f"{DOCS_PATH}#{READINGS_OPERATION_ID}")
+    card = page.locator(f"#{READINGS_OPERATION_ID}")
     await expect(card).to_have_attribute("open", "")
     await expect(card.locator("summary")).to_be_in_viewport()
     command = card.get_by_label("curl", exact=True)

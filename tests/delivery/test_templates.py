@@ -80,7 +80,7 @@ def without_conditional_comments(document: str) -> str:
     return document.replace("<!--[if mso]>", "").replace("<![endif]-->", "")
 
 
-@given(place=st.sampled_from(POSITIONS), value=VALUES)
+@given(position=st.sampled_from(POSITIONS), value=VALUES)
 def test_value_never_becomes_markup_at_any_position(position: str, value: str) -> None:
     rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value, value]}).html
     plain = render_partially(TemplateSource(position, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
@@ -91,7 +91,7 @@ def test_value_never_becomes_markup_at_any_position(position: str, value: str) -
         assert rendered.count("-->") == plain.count("-->")
 
 
-@given(place=st.sampled_from(POSITIONS), value=VALUES)
+@given(position=st.sampled_from(POSITIONS), value=VALUES)
 def test_link_never_runs_code(position: str, value: str) -> None:
     rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value]}).html
     for link in Outline(without_conditional_comments(rendered or "")).links:

@@ -17,15 +17,15 @@ from tests.support.servers import serving
 from wattgate.app.server.auth import Authenticator
 from wattgate.db import models
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import Identity, digest
-from wattgate.graphql.transport.http import Endpoint
-from wattgate.graphql.execution.pipeline import Gate
-from wattgate.graphql.core.entity import operations_of
-from wattgate.graphql.resolvers import live
+from wattgate.db.identity.credentials import CredentialLookup, hash_secret
+from wattgate.graphql.transport.http import GraphQLEndpoint
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.core.entity import build_operations
+from wattgate.graphql.resolvers import live_readings
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.rest_compat.routes import routes
+from wattgate.rest_compat.routes import build_routes
 
 
 async def main():
@@ -35,22 +35,22 @@ async def main():
     async with database.session() as session:
         session.add(models.Application(application_id="one", name="one", directory_id="d"))
         await session.flush()
-        session.add(models.ApplicationCredential(username="u", secret_digest=digest("s"), application_id="one"))
+        session.add(models.ApplicationCredential(username="u", secret_digest=hash_secret("s"), application_id="one"))
         await session.commit()
-    operations = (*operations_of(TIPS), live.readings)
-    runner, schema = Runner(database, MemoryBus()), build(operations)
-    authenticate = Authenticator(Identity(database)).principal
-    graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
+    operations = (*build_operations(TIPS), live_readings.readings)
+    runner, schema = Runner(database, MemoryBus()), build_schema(operations)
+    authenticate = Authenticator(CredentialLookup(database)).authenticate
+    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate, ide=False)
     app = Starlette(routes=[
         Route("/graphql", graphql, methods=["POST"]),
-        *routes(operations, runner=runner, schema=schema, authenticate=authenticate),
+        *build_routes(operations, runner=runner, schema=schema, authenticate=authenticate),
     ])
     async with serving(app) as url, httpx.AsyncClient(base_url=url, auth=("u", "s")) as client:
         added = (await client.post("/tip", json=EXAMPLE)).json()
         assert EXAMPLE.items() <= added.items(), added
         query = {"query": "{ tips { tipId title saving createdAt } }"}
-        told = (await client.post("/graphql", json=query)).json()
-        assert told["data"]["tips"] == [added] == (await client.get("/tip")).json(), told
+        listed = (await client.post("/graphql", json=query)).json()
+        assert listed["data"]["tips"] == [added] == (await client.get("/tip")).json(), listed
         path = f"/tip/{added['tipId']}"
         changed = (await client.put(path, json={"saving": 50})).json()
         assert changed == {**added, "saving": 50} == (await client.get(path)).json(), changed

@@ -25,7 +25,7 @@ def prose(page: Path) -> str:
 
 def external_links() -> Iterator[tuple[str, str]]:
     for page in PAGES:
-        for link in re.findall(r"(?<!\w)https?:[^\s)>\"|]*", prose(page)):
+        for link in re.findall(r"(?<!\w)https?:/[^\s)>\"|]*", prose(page)):
             yield page.name, link.rstrip(".,;:")
 
 

@@ -6,27 +6,27 @@ from typing import Any
 
 import pytest
 
-from tests.faults.street import Street, running_street
+from tests.faults.environment import Environment, running_environment
 
-ROW = "a scene"
+ROW_PROPERTY = "a scene"
 
 
 @pytest.fixture(scope="session")
-async def built_street(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Street]:
-    async with running_street(tmp_path_factory.mktemp("street")) as made:
-        yield made
+async def shared_environment(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Environment]:
+    async with running_environment(tmp_path_factory.mktemp("street")) as started:
+        yield started
 
 
 @pytest.fixture
-async def street(built_street: Street, request: pytest.FixtureRequest) -> Street:
+async def environment(shared_environment: Environment, request: pytest.FixtureRequest) -> Environment:
     """Two gateways, a Redis and a PostgreSQL, all of which run when a test begins."""
 
-    def tell(title: str, row: Mapping[str, int]) -> None:
-        request.node.user_properties.append((ROW, json.dumps({"scene": title, **row})))
+    def report_row(title: str, row: Mapping[str, int]) -> None:
+        request.node.user_properties.append((ROW_PROPERTY, json.dumps({"scene": title, **row})))
 
-    built_street.tell = tell
-    await built_street.mend()
-    return built_street
+    shared_environment.report_row = report_row
+    await shared_environment.start_all()
+    return shared_environment
 
 
 @pytest.hookimpl(wrapper=True)
@@ -35,16 +35,16 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """What the gateways wrote is told with a test that fails."""
     report = yield
-    street = getattr(item, "funcargs", {}).get("street")
-    if report.failed and street is not None:
-        report.sections += [(f"log of gateway {one.name}", one.log) for one in street.gateways]
+    environment = getattr(item, "funcargs", {}).get("environment")
+    if report.failed and environment is not None:
+        report.sections += [(f"log of gateway {gateway.name}", gateway.log) for gateway in environment.gateways]
     return report
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The table of what was found, where these tests were asked for."""
-    reports = [one for name in ("passed", "failed") for one in terminalreporter.stats.get(name, ())]
-    rows = [json.loads(told) for report in reports for name, told in report.user_properties if name == ROW]
+    reports = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
+    rows = [json.loads(value) for report in reports for name, value in report.user_properties if name == ROW_PROPERTY]
     if not rows:
         return
     terminalreporter.section("what was found")

@@ -15,34 +15,34 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
-from tests.faults.history import Came, Entry, Left, Refused, Shown, Told
+from tests.faults.history import Connected, Disconnected, Entry, PositionReceived, ReadingShown, SubscriptionEnded
 
 SUBPROTOCOL = "graphql-transport-ws"
-FEW = (
+SUBSCRIPTION = (
     "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { resourceId at value } }"
 )
-MANY = FEW.replace("value", "value " + " ".join(f"r{n}: resourceId" for n in range(32)))
+LARGE_SUBSCRIPTION = SUBSCRIPTION.replace("value", "value " + " ".join(f"r{n}: resourceId" for n in range(32)))
 """The same with more than a kilobyte to each reading, to fill what holds it for a slow reader."""
 
 JITTER_SECONDS = 0.3
-QUIET_SECONDS = 2.0
+SILENCE_SECONDS = 2.0
 """A display asks every third of this whether its gateway is there, and takes its silence for the end of the link."""
 
-NARROW = 4096
+SMALL_BUFFER_BYTES = 4096
 """The receive buffer of a display that reads slowly, in bytes."""
 
-NEVER_AGAIN = frozenset({4400, 4401, 4403, 4406, 4409, 4429})
+FINAL_CODES = frozenset({4400, 4401, 4403, 4406, 4409, 4429})
 """The codes after which a display does not come back by itself: its fault, or its credentials are not good."""
 
 
 class Connection(asyncio.Protocol):
     """One connection of a display. `closed` is done when it is gone, with the close code if there was one."""
 
-    def __init__(self, uri: str, take: Callable[["Connection", dict[str, Any]], None]) -> None:
+    def __init__(self, uri: str, on_message: Callable[["Connection", dict[str, Any]], None]) -> None:
         self._protocol = ClientProtocol(parse_uri(uri), subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=None)
-        self._take = take
+        self._on_message = on_message
         self._transport: asyncio.Transport | None = None
-        self.heard = asyncio.get_running_loop().time()
+        self.last_received_at = asyncio.get_running_loop().time()
         self.paused = False
         self.closed: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
 
@@ -52,13 +52,13 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        self.heard = asyncio.get_running_loop().time()
+        self.last_received_at = asyncio.get_running_loop().time()
         self._protocol.receive_data(data)
         for event in self._protocol.events_received():
             if isinstance(event, Response):
-                self._take(self, {"type": "opened"})
+                self._on_message(self, {"type": "opened"})
             elif isinstance(event, Frame) and event.opcode is Opcode.TEXT:
-                self._take(self, orjson.loads(event.data))
+                self._on_message(self, orjson.loads(event.data))
         self._flush()
         if self._protocol.handshake_exc or self._protocol.close_rcvd:
             self.abort()
@@ -85,10 +85,10 @@ class Connection(asyncio.Protocol):
         self.paused = True
         self._transport.pause_reading()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Read again."""
         assert self._transport is not None
-        self.paused, self.heard = False, asyncio.get_running_loop().time()
+        self.paused, self.last_received_at = False, asyncio.get_running_loop().time()
         if not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -118,8 +118,8 @@ class Display:
         resource_ids: Sequence[str],
         *,
         gateway: int = 0,
-        document: str = FEW,
-        narrow: bool = False,
+        document: str = SUBSCRIPTION,
+        small_buffer: bool = False,
     ) -> None:
         self.name = name
         self.resource_ids = list(resource_ids)
@@ -133,21 +133,21 @@ class Display:
         self.live = False
         """Whether it watches, and was told where it stands."""
 
-        self.moved: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         """Called when there is something new to see of it."""
 
         self._ports = ports
         self._document = document
-        self._narrow = narrow
+        self._small_buffer = small_buffer
         self._connection: Connection | None = None
-        self._present = asyncio.Event()
-        self._present.set()
+        self._may_connect = asyncio.Event()
+        self._may_connect.set()
         self._closing = False
 
     @property
     def codes(self) -> list[int | None]:
         """How its connections ended."""
-        return [entry.code for entry in self.history if isinstance(entry, Left)]
+        return [entry.code for entry in self.history if isinstance(entry, Disconnected)]
 
     @property
     def port(self) -> int:
@@ -156,24 +156,24 @@ class Display:
         return self._connection.port
 
     @property
-    def away(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it may not come back."""
-        return bool(NEVER_AGAIN.intersection(self.codes[-1:]))
+        return bool(FINAL_CODES.intersection(self.codes[-1:]))
 
     async def run(self) -> None:
         """Watch, and come back whenever the connection is lost, until it is closed or may not."""
-        while not self._closing and not self.away:
-            await self._present.wait()
+        while not self._closing and not self.has_ended:
+            await self._may_connect.wait()
             try:
                 self._connection = await self._connect()
-                code = await self._stay(self._connection)
+                code = await self._wait_until_closed(self._connection)
             except OSError:
                 self.gateway = (self.gateway + 1) % len(self._ports)
             else:
-                self.history.append(Left(code))
+                self.history.append(Disconnected(code))
                 self.gateway = random.randrange(len(self._ports))
             self.live = False
-            self.moved()
+            self.on_change()
             if not self._closing:
                 await asyncio.sleep(random.uniform(0, JITTER_SECONDS))
 
@@ -182,19 +182,19 @@ class Display:
         if self._connection is not None:
             self._connection.abort()
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """Lose the connection, and stay away."""
-        self._present.clear()
+        self._may_connect.clear()
         self.cut()
 
-    def come_back(self) -> None:
+    def reconnect(self) -> None:
         """Come with the position that it had."""
-        self._present.set()
+        self._may_connect.set()
 
     def close(self) -> None:
         """End, and do not come back."""
         self._closing = True
-        self._present.set()
+        self._may_connect.set()
         self.cut()
 
     def pause(self) -> None:
@@ -202,69 +202,71 @@ class Display:
         assert self._connection is not None
         self._connection.pause()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Read again."""
         assert self._connection is not None
-        self._connection.go_on()
+        self._connection.resume()
 
     async def _connect(self) -> Connection:
         port = self._ports[self.gateway]
         uri = f"ws://127.0.0.1:{port}/graphql"
         loop, link = asyncio.get_running_loop(), socket.socket()
         link.setblocking(False)
-        if self._narrow:
-            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW)
+        if self._small_buffer:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER_BYTES)
         try:
             await loop.sock_connect(link, ("127.0.0.1", port))
-            _, connection = await loop.create_connection(lambda: Connection(uri, self._take), sock=link)
+            _, connection = await loop.create_connection(lambda: Connection(uri, self._on_message), sock=link)
         except BaseException:
             link.close()
             raise
         return connection
 
-    async def _stay(self, connection: Connection) -> int | None:
+    async def _wait_until_closed(self, connection: Connection) -> int | None:
         """The code with which a connection ends. Where its gateway is silent, it is ended without one."""
         while True:
-            done, _ = await asyncio.wait({connection.closed}, timeout=QUIET_SECONDS / 3)
+            done, _ = await asyncio.wait({connection.closed}, timeout=SILENCE_SECONDS / 3)
             if done:
                 return connection.closed.result()
             if connection.paused:
                 continue
-            if asyncio.get_running_loop().time() - connection.heard > QUIET_SECONDS:
+            if asyncio.get_running_loop().time() - connection.last_received_at > SILENCE_SECONDS:
                 connection.abort()
             else:
                 connection.send({"type": "ping"})
 
-    def _take(self, connection: Connection, message: dict[str, Any]) -> None:
+    def _on_message(self, connection: Connection, message: dict[str, Any]) -> None:
         match message["type"]:
             case "opened":
                 connection.send({"type": "connection_init", "payload": dict(self.credentials)})
             case "connection_ack":
-                self.history.append(Came(self.gateway))
+                self.history.append(Connected(self.gateway))
                 variables = {"ids": self.resource_ids, "since": self.position}
-                asked = {"query": self._document, "variables": variables}
-                connection.send({"type": "subscribe", "id": "1", "payload": asked})
+                request = {"query": self._document, "variables": variables}
+                connection.send({"type": "subscribe", "id": "1", "payload": request})
             case "next":
-                self._next(message["payload"])
+                self._on_payload(message["payload"])
             case "error":
-                self._refused(connection, message["payload"][0]["extensions"]["code"])
+                self._on_subscription_ended(connection, message["payload"][0]["extensions"]["code"])
             case "complete":
-                self._refused(connection, "COMPLETE")
+                self._on_subscription_ended(connection, "COMPLETE")
             case "ping":
                 connection.send({"type": "pong"})
-        self.moved()
+        self.on_change()
 
-    def _next(self, payload: dict[str, Any]) -> None:
+    def _on_payload(self, payload: dict[str, Any]) -> None:
         self.position, reading = payload["extensions"]["position"], payload["data"]["readings"]
         if reading is None:
-            self.history.append(Told(payload["extensions"].get("recovered"), self.position, datetime.now(UTC)))
+            self.history.append(
+                PositionReceived(payload["extensions"].get("recovered"), self.position, datetime.now(UTC))
+            )
             self.live = True
             return
         resource_id, number = reading["resourceId"], int(reading["value"])
-        self.history.append(Shown(resource_id, number, datetime.fromisoformat(reading["at"]), self.position))
+        self.history.append(ReadingShown(resource_id, number, datetime.fromisoformat(reading["at"]), self.position))
         self.newest[resource_id] = max(number, self.newest[resource_id])
 
-    def _refused(self, connection: Connection, code: str) -> None:
+    def _on_subscription_ended(self, connection: Connection, code: str) -> None:
         """The subscription has ended by an error. It is asked for again, on another connection."""
-        self.history.append(Refused(code))
+        self.history.append(SubscriptionEnded(code))
         connection.abort()

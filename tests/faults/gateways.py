@@ -14,7 +14,7 @@ from tests.support.forked import Running, start
 
 PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
 START_SECONDS = 60
-LOG_TOLD = 8_000
+LOG_CHARACTERS = 8_000
 """How much of a log is told of a test that fails, in characters."""
 
 
@@ -47,7 +47,7 @@ class GatewayProcess:
     @property
     def log(self) -> str:
         """The end of what it has written."""
-        return self._log.read_text(errors="replace")[-LOG_TOLD:] if self._log.exists() else ""
+        return self._log.read_text(errors="replace")[-LOG_CHARACTERS:] if self._log.exists() else ""
 
     @property
     def memory(self) -> int:
@@ -59,14 +59,14 @@ class GatewayProcess:
     async def start(self) -> None:
         """Start it where it does not run, and wait until it is ready."""
         if self.running:
-            return await self.ready()
+            return await self.wait_until_ready()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATTGATE_")}
         settings = {f"WATTGATE_{name}": value for name, value in self._settings.items()}
         environment |= {**settings, **dict.fromkeys(PORTS, str(self.port))}
         self._process = await start(["serve"], folder=self._folder, environment=environment, log=self._log)
-        return await self.ready()
+        return await self.wait_until_ready()
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until it takes requests and its database answers."""
         async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
             while True:
@@ -78,13 +78,13 @@ class GatewayProcess:
                     pass
                 await asyncio.sleep(0.05)
 
-    async def counts(self, metric: str, least: float) -> None:
+    async def wait_for_metric(self, metric: str, minimum: float) -> None:
         """Wait until one of its metrics is at least so much."""
         async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
             while True:
                 lines = (await http.get(f"{self.url}/metrics")).text.splitlines()
-                told = [line for line in lines if line.startswith(f"{metric} ")]
-                if told and float(told[0].rpartition(" ")[2]) >= least:
+                samples = [line for line in lines if line.startswith(f"{metric} ")]
+                if samples and float(samples[0].rpartition(" ")[2]) >= minimum:
                     return
                 await asyncio.sleep(0.1)
 
@@ -100,7 +100,7 @@ class GatewayProcess:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
-    async def ended(self) -> int:
+    async def wait_until_ended(self) -> int:
         """Wait until it has ended; its status."""
         assert self._process is not None
         return await self._process.wait()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 
-LATE = timedelta(seconds=5)
+MAX_REPORT_DELAY = timedelta(seconds=5)
 """How long after a reading that follows a gap a display may be told of it: a gateway that cannot reach Redis to tell
 of what it could not publish is heard once it does, and others may have published in between."""
 
@@ -65,23 +65,23 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class Connected:
     """The display has subscribed at a gateway."""
 
     gateway: int
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PositionReceived:
     """Where the display stands: all that it missed follows (True), or some of it may be lost (False), or it begins."""
 
     recovered: bool | None
     position: str
-    when: datetime
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReadingShown:
     """A reading, and where the display stands with it.
 
     Of the readings that make up for what is lost, only the last has a position that the display had not before.
@@ -94,20 +94,20 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class SubscriptionEnded:
     """The gateway does not take the subscription, or ends it."""
 
     code: str
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Disconnected:
     """The connection is gone, with a code where the gateway has said one."""
 
     code: int | None = None
 
 
-Entry = Came | Told | Shown | Refused | Left
+Entry = Connected | PositionReceived | ReadingShown | SubscriptionEnded | Disconnected
 
 
 @dataclass(slots=True)
@@ -117,11 +117,11 @@ class Findings:
     shown: int = 0
     connections: int = 0
     recovered: int = 0
-    told_of_loss: int = 0
-    lost_as_told: int = 0
+    reported_losses: int = 0
+    reported_missing: int = 0
     """Readings that were never shown, after the display was told that some may be lost."""
 
-    told_late: int = 0
+    reported_late: int = 0
     """Readings that were passed over shortly before the display was told so."""
 
     conflated: int = 0
@@ -133,151 +133,155 @@ class Findings:
     gaps: int = 0
     duplicates: int = 0
     disorders: int = 0
-    wrong: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: "Findings") -> "Findings":
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for field_ in fields(self):
+            setattr(self, field_.name, getattr(self, field_.name) + getattr(other, field_.name))
         return self
 
 
-class _Stream:
+class _ResourceState:
     """What a display was shown of one resource.
 
     `last` is the newest number since it began or was told of a loss, `ever` the newest of all. It is `live` once a
     reading has come that is no part of what makes up for a loss.
     """
 
-    __slots__ = ("ever", "last", "live")
+    __slots__ = ("last", "live", "newest_ever")
 
     def __init__(self) -> None:
-        self.ever = self.last = -1
+        self.newest_ever = self.last = -1
         self.live = False
 
 
-class _Check:
+class _HistoryChecker:
     """Goes through a history, entry by entry."""
 
     def __init__(self, name: str, ledger: Ledger, conflates: bool) -> None:
         self._name = name
         self._ledger = ledger
         self._conflates = conflates
-        self._streams: dict[str, _Stream] = {}
-        self._begun = False
+        self._resource_states: dict[str, _ResourceState] = {}
+        self._has_position = False
         self._position = ""
-        self._filling: str | None = None
+        self._backfill_position: str | None = None
         """The position of readings that make up for what is lost, all but the last."""
 
-        self._missed: list[tuple[Shown, int]] = []
+        self._unreported_gaps: list[tuple[ReadingShown, int]] = []
         """Readings with how many are missing before each, of which the display is not told yet."""
 
         self.findings = Findings()
 
-    def take(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
         match entry:
-            case Came():
+            case Connected():
                 self.findings.connections += 1
-            case Told():
-                self._tell(entry)
+            case PositionReceived():
+                self._on_position(entry)
                 self._position = entry.position
-            case Shown():
-                self._show(entry)
+            case ReadingShown():
+                self._on_reading(entry)
                 self._position = entry.position
 
     def end(self, resource_ids: Iterable[str]) -> None:
         """What a display that watches these resources shows in the end must be their newest readings."""
-        self._account_for_gaps()
+        self._settle_gaps()
         for resource_id in resource_ids:
-            stream = self._streams.get(resource_id, _Stream())
-            shown, newest = stream.last, self._ledger.newest(resource_id)
-            if shown != newest:
-                self._wrong(f"ends at {shown} of {resource_id}, and {newest} was acknowledged")
+            state = self._resource_states.get(resource_id, _ResourceState())
+            last, newest = state.last, self._ledger.newest(resource_id)
+            if last != newest:
+                self._add_problem(f"ends at {last} of {resource_id}, and {newest} was acknowledged")
 
-    def _tell(self, told: Told) -> None:
-        if told.recovered:
+    def _on_position(self, entry: PositionReceived) -> None:
+        if entry.recovered:
             self.findings.recovered += 1
-            if not self._begun:
-                self._wrong("is told that it has missed nothing, and had never begun")
+            if not self._has_position:
+                self._add_problem("is told that it has missed nothing, and had never begun")
             return
-        if told.recovered is False:
-            self.findings.told_of_loss += 1
-            self._account_for_gaps(told.when)
-        self._begun = True
-        self._filling = told.position if told.position == self._position else None
-        for stream in self._streams.values():
-            stream.live, stream.last = False, -1
+        if entry.recovered is False:
+            self.findings.reported_losses += 1
+            self._settle_gaps(entry.at)
+        self._has_position = True
+        self._backfill_position = entry.position if entry.position == self._position else None
+        for state in self._resource_states.values():
+            state.live, state.last = False, -1
 
-    def _show(self, shown: Shown) -> None:
+    def _on_reading(self, reading: ReadingShown) -> None:
         self.findings.shown += 1
-        resource_id, number = shown.resource_id, shown.number
-        if self._ledger.instant(resource_id, number) != shown.at:
-            return self._wrong(f"shows {number} of {resource_id} at {shown.at}, which was never sent")
-        if not self._begun:
-            return self._wrong(f"shows {number} of {resource_id} before it was told where it stands")
-        stream = self._streams.setdefault(resource_id, _Stream())
-        if self._filling is not None:
-            self._fill(stream, shown)
-        elif stream.live:
-            self._follow(stream, shown)
+        resource_id, number = reading.resource_id, reading.number
+        if self._ledger.instant(resource_id, number) != reading.at:
+            return self._add_problem(f"shows {number} of {resource_id} at {reading.at}, which was never sent")
+        if not self._has_position:
+            return self._add_problem(f"shows {number} of {resource_id} before it was told where it stands")
+        state = self._resource_states.setdefault(resource_id, _ResourceState())
+        if self._backfill_position is not None:
+            self._on_backfill_reading(state, reading)
+        elif state.live:
+            self._on_live_reading(state, reading)
         else:
-            self._begin(stream, shown)
-        stream.ever = max(stream.ever, number)
-        if shown.position != self._filling:
-            self._filling = None
+            self._on_first_live_reading(state, reading)
+        state.newest_ever = max(state.newest_ever, number)
+        if reading.position != self._backfill_position:
+            self._backfill_position = None
         return None
 
-    def _fill(self, stream: _Stream, shown: Shown) -> None:
+    def _on_backfill_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
         """A reading that comes from the database. Those it leaves out are lost as told."""
-        if shown.number <= stream.last:
+        if reading.number <= state.last:
             self.findings.disorders += 1
-            self._wrong(f"is filled with {shown.number} after {stream.last} of {shown.resource_id}")
-        if stream.ever >= 0:
-            self.findings.lost_as_told += max(0, shown.number - stream.ever - 1)
-        stream.last = shown.number
+            self._add_problem(f"is filled with {reading.number} after {state.last} of {reading.resource_id}")
+        if state.newest_ever >= 0:
+            self.findings.reported_missing += max(0, reading.number - state.newest_ever - 1)
+        state.last = reading.number
 
-    def _begin(self, stream: _Stream, shown: Shown) -> None:
+    def _on_first_live_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
         """The first live reading. It may have been among what was filled, and may not leave a gap after it."""
-        stream.live = True
-        if stream.last < stream.ever:
+        state.live = True
+        if state.last < state.newest_ever:
             self.findings.disorders += 1
-            self._wrong(f"was filled up to {stream.last} of {shown.resource_id}, and had shown {stream.ever}")
-        if shown.number > stream.last + 1:
-            self._miss(shown, stream.last)
-        stream.last = shown.number
+            self._add_problem(
+                f"was filled up to {state.last} of {reading.resource_id}, and had shown {state.newest_ever}"
+            )
+        if reading.number > state.last + 1:
+            self._record_gap(reading, state.last)
+        state.last = reading.number
 
-    def _follow(self, stream: _Stream, shown: Shown) -> None:
-        number, last = shown.number, stream.last
-        stream.last = max(last, number)
+    def _on_live_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
+        number, last = reading.number, state.last
+        state.last = max(last, number)
         if number > last + 1:
-            self._miss(shown, last)
-        elif number <= last and self._ledger.attempts(shown.resource_id, number) > 1:
+            self._record_gap(reading, last)
+        elif number <= last and self._ledger.attempts(reading.resource_id, number) > 1:
             self.findings.repeated += 1
         elif number == last:
             self.findings.duplicates += 1
-            self._wrong(f"shows {number} of {shown.resource_id} twice")
+            self._add_problem(f"shows {number} of {reading.resource_id} twice")
         elif number < last:
             self.findings.disorders += 1
-            self._wrong(f"shows {number} after {last} of {shown.resource_id}")
+            self._add_problem(f"shows {number} after {last} of {reading.resource_id}")
 
-    def _miss(self, shown: Shown, last: int) -> None:
-        missing = shown.number - last - 1
+    def _record_gap(self, reading: ReadingShown, last: int) -> None:
+        missing = reading.number - last - 1
         if self._conflates:
             self.findings.conflated += missing
             return
-        self._missed.append((shown, missing))
+        self._unreported_gaps.append((reading, missing))
 
-    def _account_for_gaps(self, told: datetime | None = None) -> None:
+    def _settle_gaps(self, reported_at: datetime | None = None) -> None:
         """Gaps are no secret where the display was told of them by an instant."""
-        for shown, missing in self._missed:
-            if told is not None and told - shown.at <= LATE:
-                self.findings.told_late += missing
+        for reading, missing in self._unreported_gaps:
+            if reported_at is not None and reported_at - reading.at <= MAX_REPORT_DELAY:
+                self.findings.reported_late += missing
             else:
                 self.findings.gaps += missing
-                self._wrong(f"misses {missing} of {shown.resource_id} before {shown.number}, and was not told")
-        self._missed.clear()
+                self._add_problem(
+                    f"misses {missing} of {reading.resource_id} before {reading.number}, and was not told"
+                )
+        self._unreported_gaps.clear()
 
-    def _wrong(self, sentence: str) -> None:
-        self.findings.wrong.append(f"{self._name} {sentence}")
+    def _add_problem(self, sentence: str) -> None:
+        self.findings.problems.append(f"{self._name} {sentence}")
 
 
 def check_history(
@@ -287,9 +291,9 @@ def check_history(
 
     `conflates` says that it read slowly, so that readings may have been passed over for newer ones.
     """
-    check = _Check(name, ledger, conflates)
+    check = _HistoryChecker(name, ledger, conflates)
     for entry in history:
-        check.take(entry)
+        check.add(entry)
     check.end(resource_ids)
     return check.findings
 
@@ -297,20 +301,24 @@ def check_history(
 def count_lost(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> int:
     """How many readings were acknowledged of which there is no row."""
     return sum(
-        len(ledger.acknowledged(one) - {number for _, number in stored.get(one, ())}) for one in ledger.resource_ids
+        len(ledger.acknowledged(resource_id) - {number for _, number in stored.get(resource_id, ())})
+        for resource_id in ledger.resource_ids
     )
 
 
 def check_stored(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> list[str]:
     """What is wrong with the rows (instant, number) of each resource: none may be missing, doubled or unknown."""
-    wrong = []
+    problems = []
     for resource_id in ledger.resource_ids:
         rows = Counter(stored.get(resource_id, ()))
         known = {(ledger.instant(resource_id, number), number) for _, number in rows}
         numbers = Counter(number for _, number in rows.elements())
-        wrong += [
-            f"{resource_id} has no row of {one}" for one in sorted(ledger.acknowledged(resource_id) - set(numbers))
+        problems += [
+            f"{resource_id} has no row of {number}"
+            for number in sorted(ledger.acknowledged(resource_id) - set(numbers))
         ]
-        wrong += [f"{resource_id} has {count} rows of {one}" for one, count in sorted(numbers.items()) if count > 1]
-        wrong += [f"{resource_id} has a row of {number} at {at}, never sent" for at, number in set(rows) - known]
-    return wrong
+        problems += [
+            f"{resource_id} has {count} rows of {number}" for number, count in sorted(numbers.items()) if count > 1
+        ]
+        problems += [f"{resource_id} has a row of {number} at {at}, never sent" for at, number in set(rows) - known]
+    return problems

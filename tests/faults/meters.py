@@ -12,7 +12,7 @@ from tests.faults.history import Ledger
 
 FIELD = "POWER"
 API = "/api/v0-1"
-SLACK_SECONDS = 60
+TIMEOUT_SECONDS = 60
 """How long a test waits for what must happen; far longer than it takes."""
 
 NEXT_MS = timedelta(milliseconds=1)
@@ -33,103 +33,106 @@ class Meters:
         self._headers = headers
         self._ledger = ledger
         self._pace = pace
-        self._groups = [one for one in (ledger.resource_ids[n::meters] for n in range(meters)) if one]
+        self._groups = [group for group in (ledger.resource_ids[n::meters] for n in range(meters)) if group]
         self._rounds = [0] * len(self._groups)
-        self._moved = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self._stopping = False
-        self._work: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self.burst = 1
         """How many readings of each resource a call has. Of columns only the newest is told to displays."""
 
-        self.refused = 0
+        self.failed_calls = 0
         """How many calls had no answer, or were told to come back."""
 
-        self.wrong: list[str] = []
+        self.problems: list[str] = []
         """Answers that no meter should get."""
 
     def start(self) -> None:
-        self._work = [asyncio.create_task(self._send_all(number)) for number in range(len(self._groups))]
+        self._tasks = [asyncio.create_task(self._send_all(number)) for number in range(len(self._groups))]
 
-    async def more(self, rounds: int) -> None:
+    async def wait_for_rounds(self, rounds: int) -> None:
         """Wait until every meter has had so many more rounds acknowledged."""
-        wanted = [done + rounds for done in self._rounds]
-        async with asyncio.timeout(SLACK_SECONDS), self._moved:
-            await self._moved.wait_for(lambda: all(map(int.__ge__, self._rounds, wanted)))
+        targets = [done + rounds for done in self._rounds]
+        async with asyncio.timeout(TIMEOUT_SECONDS), self._changed:
+            await self._changed.wait_for(lambda: all(map(int.__ge__, self._rounds, targets)))
 
-    async def no_answer(self) -> None:
+    async def wait_for_failure(self) -> None:
         """Wait until another call has no answer, or is told to come back."""
-        before = self.refused
-        async with asyncio.timeout(SLACK_SECONDS), self._moved:
-            await self._moved.wait_for(lambda: self.refused > before)
+        before = self.failed_calls
+        async with asyncio.timeout(TIMEOUT_SECONDS), self._changed:
+            await self._changed.wait_for(lambda: self.failed_calls > before)
 
     async def finish(self) -> None:
         """Send no more, and wait until all that was sent is acknowledged."""
         self._stopping = True
-        async with asyncio.timeout(SLACK_SECONDS):
-            await asyncio.gather(*self._work)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await asyncio.gather(*self._tasks)
 
     async def cancel(self) -> None:
         """End at once, whatever is under way."""
-        for task in self._work:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._work, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _tell(self) -> None:
-        async with self._moved:
-            self._moved.notify_all()
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     async def _send_all(self, number: int) -> None:
         turn, last = number, datetime.now(UTC)
-        async with httpx.AsyncClient(headers=self._headers, timeout=SLACK_SECONDS) as http:
+        async with httpx.AsyncClient(headers=self._headers, timeout=TIMEOUT_SECONDS) as http:
             while not self._stopping:
                 first = max(_whole_ms(datetime.now(UTC)), last + NEXT_MS)
                 instants = [first + n * NEXT_MS for n in range(self.burst)]
                 last = instants[-1]
                 turn = await self._send(http, turn, self._groups[number], instants)
                 self._rounds[number] += 1
-                await self._tell()
+                await self._notify()
                 await asyncio.sleep(self._pace)
 
     async def _send(
         self, http: httpx.AsyncClient, turn: int, resource_ids: Sequence[str], instants: Sequence[datetime]
     ) -> int:
         """Send readings until they are acknowledged; the turn of the gateway that did."""
-        numbers = {one: [self._ledger.add(one, at) for at in instants] for one in resource_ids}
-        sent = [(one, number) for one, some in numbers.items() for number in some]
-        path, body = _call(numbers, instants)
+        numbers = {resource_id: [self._ledger.add(resource_id, at) for at in instants] for resource_id in resource_ids}
+        sent = [(resource_id, number) for resource_id, its_numbers in numbers.items() for number in its_numbers]
+        path, body = _build_call(numbers, instants)
         while True:
             turn += 1
-            for one in sent:
-                self._ledger.attempt(*one)
-            wait = await self._once(http, self._urls[turn % len(self._urls)] + path, body, len(sent))
+            for resource_id, sent_number in sent:
+                self._ledger.attempt(resource_id, sent_number)
+            wait = await self._call_once(http, self._urls[turn % len(self._urls)] + path, body, len(sent))
             if wait is None:
                 break
-            self.refused += 1
-            await self._tell()
+            self.failed_calls += 1
+            await self._notify()
             await asyncio.sleep(wait)
-        for one in sent:
-            self._ledger.acknowledge(*one)
+        for resource_id, sent_number in sent:
+            self._ledger.acknowledge(resource_id, sent_number)
         return turn
 
-    async def _once(self, http: httpx.AsyncClient, url: str, body: Any, count: int) -> float | None:
+    async def _call_once(self, http: httpx.AsyncClient, url: str, body: Any, count: int) -> float | None:
         """Make a call: None where all of it is acknowledged, else after how many seconds it may be made again."""
         try:
-            answer = await http.post(url, json=body)
+            response = await http.post(url, json=body)
         except httpx.TransportError:
             return random.uniform(0.02, 0.1)
-        if answer.status_code == 200 and answer.json()["recorded"] == count:
+        if response.status_code == 200 and response.json()["recorded"] == count:
             return None
-        if answer.status_code == 503 and "Retry-After" in answer.headers:
-            return float(answer.headers["Retry-After"])
-        self.wrong.append(f"a meter was answered {answer.status_code}: {answer.text[:200]}")
+        if response.status_code == 503 and "Retry-After" in response.headers:
+            return float(response.headers["Retry-After"])
+        self.problems.append(f"a meter was answered {response.status_code}: {response.text[:200]}")
         return self._pace
 
 
-def _call(numbers: Mapping[str, Sequence[int]], instants: Sequence[datetime]) -> tuple[str, Any]:
+def _build_call(numbers: Mapping[str, Sequence[int]], instants: Sequence[datetime]) -> tuple[str, Any]:
     """The path and the body of a call with these readings."""
-    at = [one.isoformat() for one in instants]
+    at = [instant.isoformat() for instant in instants]
     if len(numbers) > 1:
-        columns = [{"resourceId": one, "field": FIELD, "at": at, "value": some} for one, some in numbers.items()]
+        columns = [
+            {"resourceId": resource_id, "field": FIELD, "at": at, "value": values}
+            for resource_id, values in numbers.items()
+        ]
         return f"{API}/readings", {"series": columns}
     ((resource_id, values),) = numbers.items()
     readings = [{"at": instant, "value": value} for instant, value in zip(at, values, strict=True)]

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
 
-RESET = struct.pack("ii", 1, 0)
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER for zero seconds: what closes is told as a reset."""
 
 
-class _End(asyncio.Protocol):
+class _LinkSide(asyncio.Protocol):
     """One side of a link: what comes goes to the other."""
 
     def __init__(self, link: "Link") -> None:
@@ -34,52 +34,52 @@ class Link:
 
     def __init__(self, links: set["Link"]) -> None:
         self._links = links
-        self._waiting = bytearray()
-        self.near = _End(self)
-        self.far = _End(self)
+        self._buffered = bytearray()
+        self.client_side = _LinkSide(self)
+        self.gateway_side = _LinkSide(self)
         self.dangling = False
 
     @property
     def port(self) -> int:
         """The port of the client."""
-        assert self.near.transport is not None
-        port: int = self.near.transport.get_extra_info("peername")[1]
+        assert self.client_side.transport is not None
+        port: int = self.client_side.transport.get_extra_info("peername")[1]
         return port
 
-    def carry(self, origin: _End, data: bytes) -> None:
+    def carry(self, origin: _LinkSide, data: bytes) -> None:
         if self.dangling:
             return
-        target = self.far if origin is self.near else self.near
+        target = self.gateway_side if origin is self.client_side else self.client_side
         if target.transport is None:  # the gateway's side is not there yet
-            self._waiting += data
+            self._buffered += data
         else:
             target.transport.write(data)
 
-    def joined(self) -> None:
+    def on_gateway_connected(self) -> None:
         """The gateway's side is there."""
-        assert self.far.transport is not None
-        self.far.transport.write(bytes(self._waiting))
-        self._waiting.clear()
+        assert self.gateway_side.transport is not None
+        self.gateway_side.transport.write(bytes(self._buffered))
+        self._buffered.clear()
 
     def cut(self) -> None:
         """Close both sides; what is under way is lost."""
-        for end in (self.near, self.far):
-            if end.transport is not None:
-                end.transport.abort()
+        for side in (self.client_side, self.gateway_side):
+            if side.transport is not None:
+                side.transport.abort()
         self._links.discard(self)
 
     def reset(self) -> None:
         """Close both sides as a machine does that knows of no such connection."""
-        for end in (self.near, self.far):
-            if end.transport is not None:
-                end.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        for side in (self.client_side, self.gateway_side):
+            if side.transport is not None:
+                side.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         self.cut()
 
     def dangle(self) -> None:
         """Carry nothing any more, and tell nobody: neither side knows that the other is gone."""
         self.dangling = True
-        if self.far.transport is not None:
-            self.far.transport.pause_reading()
+        if self.gateway_side.transport is not None:
+            self.gateway_side.transport.pause_reading()
 
 
 class Proxy:
@@ -88,12 +88,12 @@ class Proxy:
     def __init__(self, target: int) -> None:
         self._target = target
         self._server: asyncio.Server | None = None
-        self._joining: set[asyncio.Task[None]] = set()
+        self._connect_tasks: set[asyncio.Task[None]] = set()
         self.links: set[Link] = set()
         self.port = 0
 
     async def open(self) -> None:
-        self._server = await asyncio.get_running_loop().create_server(self._link, "127.0.0.1", 0)
+        self._server = await asyncio.get_running_loop().create_server(self._on_client, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -103,29 +103,29 @@ class Proxy:
             link.cut()
         await self._server.wait_closed()
 
-    def _link(self) -> asyncio.Protocol:
+    def _on_client(self) -> asyncio.Protocol:
         link = Link(self.links)
         self.links.add(link)
-        task = asyncio.get_running_loop().create_task(self._join(link))
-        self._joining.add(task)
-        task.add_done_callback(self._joining.discard)
-        return link.near
+        task = asyncio.get_running_loop().create_task(self._connect(link))
+        self._connect_tasks.add(task)
+        task.add_done_callback(self._connect_tasks.discard)
+        return link.client_side
 
-    async def _join(self, link: Link) -> None:
+    async def _connect(self, link: Link) -> None:
         try:
-            await asyncio.get_running_loop().create_connection(lambda: link.far, "127.0.0.1", self._target)
+            await asyncio.get_running_loop().create_connection(lambda: link.gateway_side, "127.0.0.1", self._target)
         except OSError:
             link.cut()
         else:
-            link.joined()
+            link.on_gateway_connected()
 
 
 @asynccontextmanager
 async def proxy(target: int) -> AsyncIterator[Proxy]:
     """A proxy in front of a port."""
-    made = Proxy(target)
-    await made.open()
+    opened = Proxy(target)
+    await opened.open()
     try:
-        yield made
+        yield opened
     finally:
-        await made.close()
+        await opened.close()

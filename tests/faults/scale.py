@@ -29,7 +29,7 @@ class Scale:
     resets: int
     """How often the connections on which Redis tells events are cut."""
 
-    slow: int
+    slow_displays: int
     """How many displays do not read."""
 
     slow_rounds: int
@@ -46,7 +46,7 @@ SHORT = Scale(
     cycles=1,
     reconnects=36,
     resets=2,
-    slow=8,
+    slow_displays=8,
     slow_rounds=15,
 )
 LONG = Scale(
@@ -59,11 +59,11 @@ LONG = Scale(
     cycles=3,
     reconnects=1_000,
     resets=10,
-    slow=10,
+    slow_displays=10,
     slow_rounds=40,
 )
 
 
-def scale() -> Scale:
+def selected_scale() -> Scale:
     """What WATTGATE_TEST_FAULTS=long asks for, or the short form."""
     return LONG if os.environ.get("WATTGATE_TEST_FAULTS") == "long" else SHORT

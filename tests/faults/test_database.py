@@ -1,17 +1,17 @@
 """PostgreSQL fails while readings come and displays watch."""
 
-from tests.faults.street import Street, scene
+from tests.faults.environment import Environment, open_scene
 
 
-async def test_a_database_that_fails_and_recovers_has_lost_nothing(street: Street) -> None:
-    async with scene(street) as play:
-        for _ in range(street.scale.cycles):
-            await play.meters.more(street.scale.rounds)
-            await street.postgresql.crash()
-            await play.meters.no_answer()
-            await street.postgresql.start()
-            await play.meters.more(street.scale.rounds)
-            await play.all_show()
-        assert not [code for one in play.displays for code in one.codes]
-        found = await play.end("PostgreSQL stops immediately and recovers")
-        assert found.told_of_loss == 0
+async def test_failure_of_the_database_loses_nothing(environment: Environment) -> None:
+    async with open_scene(environment) as scene:
+        for _ in range(environment.scale.cycles):
+            await scene.meters.wait_for_rounds(environment.scale.rounds)
+            await environment.postgresql.crash()
+            await scene.meters.wait_for_failure()
+            await environment.postgresql.start()
+            await scene.meters.wait_for_rounds(environment.scale.rounds)
+            await scene.wait_until_shown()
+        assert not [code for display in scene.displays for code in display.codes]
+        findings = await scene.finish("PostgreSQL stops immediately and recovers")
+        assert findings.reported_losses == 0

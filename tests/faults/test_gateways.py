@@ -2,39 +2,39 @@
 
 import asyncio
 
-from tests.faults.street import Street, scene
+from tests.faults.environment import Environment, open_scene
 
 GOING_AWAY = 4503
 
 
-async def test_gateways_that_are_killed_lose_nothing(street: Street) -> None:
-    async with scene(street) as play:
-        for _ in range(street.scale.cycles):
-            for gateway in street.gateways[: 2 if street.scale.long else 1]:
-                await play.meters.more(street.scale.rounds)
+async def test_killing_gateways_loses_nothing(environment: Environment) -> None:
+    async with open_scene(environment) as scene:
+        for _ in range(environment.scale.cycles):
+            for gateway in environment.gateways[: 2 if environment.scale.long else 1]:
+                await scene.meters.wait_for_rounds(environment.scale.rounds)
                 await gateway.kill()
-                await play.all_live()
-                await play.meters.more(street.scale.rounds)
+                await scene.wait_until_live()
+                await scene.meters.wait_for_rounds(environment.scale.rounds)
                 await gateway.start()
-        found = await play.end("gateways are killed one after another")
-        assert found.recovered > 0
-        assert found.lost_as_told == 0
+        findings = await scene.finish("gateways are killed one after another")
+        assert findings.recovered > 0
+        assert findings.reported_missing == 0
 
 
-async def test_a_gateway_that_drains_tells_each_display_once_and_loses_nothing(street: Street) -> None:
-    async with scene(street) as play:
-        for cycle in range(street.scale.cycles):
+async def test_draining_gateway_closes_each_display_once_and_loses_nothing(environment: Environment) -> None:
+    async with open_scene(environment) as scene:
+        for cycle in range(environment.scale.cycles):
             number = cycle % 2
-            await play.meters.more(street.scale.rounds)
-            await play.all_live()
-            there = {one for one in play.displays if one.gateway == number}
-            codes = {one: one.codes for one in play.displays}
-            street.gateways[number].terminate()
-            assert await asyncio.wait_for(street.gateways[number].ended(), 40) == 0
-            await play.all_live()
-            for one in play.displays:
-                assert one.codes == codes[one] + [GOING_AWAY] * (one in there), one.name
-            await play.meters.more(street.scale.rounds)
-            await street.gateways[number].start()
-        found = await play.end("gateways drain one after another")
-        assert found.lost_as_told == 0
+            await scene.meters.wait_for_rounds(environment.scale.rounds)
+            await scene.wait_until_live()
+            connected = {display for display in scene.displays if display.gateway == number}
+            codes = {display: display.codes for display in scene.displays}
+            environment.gateways[number].terminate()
+            assert await asyncio.wait_for(environment.gateways[number].wait_until_ended(), 40) == 0
+            await scene.wait_until_live()
+            for display in scene.displays:
+                assert display.codes == codes[display] + [GOING_AWAY] * (display in connected), display.name
+            await scene.meters.wait_for_rounds(environment.scale.rounds)
+            await environment.gateways[number].start()
+        findings = await scene.finish("gateways drain one after another")
+        assert findings.reported_missing == 0

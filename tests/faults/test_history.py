@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.faults.history import (
-    LATE,
-    Came,
+    MAX_REPORT_DELAY,
+    Connected,
+    Disconnected,
     Entry,
     Findings,
     Ledger,
-    Left,
-    Shown,
-    Told,
+    PositionReceived,
+    ReadingShown,
     check_history,
     check_stored,
     count_lost,
@@ -30,155 +30,175 @@ def at(number: int) -> datetime:
 @pytest.fixture
 def ledger() -> Ledger:
     """Twenty readings of each of two resources, all acknowledged."""
-    made = Ledger([ONE, OTHER])
+    filled_ledger = Ledger([ONE, OTHER])
     for resource_id in (ONE, OTHER):
         for number in range(COUNT):
-            assert made.add(resource_id, at(number)) == number
-            made.attempt(resource_id, number)
-            made.acknowledge(resource_id, number)
-    return made
+            assert filled_ledger.add(resource_id, at(number)) == number
+            filled_ledger.attempt(resource_id, number)
+            filled_ledger.acknowledge(resource_id, number)
+    return filled_ledger
 
 
 def live(*numbers: int, resource_id: str = ONE) -> list[Entry]:
-    return [Shown(resource_id, number, at(number), f"live-{number}") for number in numbers]
+    return [ReadingShown(resource_id, number, at(number), f"live-{number}") for number in numbers]
 
 
-def filled(*numbers: int, stood: str = "") -> list[Entry]:
+def backfilled(*numbers: int, old_position: str = "") -> list[Entry]:
     """Readings from the database, the last of which has the new position."""
-    return [Shown(ONE, one, at(one), "anew" if one == numbers[-1] else stood) for one in numbers]
+    return [ReadingShown(ONE, one, at(one), "anew" if one == numbers[-1] else old_position) for one in numbers]
 
 
-def told(recovered: bool | None, position: str = "", *, when: datetime = BEGUN) -> list[Entry]:
-    return [Came(0), Told(recovered, position, when)]
+def position(recovered: bool | None, resumed_from: str = "", *, when: datetime = BEGUN) -> list[Entry]:
+    return [Connected(0), PositionReceived(recovered, resumed_from, when)]
 
 
 def check(ledger: Ledger, *entries: list[Entry], conflates: bool = False) -> Findings:
-    history = [entry for some in entries for entry in some]
+    history = [entry for group in entries for entry in group]
     return check_history("it", history, [ONE], ledger, conflates=conflates)
 
 
-def test_a_whole_history_has_nothing_wrong(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(*range(COUNT)))
-    assert found == Findings(shown=COUNT, connections=1)
+def test_complete_history_has_no_problems(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(*range(COUNT)))
+    assert findings == Findings(shown=COUNT, connections=1)
 
 
-def test_who_comes_late_begins_with_the_newest_reading(ledger: Ledger) -> None:
-    found = check(ledger, told(None), filled(6), live(*range(7, COUNT)))
-    assert (found.wrong, found.lost_as_told) == ([], 0)
-    overlapping = check(ledger, told(None), filled(6), live(*range(5, COUNT)))
-    assert overlapping.wrong == []
+def test_late_display_starts_with_the_newest_reading(ledger: Ledger) -> None:
+    findings = check(ledger, position(None), backfilled(6), live(*range(7, COUNT)))
+    assert (findings.problems, findings.reported_missing) == ([], 0)
+    overlapping = check(ledger, position(None), backfilled(6), live(*range(5, COUNT)))
+    assert overlapping.problems == []
 
 
-def test_who_comes_back_goes_on_without_a_gap(ledger: Ledger) -> None:
-    found = check(
-        ledger, told(None, "begin"), live(*range(8)), [Left(4503)], told(True, "live-7"), live(*range(8, COUNT))
-    )
-    assert (found.wrong, found.connections, found.recovered) == ([], 2, 1)
-
-
-def test_a_loss_that_is_told_is_counted_and_not_wrong(ledger: Ledger) -> None:
-    found = check(
+def test_resumed_display_has_no_gap(ledger: Ledger) -> None:
+    findings = check(
         ledger,
-        told(None, "begin"),
+        position(None, "begin"),
+        live(*range(8)),
+        [Disconnected(4503)],
+        position(True, "live-7"),
+        live(*range(8, COUNT)),
+    )
+    assert (findings.problems, findings.connections, findings.recovered) == ([], 2, 1)
+
+
+def test_reported_loss_is_counted_and_no_problem(ledger: Ledger) -> None:
+    findings = check(
+        ledger,
+        position(None, "begin"),
         live(*range(5)),
-        told(False, "live-4"),
-        filled(12, stood="live-4"),
+        position(False, "live-4"),
+        backfilled(12, old_position="live-4"),
         live(*range(13, COUNT)),
     )
-    assert (found.wrong, found.told_of_loss, found.lost_as_told) == ([], 1, 7)
-    whole = filled(*range(5, 13), stood="live-4")
-    found = check(ledger, told(None, "begin"), live(*range(5)), told(False, "live-4"), whole, live(*range(13, COUNT)))
-    assert (found.wrong, found.lost_as_told) == ([], 0)
+    assert (findings.problems, findings.reported_losses, findings.reported_missing) == ([], 1, 7)
+    complete = backfilled(*range(5, 13), old_position="live-4")
+    findings = check(
+        ledger, position(None, "begin"), live(*range(5)), position(False, "live-4"), complete, live(*range(13, COUNT))
+    )
+    assert (findings.problems, findings.reported_missing) == ([], 0)
 
 
-def test_a_planted_gap_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(*range(5), *range(7, COUNT)))
-    assert (found.gaps, found.wrong) == (2, ["it misses 2 of one before 7, and was not told"])
+def test_planted_gap_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(*range(5), *range(7, COUNT)))
+    assert (findings.gaps, findings.problems) == (2, ["it misses 2 of one before 7, and was not told"])
 
 
-def test_a_gap_that_is_told_soon_after_is_counted_apart_and_one_that_is_told_too_late_is_found(ledger: Ledger) -> None:
-    begin, again = [told(None, "begin"), live(*range(5), *range(7, 9))], [filled(10, stood="live-8"), live(11)]
+def test_gap_is_a_problem_if_it_is_reported_too_late(ledger: Ledger) -> None:
+    begin, again = (
+        [position(None, "begin"), live(*range(5), *range(7, 9))],
+        [backfilled(10, old_position="live-8"), live(11)],
+    )
     rest = live(*range(12, COUNT))
-    soon = check(ledger, *begin, told(False, "live-8", when=at(7) + LATE), *again, rest)
-    assert (soon.wrong, soon.told_late, soon.gaps) == ([], 2, 0)
-    late = check(ledger, *begin, told(False, "live-8", when=at(8) + LATE), *again, rest)
-    assert (late.wrong, late.told_late, late.gaps) == (["it misses 2 of one before 7, and was not told"], 0, 2)
-    resumed = check(ledger, *begin, told(True, "live-8", when=at(8)), live(*range(9, COUNT)))
-    assert (resumed.told_late, resumed.gaps) == (0, 2)
+    reported_soon = check(ledger, *begin, position(False, "live-8", when=at(7) + MAX_REPORT_DELAY), *again, rest)
+    assert (reported_soon.problems, reported_soon.reported_late, reported_soon.gaps) == ([], 2, 0)
+    reported_too_late = check(ledger, *begin, position(False, "live-8", when=at(8) + MAX_REPORT_DELAY), *again, rest)
+    assert (reported_too_late.problems, reported_too_late.reported_late, reported_too_late.gaps) == (
+        ["it misses 2 of one before 7, and was not told"],
+        0,
+        2,
+    )
+    resumed = check(ledger, *begin, position(True, "live-8", when=at(8)), live(*range(9, COUNT)))
+    assert (resumed.reported_late, resumed.gaps) == (0, 2)
 
 
-def test_a_planted_gap_after_a_return_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(*range(5)), told(True, "live-4"), live(*range(6, COUNT)))
-    assert (found.gaps, len(found.wrong)) == (1, 1)
+def test_planted_gap_after_a_reconnect_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(*range(5)), position(True, "live-4"), live(*range(6, COUNT)))
+    assert (findings.gaps, len(findings.problems)) == (1, 1)
 
 
-def test_a_planted_gap_between_what_is_filled_and_what_is_live_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None), filled(6), live(*range(8, COUNT)))
-    assert (found.gaps, len(found.wrong)) == (1, 1)
-    found = check(ledger, told(None, "begin"), live(*range(2, COUNT)))  # it was not filled at all
-    assert (found.gaps, len(found.wrong)) == (2, 1)
+def test_planted_gap_between_backfill_and_live_readings_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None), backfilled(6), live(*range(8, COUNT)))
+    assert (findings.gaps, len(findings.problems)) == (1, 1)
+    findings = check(ledger, position(None, "begin"), live(*range(2, COUNT)))  # it was not filled at all
+    assert (findings.gaps, len(findings.problems)) == (2, 1)
 
 
-def test_a_planted_duplicate_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(*range(5), 4, *range(5, COUNT)))
-    assert (found.duplicates, found.wrong) == (1, ["it shows 4 of one twice"])
-    found = check(ledger, told(None, "begin"), live(*range(5)), told(True, "live-3"), live(*range(4, COUNT)))
-    assert (found.duplicates, len(found.wrong)) == (1, 1)
+def test_planted_duplicate_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(*range(5), 4, *range(5, COUNT)))
+    assert (findings.duplicates, findings.problems) == (1, ["it shows 4 of one twice"])
+    findings = check(ledger, position(None, "begin"), live(*range(5)), position(True, "live-3"), live(*range(4, COUNT)))
+    assert (findings.duplicates, len(findings.problems)) == (1, 1)
 
 
-def test_a_planted_reorder_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(0, 1, 3, 2, *range(4, COUNT)))
-    assert (found.disorders, len(found.wrong)) == (1, 2)
-    found = check(ledger, told(None), filled(4, 3, 6), live(*range(7, COUNT)))
-    assert (found.disorders, len(found.wrong)) == (1, 1)
+def test_planted_reorder_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(0, 1, 3, 2, *range(4, COUNT)))
+    assert (findings.disorders, len(findings.problems)) == (1, 2)
+    findings = check(ledger, position(None), backfilled(4, 3, 6), live(*range(7, COUNT)))
+    assert (findings.disorders, len(findings.problems)) == (1, 1)
 
 
-def test_an_old_reading_that_is_shown_as_new_is_found(ledger: Ledger) -> None:
-    found = check(
+def test_old_reading_that_is_shown_as_new_is_found(ledger: Ledger) -> None:
+    findings = check(
         ledger,
-        told(None, "begin"),
+        position(None, "begin"),
         live(*range(9)),
-        told(False, "live-8"),
-        filled(4, stood="live-8"),
+        position(False, "live-8"),
+        backfilled(4, old_position="live-8"),
         live(*range(5, COUNT)),
     )
-    assert found.wrong == ["it was filled up to 4 of one, and had shown 8"]
+    assert findings.problems == ["it was filled up to 4 of one, and had shown 8"]
 
 
-def test_a_planted_loss_at_the_end_is_found(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(*range(COUNT - 1)))
-    assert found.wrong == ["it ends at 18 of one, and 19 was acknowledged"]
-    found = check(ledger, told(None, "begin"), live(*range(COUNT), resource_id=OTHER))
-    assert found.wrong == ["it ends at -1 of one, and 19 was acknowledged"]
+def test_planted_loss_at_the_end_is_found(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(*range(COUNT - 1)))
+    assert findings.problems == ["it ends at 18 of one, and 19 was acknowledged"]
+    findings = check(ledger, position(None, "begin"), live(*range(COUNT), resource_id=OTHER))
+    assert findings.problems == ["it ends at -1 of one, and 19 was acknowledged"]
 
 
-def test_a_reading_that_was_sent_again_may_come_again(ledger: Ledger) -> None:
+def test_retried_reading_may_arrive_twice(ledger: Ledger) -> None:
     ledger.attempt(ONE, 4)
-    found = check(ledger, told(None, "begin"), live(*range(5), 4, *range(5, COUNT)))
-    assert (found.wrong, found.repeated) == ([], 1)
-    found = check(ledger, told(None, "begin"), live(*range(6), 4, *range(6, COUNT)))  # by the other gateway, later
-    assert (found.wrong, found.repeated) == ([], 1)
+    findings = check(ledger, position(None, "begin"), live(*range(5), 4, *range(5, COUNT)))
+    assert (findings.problems, findings.repeated) == ([], 1)
+    findings = check(
+        ledger, position(None, "begin"), live(*range(6), 4, *range(6, COUNT))
+    )  # by the other gateway, later
+    assert (findings.problems, findings.repeated) == ([], 1)
 
 
-def test_what_a_slow_reader_does_not_see_is_counted_apart(ledger: Ledger) -> None:
-    found = check(ledger, told(None, "begin"), live(0, 1, 9, 19), conflates=True)
-    assert (found.wrong, found.conflated) == ([], 16)
-    found = check(ledger, told(None, "begin"), live(0, 9, 1, 19), conflates=True)
-    assert (found.disorders, len(found.wrong)) == (1, 1)
+def test_conflated_readings_of_a_slow_reader_are_counted_separately(ledger: Ledger) -> None:
+    findings = check(ledger, position(None, "begin"), live(0, 1, 9, 19), conflates=True)
+    assert (findings.problems, findings.conflated) == ([], 16)
+    findings = check(ledger, position(None, "begin"), live(0, 9, 1, 19), conflates=True)
+    assert (findings.disorders, len(findings.problems)) == (1, 1)
 
 
-def test_a_reading_that_was_never_sent_is_found(ledger: Ledger) -> None:
-    for stranger in (Shown(ONE, 3, at(4), "x"), Shown(ONE, 77, at(77), "x"), Shown("nobody", 1, at(1), "x")):
-        found = check(ledger, told(None, "begin"), [stranger], live(*range(COUNT)))
-        assert (found.wrong, "never sent" in found.wrong[0]) == (found.wrong[:1], True)
+def test_reading_that_was_never_sent_is_found(ledger: Ledger) -> None:
+    for stranger in (
+        ReadingShown(ONE, 3, at(4), "x"),
+        ReadingShown(ONE, 77, at(77), "x"),
+        ReadingShown("nobody", 1, at(1), "x"),
+    ):
+        findings = check(ledger, position(None, "begin"), [stranger], live(*range(COUNT)))
+        assert (findings.problems, "never sent" in findings.problems[0]) == (findings.problems[:1], True)
 
 
-def test_who_is_told_nothing_first_is_found(ledger: Ledger) -> None:
-    assert "before it was told" in check(ledger, live(*range(COUNT))).wrong[0]
-    assert "had never begun" in check(ledger, told(True), live(*range(COUNT))).wrong[0]
+def test_reading_before_the_first_position_is_found(ledger: Ledger) -> None:
+    assert "before it was told" in check(ledger, live(*range(COUNT))).problems[0]
+    assert "had never begun" in check(ledger, position(True), live(*range(COUNT))).problems[0]
 
 
-def test_rows_are_complete_and_single_and_known(ledger: Ledger) -> None:
+def test_missing_duplicate_and_unknown_rows_are_found(ledger: Ledger) -> None:
     rows = [(at(number), number) for number in range(COUNT)]
     assert check_stored({ONE: rows, OTHER: rows}, ledger) == []
     assert check_stored({ONE: rows, OTHER: rows[:7] + rows[8:]}, ledger) == ["other has no row of 7"]
@@ -190,6 +210,6 @@ def test_rows_are_complete_and_single_and_known(ledger: Ledger) -> None:
 
 
 def test_findings_add_up() -> None:
-    total = Findings(shown=2, gaps=1, wrong=["this"])
-    total += Findings(shown=3, wrong=["that"])
-    assert total == Findings(shown=5, gaps=1, wrong=["this", "that"])
+    total = Findings(shown=2, gaps=1, problems=["this"])
+    total += Findings(shown=3, problems=["that"])
+    assert total == Findings(shown=5, gaps=1, problems=["this", "that"])

@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Callable, Mapping
 
 from tests.faults.displays import Display
+from tests.faults.environment import Environment, open_scene
 from tests.faults.proxy import Link, proxy
-from tests.faults.street import Street, scene
 
 Break = Callable[[Display, Link], None]
 
-WAYS: Mapping[str, Break] = {
+BREAKS: Mapping[str, Break] = {
     "the display cuts it": lambda display, link: display.cut(),
     "it is cut on the way": lambda display, link: link.cut(),
     "it is reset on the way": lambda display, link: link.reset(),
@@ -17,23 +17,23 @@ WAYS: Mapping[str, Break] = {
 }
 
 
-async def test_links_that_break_in_every_way_lose_nothing(street: Street) -> None:
-    async with proxy(street.gateways[0].port) as one, proxy(street.gateways[1].port) as other:
-        async with scene(street, ports=[one.port, other.port]) as play:
-            broken, ways = 0, itertools.cycle(WAYS.values())
-            while broken < street.scale.reconnects:
-                await play.meters.more(1)
-                await play.all_live()
-                links = {link.port: link for way in (one, other) for link in way.links}
-                for display in play.displays:
+async def test_broken_links_lose_nothing(environment: Environment) -> None:
+    async with proxy(environment.gateways[0].port) as first, proxy(environment.gateways[1].port) as second:
+        async with open_scene(environment, ports=[first.port, second.port]) as scene:
+            broken, ways = 0, itertools.cycle(BREAKS.values())
+            while broken < environment.scale.reconnects:
+                await scene.meters.wait_for_rounds(1)
+                await scene.wait_until_live()
+                links = {link.port: link for opened_proxy in (first, second) for link in opened_proxy.links}
+                for display in scene.displays:
                     next(ways)(display, links[display.port])
-                broken += len(play.displays)
+                broken += len(scene.displays)
                 next(ways)  # so that it is another way for each display the next time
-                await play.until(
-                    lambda broken=broken: sum(len(display.codes) for display in play.displays) >= broken,  # type: ignore[misc]
+                await scene.wait_until(
+                    lambda broken=broken: sum(len(display.codes) for display in scene.displays) >= broken,  # type: ignore[misc]
                     "every display has noticed",
                 )
-            await play.all_live()
-            found = await play.end(f"{broken:,} links to displays break")
-            assert found.recovered >= broken
-            assert found.lost_as_told == 0
+            await scene.wait_until_live()
+            findings = await scene.finish(f"{broken:,} links to displays break")
+            assert findings.recovered >= broken
+            assert findings.reported_missing == 0

@@ -1,35 +1,37 @@
 """Some displays do not read while others do."""
 
-from tests.faults.street import Street, scene
+from tests.faults.environment import Environment, open_scene
 
-MOST_GROWTH = 16 * 2**20
+MAX_GROWTH_BYTES = 16 * 2**20
 """Bytes by which a gateway may grow while it has some slow readers; what it sends them is several times as much."""
 
 BURST = 50
 TOO_SLOW = 4508
 
 
-async def test_slow_readers_hold_up_nobody_and_cost_little(street: Street) -> None:
-    scale = street.scale
-    async with scene(street, resources=scale.meters, displays=scale.displays // 3, slow=scale.slow) as play:
-        play.meters.burst = BURST
-        await play.meters.more(2)
-        await play.all_show()
-        for one in play.slow:
-            one.pause()
-        before = [gateway.memory for gateway in street.gateways]
-        await play.meters.more(scale.slow_rounds)
-        await play.all_show(but=play.slow)
-        for gateway, memory in zip(street.gateways, before, strict=True):
-            assert gateway.memory < memory + MOST_GROWTH
+async def test_slow_readers_delay_no_other_display_and_need_little_memory(environment: Environment) -> None:
+    scale = environment.scale
+    async with open_scene(
+        environment, resources=scale.meters, displays=scale.displays // 3, slow=scale.slow_displays
+    ) as scene:
+        scene.meters.burst = BURST
+        await scene.meters.wait_for_rounds(2)
+        await scene.wait_until_shown()
+        for display in scene.slow:
+            display.pause()
+        before = [gateway.memory for gateway in environment.gateways]
+        await scene.meters.wait_for_rounds(scale.slow_rounds)
+        await scene.wait_until_shown(exclude=scene.slow)
+        for gateway, memory in zip(environment.gateways, before, strict=True):
+            assert gateway.memory < memory + MAX_GROWTH_BYTES
         if scale.long:
-            for gateway in street.gateways:
-                await gateway.counts(
-                    f'wattgate_client_num_server_disconnects_total{{code="{TOO_SLOW}"}}', len(play.slow) // 2
+            for gateway in environment.gateways:
+                await gateway.wait_for_metric(
+                    f'wattgate_client_num_server_disconnects_total{{code="{TOO_SLOW}"}}', len(scene.slow) // 2
                 )
-        for one in play.slow:
-            one.go_on()
-        await play.all_show()
-        assert not [code for one in play.displays if one not in play.slow for code in one.codes]
-        found = await play.end("some displays stop reading for a while")
-        assert found.conflated > 0 or found.told_of_loss > 0
+        for display in scene.slow:
+            display.resume()
+        await scene.wait_until_shown()
+        assert not [code for display in scene.displays if display not in scene.slow for code in display.codes]
+        findings = await scene.finish("some displays stop reading for a while")
+        assert findings.conflated > 0 or findings.reported_losses > 0

@@ -44,7 +44,7 @@ SCHEMA = build_schema(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
-BY_DEFAULT = """
+DEFAULT_SIZED_LISTS = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat
     Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
@@ -56,10 +56,10 @@ BY_DEFAULT = """
     TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors
     User.applications VirtualEntityType.resources Webhook.failedAttempts WebhookEndpoint.events
 """
-"""Lists of the assumed size on purpose: they are about as long, or so short that it makes no difference."""
+"""Lists that have the default size on purpose: they are about as long, or so short that it makes no difference."""
 
 HISTORY = own()["gateway.js History"]
-OF_THREE = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
+THREE_RESOURCES = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
     period: PT30M, field: "POWER") { columns { start value } } }"""
@@ -70,7 +70,7 @@ DAY = [{"resourceId": "a", "readings": [{"at": "2026-11-20T00:00:00Z", "value": 
 ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } }"
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 
-FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
+DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
     "the homes of a user with the power and the rates of each resource": (
         own()["first-query-and-subscription.md 1"],
         {},
@@ -88,11 +88,15 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
     "the history of a display: a day by the hour, of three resources": (
         HISTORY,
-        {**OF_THREE, "range": {"start": "2026-11-19T00:00:00Z", "end": "2026-11-20T00:00:00Z"}, "period": "PT1H"},
+        {
+            **THREE_RESOURCES,
+            "range": {"start": "2026-11-19T00:00:00Z", "end": "2026-11-20T00:00:00Z"},
+            "period": "PT1H",
+        },
     ),
     "the history of a display: a year by the month, of three resources": (
         HISTORY,
-        {**OF_THREE, "range": {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}, "period": "P1M"},
+        {**THREE_RESOURCES, "range": {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}, "period": "P1M"},
     ),
     "a page of 100 alerts with their notifications and logs": (ALERTS, {}),
     "a back-test of one rule over a year": (BACK_TEST, {}),
@@ -103,11 +107,11 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "the recording of a day of half hours": (RECORD, {"series": DAY}),
     "the introspection query": (TOOLS, {}),
 }
-"""Documents whose cost the page tells."""
+"""The documents whose cost docs/reference/limits.md lists."""
 
 
 def fields() -> Iterator[tuple[str, GraphQLField, Sequence[ListSize]]]:
-    """All fields of the schema by their coordinates, with the sizes that are declared of them."""
+    """Yield all fields of the schema by their coordinates, with their declared sizes."""
     for kind in SCHEMA.type_map.values():
         if isinstance(kind, GraphQLObjectType) and not kind.name.startswith("__"):
             for name, field in kind.fields.items():
@@ -115,51 +119,54 @@ def fields() -> Iterator[tuple[str, GraphQLField, Sequence[ListSize]]]:
 
 
 def lists() -> dict[str, Sequence[ListSize]]:
-    return {place: sizes for place, field, sizes in fields() if is_list_type(get_nullable_type(field.type))}
+    return {coordinate: sizes for coordinate, field, sizes in fields() if is_list_type(get_nullable_type(field.type))}
 
 
 def sized_fields() -> set[str]:
     return {name for _, _, sizes in fields() for size in sizes for name in size.sized_fields}
 
 
-def test_every_list_has_a_size_or_the_assumed_one_on_purpose() -> None:
+def test_every_list_declares_a_size_or_is_listed_as_default() -> None:
     sized = sized_fields()
     without = {
-        place
-        for place, sizes in lists().items()
-        if not (place in sized or place.partition(".")[0] in sized) and all(size.sized_fields for size in sizes)
+        coordinate
+        for coordinate, sizes in lists().items()
+        if not (coordinate in sized or coordinate.partition(".")[0] in sized)
+        and all(size.sized_fields for size in sizes)
     }
-    assert without == set(BY_DEFAULT.split())
+    assert without == set(DEFAULT_SIZED_LISTS.split())
 
 
-def test_what_is_sized_from_above_are_lists_that_there_are() -> None:
+def test_sized_fields_name_existing_lists() -> None:
     places = lists()
     for name in sized_fields():
-        assert any(place == name or place.partition(".")[0] == name for place in places), name
+        assert any(coordinate == name or coordinate.partition(".")[0] == name for coordinate in places), name
 
 
 def costs(text: str, variables: dict[str, Any]) -> tuple[OperationCost, int]:
-    """What a document's first operation costs, at a moment of 2026."""
+    """Return the cost of a document's first operation, and its value at a time in 2026."""
     document = parse(text)
     assert validate(SCHEMA, document) == []
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
-    made = estimate_cost(SCHEMA, document, operation, lambda: NOW)
+    estimate = estimate_cost(SCHEMA, document, operation, lambda: NOW)
     values = get_variable_values(SCHEMA, operation.variable_definitions or (), variables)
     assert isinstance(values, VariableValues)
-    return made, made(values)
+    return estimate, estimate(values)
 
 
-def test_the_page_tells_what_documents_cost() -> None:
-    told = re.findall(r"^\| ([^|`]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
-    computed = {name: f"{costs(*figure)[1]:,}" for name, figure in FIGURES.items()}
-    assert {name: cost for name, cost in told if name in FIGURES} == computed
+def test_limits_page_lists_the_cost_of_documents() -> None:
+    documented = re.findall(r"^\| ([^|`]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    computed = {name: f"{costs(*figure)[1]:,}" for name, figure in DOCUMENTED_COSTS.items()}
+    assert {name: cost for name, cost in documented if name in DOCUMENTED_COSTS} == computed
     assert f"may cost {MAX_COST:,} at most" in PAGE
 
 
-def test_the_page_tells_the_weights_as_they_are() -> None:
-    told = [int(one.replace(",", "")) for one in re.findall(r"^\| (?:a|an) [^|]+ \| ([\d,]+) \|$", PAGE, re.MULTILINE)]
-    assert told[:5] == [STATEMENT_WEIGHT, STATEMENT_WEIGHT, MUTATION_WEIGHT, PASSWORD_HASH_WEIGHT, 1]
+def test_limits_page_lists_the_actual_weights() -> None:
+    documented = [
+        int(number.replace(",", "")) for number in re.findall(r"^\| (?:a|an) [^|]+ \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    ]
+    assert documented[:5] == [STATEMENT_WEIGHT, STATEMENT_WEIGHT, MUTATION_WEIGHT, PASSWORD_HASH_WEIGHT, 1]
     assert f"{UNIT_MICROSECONDS} µs" in PAGE
     assert f"{VALUES_PER_UNIT} values" in PAGE
     assert f"`freshness` {FRESHNESS_WEIGHT}, `display` {DISPLAY_WEIGHT}" in PAGE
@@ -168,17 +175,19 @@ def test_the_page_tells_the_weights_as_they_are() -> None:
     )
 
 
-def test_the_pages_example_adds_up() -> None:
+def test_example_on_the_limits_page_adds_up() -> None:
     block = re.search(r"```cost\n(.*?)```", PAGE, re.DOTALL)
     assert block is not None
     *parts, total = [int(number.replace(",", "")) for number in re.findall(r"^ *([\d,]+) ", block[1], re.MULTILINE)]
     assert (
-        sum(parts) == total == costs(*FIGURES["the homes of a user with the power and the rates of each resource"])[1]
+        sum(parts)
+        == total
+        == costs(*DOCUMENTED_COSTS["the homes of a user with the power and the rates of each resource"])[1]
     )
 
 
-def test_what_our_own_pages_and_guides_ask_is_far_from_what_an_operation_may_cost() -> None:
-    for name, (text, variables) in FIGURES.items():
+def test_own_documents_cost_far_less_than_the_maximum() -> None:
+    for name, (text, variables) in DOCUMENTED_COSTS.items():
         assert costs(text, variables)[1] <= MAX_COST * 2 // 3, name
     for name, text in own().items():
         operation = parse(text).definitions[0]
@@ -188,67 +197,67 @@ def test_what_our_own_pages_and_guides_ask_is_far_from_what_an_operation_may_cos
 
 
 @pytest.mark.parametrize("name", ["the homes of a user with the power and the rates of each resource", "a log-in"])
-def test_what_asks_no_lists_of_its_variables_costs_the_same_always(name: str) -> None:
-    assert costs(*FIGURES[name])[0].fixed is not None
+def test_cost_is_fixed_if_no_list_size_depends_on_variables(name: str) -> None:
+    assert costs(*DOCUMENTED_COSTS[name])[0].fixed is not None
 
 
-def test_open_ranges_cost_more_as_time_goes_on() -> None:
+def test_cost_of_an_open_range_grows_with_time() -> None:
     text = """{ readings(resourceId: "a", range: {start: "2026-11-20T00:00:00Z"}, period: PT30M) {
         columns { value } } }"""
     document = parse(text)
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
     none = VariableValues({}, {})
-    told = [
+    documented = [
         estimate_cost(SCHEMA, document, operation, now)(none) for now in (NOW.replace, partial(NOW.replace, year=2027))
     ]
-    assert told[1] > told[0]
+    assert documented[1] > documented[0]
     closed = text.replace('0Z"}', '0Z", end: "2026-11-21T00:00:00Z"}')
     assert costs(closed, {})[0].fixed is not None
 
 
-def test_buckets_cost_by_the_range_and_period_up_to_what_is_told() -> None:
+def test_buckets_cost_by_range_and_period_up_to_the_maximum() -> None:
     year = {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
-    asked = {"id": "a", "range": year}
-    nothing = costs(MONTH.replace("%s { start value }", "unit"), asked)[1]
-    assert costs(MONTH % "buckets", asked)[1] == nothing + 2_000 // 10
-    assert costs(MONTH % "columns", asked)[1] == nothing + 1 + 2 * (17_522 // 500)
+    variables = {"id": "a", "range": year}
+    nothing = costs(MONTH.replace("%s { start value }", "unit"), variables)[1]
+    assert costs(MONTH % "buckets", variables)[1] == nothing + 2_000 // 10
+    assert costs(MONTH % "columns", variables)[1] == nothing + 1 + 2 * (17_522 // 500)
     backwards = {"id": "a", "range": {"start": year["end"], "end": year["start"]}}
     assert costs(MONTH % "buckets", backwards)[1] == STATEMENT_WEIGHT + 1 + 1
 
 
-def test_the_buckets_of_a_baseline_are_as_many_as_those_of_its_series() -> None:
+def test_baseline_has_as_many_buckets_as_its_series() -> None:
     text = """query ($id: ID!, $range: TimeRange!) { readings(resourceId: $id, range: $range, period: PT30M) {
         comparison(baseline: PREVIOUS_PERIOD) { series { unit %s } } } }"""
-    asked = {"id": "a", "range": OCTOBER}
-    assert costs(text % "buckets { value }", asked)[1] == costs(text % "", asked)[1] + 149
+    variables = {"id": "a", "range": OCTOBER}
+    assert costs(text % "buckets { value }", variables)[1] == costs(text % "", variables)[1] + 149
 
 
 @pytest.mark.parametrize(
     ("first", "items"), [({}, 50), ({"first": 7}, 7), ({"first": 100}, 100), ({"first": 1_000}, 100)]
 )
-def test_a_page_costs_as_many_items_as_it_is_asked(first: dict[str, int], items: int) -> None:
+def test_page_costs_the_requested_number_of_items(first: dict[str, int], items: int) -> None:
     text = "query ($first: Int! = 50) { accountConnection(first: $first) { edges { cursor node { name } } } }"
     assert costs(text, first)[1] == STATEMENT_WEIGHT + 1 + 2 * items
 
 
-def least(amount: Amount) -> int:
-    """Return what an amount is at least: what a measure says of arguments that are not given."""
+def minimum(amount: Amount) -> int:
+    """Return the minimum of an amount: the value of a measure without arguments."""
     return amount if isinstance(amount, int) else amount.compute(NOW, *(None for _ in amount.slicing_arguments))
 
 
 def test_mutations_cost_more_than_queries_and_all_weights_are_positive() -> None:
-    for one in OPERATIONS:
-        assert least(one.base_cost) >= (MUTATION_WEIGHT if one.kind is OperationKind.MUTATION else STATEMENT_WEIGHT), (
-            one.name
-        )
-    for place, field, sizes in fields():
+    for operation in OPERATIONS:
+        assert minimum(operation.base_cost) >= (
+            MUTATION_WEIGHT if operation.kind is OperationKind.MUTATION else STATEMENT_WEIGHT
+        ), operation.name
+    for coordinate, field, sizes in fields():
         edge = edge_of(field.extensions["strawberry-definition"])
-        assert edge is None or least(edge.weight) > 0, place
+        assert edge is None or minimum(edge.weight) > 0, coordinate
         for size in sizes:
-            assert least(size.assumed_size) >= 0, place
-            assert size.items_per_unit > 0, place
+            assert minimum(size.assumed_size) >= 0, coordinate
+            assert size.items_per_unit > 0, coordinate
 
 
-def test_the_assumed_size_of_a_list_is_told_on_the_page() -> None:
+def test_limits_page_states_the_default_list_size() -> None:
     assert f"{DEFAULT_LIST_SIZE} items" in PAGE

@@ -274,7 +274,7 @@ async def test_unexpected_error_is_logged_and_the_worker_continues(
     (failed,) = await bench.catch_ups(point.resource_id)
     assert (failed.state, failed.reason) == (CatchUpState.FAILED, "an unexpected error has occurred")
     (logged,) = [record for record in caplog.records if record.name == "wattgate.app.workers.background"]
-    assert logged.getMessage() == "catch-ups: a round ended by a fault"
+    assert logged.getMessage() == "catch-ups: iteration failed; retrying in 0.01 s"
     assert logged.exc_info is not None
     assert isinstance(logged.exc_info[1], ZeroDivisionError)
 

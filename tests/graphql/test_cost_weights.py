@@ -1,4 +1,4 @@
-"""What arguments say of sizes and weights, whatever they are: it is bounded, and never an error."""
+"""Sizes and weights from arguments: bounded, and never an error, for any values."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -72,19 +72,19 @@ anything = st.one_of(
 
 @given(st.data())
 @pytest.mark.parametrize("name", MEASURES)
-def test_a_measure_answers_within_its_bounds_for_whatever_it_is_given(name: str, data: st.DataObject) -> None:
-    measure, most = MEASURES[name]
+def test_measure_stays_within_its_bounds_for_any_value(name: str, data: st.DataObject) -> None:
+    measure, maximum = MEASURES[name]
     values = [data.draw(anything) for _ in measure.slicing_arguments]
-    assert 0 <= measure.compute(NOW, *values) <= most
+    assert 0 <= measure.compute(NOW, *values) <= maximum
     assert measure.depends_on_time is None or measure.depends_on_time(*values) in (True, False)
 
 
-def test_a_page_has_as_many_items_as_are_asked_and_at_most_the_limit() -> None:
+def test_page_size_is_the_requested_number_up_to_the_limit() -> None:
     measure = linear_in_argument("first", 50, 100)
     assert [measure.compute(NOW, first) for first in (1, 99, 100, 101, 0, -7, None)] == [1, 99, 100, 100, 1, 1, 50]
 
 
-def test_a_weight_of_items_counts_them_all_up_to_what_a_call_takes() -> None:
+def test_weight_of_items_counts_up_to_the_maximum_of_a_call() -> None:
     series = [{"readings": [0] * 7}, {"readings": [0] * 8}, {"readings": []}]
     assert per_item("series", "readings", max_items=10_000).compute(NOW, series) == MUTATION_WEIGHT + 15
     assert per_item("series", "readings", max_items=10).compute(NOW, series) == MUTATION_WEIGHT + 10
@@ -95,22 +95,22 @@ def test_a_weight_of_items_counts_them_all_up_to_what_a_call_takes() -> None:
 
 
 @pytest.mark.parametrize("period", Period)
-def test_buckets_are_at_least_as_many_as_the_resolver_makes(period: Period) -> None:
+def test_bucket_count_is_at_least_that_of_the_resolver(period: Period) -> None:
     start, end = MONTH["start"], MONTH["end"]
-    made = buckets.build_grid(start, end, period, UTC).count
-    told = bucket_count(100_000).compute(NOW, MONTH, period)
-    assert made <= told <= made + 4
-    assert bucket_count(100_000).compute(NOW, TimeRange(start, end), period) == told
+    resolver_count = buckets.build_grid(start, end, period, UTC).count
+    measured = bucket_count(100_000).compute(NOW, MONTH, period)
+    assert resolver_count <= measured <= resolver_count + 4
+    assert bucket_count(100_000).compute(NOW, TimeRange(start, end), period) == measured
 
 
-def test_buckets_are_counted_up_to_what_a_series_tells() -> None:
+def test_bucket_count_is_limited_to_that_of_a_series() -> None:
     year = {"start": NOW - timedelta(days=365), "end": NOW}
     assert bucket_count(2_000).compute(NOW, year, Period.PT30M) == 2_000
     assert bucket_count(2_000).compute(NOW, BACKWARDS, Period.PT30M) == 1
     assert bucket_count(2_000).compute(NOW, year, None) == 1
 
 
-def test_an_open_range_goes_up_to_now_and_its_measure_moves() -> None:
+def test_open_range_ends_now_and_depends_on_time() -> None:
     for measure, others in ((bucket_count(2_000), []), (per_bucket(2, 20_000), ["ENERGY"])):
         assert measure.depends_on_time is not None
         assert measure.depends_on_time(OPEN, Period.PT1H, *others)
@@ -119,7 +119,7 @@ def test_an_open_range_goes_up_to_now_and_its_measure_moves() -> None:
     assert bucket_count(2_000).compute(NOW + timedelta(hours=5), OPEN, Period.PT1H) == 17 + 2
 
 
-def test_long_periods_weigh_more_by_the_bucket_and_less_by_the_range() -> None:
+def test_long_periods_cost_more_per_bucket_and_less_per_range() -> None:
     year = {"start": NOW - timedelta(days=365), "end": NOW}
     by_half_hour, by_day, by_month = [
         per_bucket(0, 20_000).compute(NOW, year, period, None) for period in (Period.PT30M, Period.P1D, Period.P1M)
@@ -127,14 +127,14 @@ def test_long_periods_weigh_more_by_the_bucket_and_less_by_the_range() -> None:
     assert by_half_hour > by_day > by_month > 50
 
 
-def test_half_hours_of_live_power_weigh_what_its_many_readings_take() -> None:
+def test_half_hours_of_live_power_cost_more_than_those_of_energy() -> None:
     energy, power = [per_bucket(0, 20_000).compute(NOW, MONTH, Period.PT30M, field) for field in ("ENERGY", "POWER")]
     assert power > 40 * energy
     for period in set(Period) - {Period.PT30M}:
         assert len({per_bucket(0, 20_000).compute(NOW, MONTH, period, field) for field in ("POWER", None)}) == 1
 
 
-def test_stored_readings_are_counted_as_if_they_came_every_ten_seconds() -> None:
+def test_stored_readings_are_estimated_as_one_every_ten_seconds() -> None:
     page = stored_reading_count(10_000)
     assert page.compute(NOW, NOW - timedelta(minutes=1), NOW) == 7
     assert page.compute(NOW, NOW - timedelta(minutes=1), None) == 7
@@ -143,7 +143,9 @@ def test_stored_readings_are_counted_as_if_they_came_every_ten_seconds() -> None
 
 
 def operation(name: str) -> Operation:
-    return next(one for one in OPERATIONS if one.name == name and one.kind.value != "Subscription")
+    return next(
+        candidate for candidate in OPERATIONS if candidate.name == name and candidate.kind.value != "Subscription"
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,7 @@ def operation(name: str) -> Operation:
         ("readings", {"range": TimeRange(**MONTH), "period": Period.P1D}, STATEMENT_WEIGHT + 34 * 35 // 30 + 1 + 3),
     ],
 )
-def test_a_call_of_an_operation_costs_its_weight_and_what_it_answers(
-    name: str, arguments: dict[str, Any], cost: int
-) -> None:
+def test_call_costs_the_weight_of_the_operation_and_its_result(name: str, arguments: dict[str, Any], cost: int) -> None:
     assert cost_of_call(operation(name), arguments) == cost
 
 
@@ -167,7 +167,7 @@ async def _nothing(rows: Any, parents: Any) -> list[Any]:
     return []
 
 
-def test_a_call_costs_the_edges_that_are_told_with_it() -> None:
+def test_call_costs_its_included_edges() -> None:
     edges = [EdgeField(_nothing, Permission.ANYONE), EdgeField(_nothing, Permission.ANYONE, weight=4)]
     assert (
         cost_of_call(operation("virtual_entities"), {}, edges) == STATEMENT_WEIGHT + 5 + 2 * STATEMENT_WEIGHT + 5 + 20

@@ -1,4 +1,4 @@
-"""What an operation costs: each rule on a small schema, and random documents against a naive count."""
+"""Costs of operations: each rule on a small schema, and random documents compared with a naive count."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,40 +58,40 @@ def estimated(text: str, schema: GraphQLSchema = SCHEMA) -> OperationCost:
     return estimate_cost(schema, document, node)
 
 
-def variables_of(text: str, **given: Any) -> VariableValues:
-    found = get_variable_values(SCHEMA, operation_in(text).variable_definitions or (), given)
-    assert isinstance(found, VariableValues)
-    return found
+def variables_of(text: str, **values: Any) -> VariableValues:
+    variables = get_variable_values(SCHEMA, operation_in(text).variable_definitions or (), values)
+    assert isinstance(variables, VariableValues)
+    return variables
 
 
-def cost(text: str, **given: Any) -> int:
-    """What the first operation of a document costs."""
-    return estimated(text)(variables_of(text, **given))
+def cost(text: str, **values: Any) -> int:
+    """Return the cost of the first operation of a document."""
+    return estimated(text)(variables_of(text, **values))
 
 
-def test_an_operation_costs_its_weight_and_each_object_one() -> None:
+def test_operation_costs_its_weight_and_one_unit_for_each_object() -> None:
     assert cost("{ house { name } }") == STATEMENT_WEIGHT + 1
     assert cost("{ count }") == 8
     assert cost("{ count house { name address { name size } } }") == 8 + STATEMENT_WEIGHT + 2
     assert cost("mutation { paint { name } }") == MUTATION_WEIGHT + 1
 
 
-def test_leaves_cost_nothing_and_neither_does_the_name_of_a_type() -> None:
+def test_leaves_and_typename_cost_nothing() -> None:
     assert cost("{ house { name __typename } __typename }") == STATEMENT_WEIGHT + 1
 
 
-def test_a_list_costs_by_its_size_and_so_often_what_is_selected_of_its_items() -> None:
+def test_list_costs_its_size_times_the_cost_of_an_item() -> None:
     assert cost("{ houses(first: 3) { name } }") == STATEMENT_WEIGHT + 3
     assert cost("{ houses(first: 3) { address { name } } }") == STATEMENT_WEIGHT + 3 * 2
     assert cost("{ houses { name } }") == STATEMENT_WEIGHT + 5
 
 
-def test_a_list_of_which_nothing_is_declared_has_the_assumed_size() -> None:
+def test_list_without_declared_size_has_the_default_size() -> None:
     assert cost("{ allHouses { name } }") == STATEMENT_WEIGHT + DEFAULT_LIST_SIZE
     assert cost("{ allHouses { things { name } } }") == STATEMENT_WEIGHT + DEFAULT_LIST_SIZE * (1 + DEFAULT_LIST_SIZE)
 
 
-def test_an_edge_costs_its_statements_once_at_a_place_and_its_weight_for_each_parent() -> None:
+def test_edge_costs_its_statement_once_and_its_weight_for_each_parent() -> None:
     assert cost("{ house { age } }") == STATEMENT_WEIGHT + 1 + STATEMENT_WEIGHT + 1
     assert cost("{ houses(first: 4) { age } }") == STATEMENT_WEIGHT + 4 + STATEMENT_WEIGHT + 4
     assert cost("{ houses(first: 4) { neighbour { name } } }") == STATEMENT_WEIGHT + 4 + STATEMENT_WEIGHT + 4 * (5 + 1)
@@ -115,13 +115,13 @@ def test_lists_of_values_cost_by_their_size() -> None:
     )
 
 
-def test_items_of_a_series_share_a_unit_and_what_is_below_them_does_not() -> None:
+def test_series_items_share_a_unit_and_objects_below_them_do_not() -> None:
     assert cost("{ house { series(count: 95) { points { size } } } }") == 2 * STATEMENT_WEIGHT + 1 + 7 + 2 * 95 + 1 + 10
     below = cost("{ house { series(count: 95) { points { size label { text } labels { text } } } } }")
     assert below == 2 * STATEMENT_WEIGHT + 1 + 7 + 2 * 95 + 1 + 10 + 95 * (1 + DEFAULT_LIST_SIZE)
 
 
-def test_a_size_is_that_of_the_nearest_field_that_tells_it() -> None:
+def test_list_size_is_that_of_the_nearest_field_that_declares_it() -> None:
     of = "{ house { series(count: 100) { unit %s } } }"
     nothing = cost(of % "")
     assert cost(of % "points { size }") == nothing + 10
@@ -133,13 +133,13 @@ def test_a_size_is_that_of_the_nearest_field_that_tells_it() -> None:
     assert cost(of % "other { columns { at } }") == nothing + STATEMENT_WEIGHT + 2 + 1 + 1_000 // VALUES_PER_UNIT
 
 
-def test_lists_in_lists_have_the_assumed_size_each() -> None:
+def test_each_nested_list_has_the_default_size() -> None:
     assert (
         cost("{ house { rooms { grid { name } } } }") == cost("{ house { rooms { name } } }") + 3 * DEFAULT_LIST_SIZE**2
     )
 
 
-def test_fields_that_are_merged_are_one() -> None:
+def test_merged_fields_cost_once() -> None:
     assert cost("{ house { name } house { address { name } } house { address { size } name } }") == STATEMENT_WEIGHT + 2
     once = cost("{ house { age rooms { name lamps { name } } } }")
     twice = """{ house { ...A ...B ... on House { age rooms { name } } } }
@@ -148,88 +148,90 @@ def test_fields_that_are_merged_are_one() -> None:
     assert cost(twice) == once
 
 
-def test_an_alias_makes_another_field() -> None:
+def test_aliased_field_costs_again() -> None:
     assert cost("{ a: house { name } b: house { name } }") == 2 * (STATEMENT_WEIGHT + 1)
 
 
-def test_each_member_of_a_union_or_interface_adds_what_is_selected_of_it() -> None:
+def test_union_or_interface_costs_the_sum_of_its_members() -> None:
     nothing = cost("{ house { pets { __typename } } }")
     assert nothing == STATEMENT_WEIGHT + 1 + STATEMENT_WEIGHT + 1 + 2
     dog = cost("{ house { pets { ... on Dog { collar { name } } } } }")
     assert dog == nothing + 2
     cat = cost("{ house { pets { ... on Cat { kittens { name } } } } }")
     assert cat == nothing + STATEMENT_WEIGHT + 2 * (1 + 6)
-    both = "{ house { pets { ... on Dog { collar { name } } ... on Cat { kittens { name } } } } }"
-    assert cost(both) == nothing + (dog - nothing) + (cat - nothing)
+    both_members = "{ house { pets { ... on Dog { collar { name } } ... on Cat { kittens { name } } } } }"
+    assert cost(both_members) == nothing + (dog - nothing) + (cat - nothing)
     assert (
         cost("{ house { things { name ... on Dog { collar { name } } } } }")
         == STATEMENT_WEIGHT + 1 + 2 * DEFAULT_LIST_SIZE
     )
 
 
-def test_directives_with_variables_count_as_if_they_took_nothing_away() -> None:
+def test_fields_with_variable_directives_count_as_included() -> None:
     text = "query ($no: Boolean!) { house { age @include(if: $no) neighbour @skip(if: $no) { name } } }"
     everything = cost("{ house { age neighbour { name } } }")
     assert cost(text, no=False) == cost(text, no=True) == everything
     assert estimated(text).fixed == everything
 
 
-def test_what_a_directive_leaves_out_for_good_costs_nothing() -> None:
+def test_fields_excluded_by_a_constant_directive_cost_nothing() -> None:
     nothing = STATEMENT_WEIGHT + 1
     assert cost("{ house { name age @skip(if: true) ... @include(if: false) { neighbour { name } } } }") == nothing
     assert cost("{ house { name ...A @skip(if: true) } } fragment A on House { age }") == nothing
     assert cost("{ house { name age @skip(if: false) @include(if: true) } }") == nothing + STATEMENT_WEIGHT + 1
 
 
-def test_introspection_has_a_price_of_its_own() -> None:
+def test_introspection_has_its_own_weights() -> None:
     assert cost('{ __schema { types { fields { name } } } __type(name: "House") { name } }') == sum(
         INTROSPECTION_WEIGHTS.values()
     )
 
 
-def test_a_subscription_is_charged_for_one_event() -> None:
+def test_subscription_costs_one_event() -> None:
     assert cost("subscription { sold { rooms { name } } }") == STATEMENT_WEIGHT + 1 + STATEMENT_WEIGHT + 1 + 3
 
 
 @pytest.mark.parametrize(
     ("first", "size"), [({}, 7), ({"first": 3}, 3), ({"first": 50}, 50), ({"first": 51}, 50), ({"first": -4}, 1)]
 )
-def test_variables_and_their_defaults_are_what_they_say(first: dict[str, int], size: int) -> None:
+def test_variables_and_their_defaults_determine_sizes(first: dict[str, int], size: int) -> None:
     assert cost("query ($first: Int! = 7) { houses(first: $first) { name } }", **first) == STATEMENT_WEIGHT + size
 
 
-def test_a_variable_without_a_value_leaves_the_arguments_default() -> None:
+def test_variable_without_value_uses_the_default_of_the_argument() -> None:
     text = "query ($first: Int) { houses(first: $first) { name } }"
     document = parse(text)
     node = document.definitions[0]
     assert isinstance(node, OperationDefinitionNode)
-    made = estimate_cost(SCHEMA, document, node)
-    assert made(VariableValues({}, {})) == STATEMENT_WEIGHT + 5
-    assert made(VariableValues({}, {"first": None})) == STATEMENT_WEIGHT + 5
-    assert made(VariableValues({}, {"first": 9})) == STATEMENT_WEIGHT + 9
+    estimate = estimate_cost(SCHEMA, document, node)
+    assert estimate(VariableValues({}, {})) == STATEMENT_WEIGHT + 5
+    assert estimate(VariableValues({}, {"first": None})) == STATEMENT_WEIGHT + 5
+    assert estimate(VariableValues({}, {"first": 9})) == STATEMENT_WEIGHT + 9
 
 
-def test_lists_and_objects_among_the_arguments_are_looked_into() -> None:
+def test_list_and_object_arguments_determine_sizes() -> None:
     def built(count: int) -> int:
         return MUTATION_WEIGHT + count + DEFAULT_LIST_SIZE
 
     assert cost('mutation { build(input: [{name: "a", rooms: [1, 2]}, {name: "b"}]) { name } }') == built(2)
     assert cost('mutation { build(input: {name: "a", rooms: 3}) { name } }') == built(1)
     assert cost("mutation { build(input: []) { name } }") == built(0)
-    whole = "mutation ($input: [NewHouse!]!) { build(input: $input) { name } }"
-    assert cost(whole, input=[{"name": "a", "rooms": [1, 2, 3]}, {"name": "b", "rooms": list(range(90))}]) == built(30)
+    all_input = "mutation ($input: [NewHouse!]!) { build(input: $input) { name } }"
+    assert cost(all_input, input=[{"name": "a", "rooms": [1, 2, 3]}, {"name": "b", "rooms": list(range(90))}]) == built(
+        30
+    )
     inside = 'mutation ($rooms: [Int!]!, $one: NewHouse!) { build(input: [{name: "a", rooms: $rooms}, $one]) { name } }'
     assert cost(inside, rooms=[1, 2], one={"name": "b", "rooms": [3]}) == built(3)
 
 
-def test_what_does_not_depend_on_variables_is_fixed() -> None:
+def test_cost_without_dependence_on_variables_is_fixed() -> None:
     assert estimated("query ($s: Boolean!) { houses(first: 3) { name @skip(if: $s) rooms { name } } }").fixed == (
         STATEMENT_WEIGHT + 3 + STATEMENT_WEIGHT + 3 + 9
     )
     assert estimated("query ($n: Int!) { houses(first: $n) { name } }").fixed is None
 
 
-def test_numbers_that_variables_tell_multiply() -> None:
+def test_sizes_from_variables_multiply() -> None:
     text = """query ($n: Int!, $m: Int!) {
         houses(first: $n) { series(count: $m) { points { size } again { columns { at } } } } }"""
     for n, m in ((1, 1), (7, 40), (50, 1_000)):
@@ -237,40 +239,40 @@ def test_numbers_that_variables_tell_multiply() -> None:
         assert cost(text, n=n, m=m) == STATEMENT_WEIGHT + n + 2 * STATEMENT_WEIGHT + n * each
 
 
-def test_a_schema_without_declarations_costs_its_objects() -> None:
+def test_schema_without_declarations_costs_its_objects() -> None:
     schema = build_schema("type Query { a: A, all: [A!]! } type A { b: A, c: Int }")
     assert estimated("{ a { b { c } } all { c } }", schema).fixed == 2 + DEFAULT_LIST_SIZE
 
 
 @pytest.mark.parametrize("levels", [10, 30, 99])
-def test_fragments_that_double_are_looked_at_once(levels: int) -> None:
+def test_repeated_fragments_are_visited_once(levels: int) -> None:
     flat = bomb(levels, leaf="house { name }")
     assert estimated(flat).fixed == STATEMENT_WEIGHT + 1
     assert estimated(flat).visited <= 2 * levels + 2
     deep = bomb(levels, spread="a: neighbour {{ ...{0} }} b: neighbour {{ ...{0} }}", leaf="age", on="House")
-    made = estimated(deep.replace("{ ...F0 }", "{ house { ...F0 } }"))
+    estimate = estimated(deep.replace("{ ...F0 }", "{ house { ...F0 } }"))
     parents = 2 ** (levels - 1)
     edges = STATEMENT_WEIGHT * (2 * (parents - 1)) + STATEMENT_WEIGHT * parents
-    assert made.fixed == STATEMENT_WEIGHT + 1 + edges + 6 * (2 * parents - 2) + parents
-    assert made.visited <= 6 * levels
+    assert estimate.fixed == STATEMENT_WEIGHT + 1 + edges + 6 * (2 * parents - 2) + parents
+    assert estimate.visited <= 6 * levels
 
 
-def test_a_bomb_with_a_variable_at_its_end_is_computed_in_as_many_steps_as_it_has_levels() -> None:
+def test_fragment_bomb_with_a_variable_needs_steps_linear_in_its_levels() -> None:
     deep = bomb(
         60, spread="a: neighbour {{ ...{0} }} b: neighbour {{ ...{0} }}", leaf="series(count: $n) { unit }", on="House"
     )
     text = deep.replace("{ ...F0 }", "query ($n: Int!) { house { ...F0 } }")
-    few, many = (cost(text, n=n) for n in (1, 2))
-    assert many - few == 2 * 2**59
+    cost_of_one, cost_of_two = (cost(text, n=n) for n in (1, 2))
+    assert cost_of_two - cost_of_one == 2 * 2**59
     assert len(estimated(text)._steps) < 5 * 60
 
 
-def naive(text: str, given: Mapping[str, Any]) -> int:
-    """What a query costs, by walking through everything that graphql-core collects, with sizes told from above."""
-    document, variables = parse(text), variables_of(text, **given)
+def naive_cost(text: str, values: Mapping[str, Any]) -> int:
+    """Return the cost of a query by walking through all fields that graphql-core collects, with sizes passed down."""
+    document, variables = parse(text), variables_of(text, **values)
     operation = operation_in(text)
-    defined = [one for one in document.definitions if isinstance(one, FragmentDefinitionNode)]
-    fragments = {one.name.value: FragmentDetails(one) for one in defined}
+    definitions = [definition for definition in document.definitions if isinstance(definition, FragmentDefinitionNode)]
+    fragments = {definition.name.value: FragmentDetails(definition) for definition in definitions}
     walk = _Walk(fragments, variables, operation)
     root = SCHEMA.query_type
     assert root is not None
@@ -280,21 +282,21 @@ def naive(text: str, given: Mapping[str, Any]) -> int:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _ListSize:
     count: int
-    per_unit: int
+    items_per_unit: int
 
 
 class _Walk:
     def __init__(self, fragments: Any, variables: VariableValues, operation: OperationDefinitionNode) -> None:
         self._fragments, self._variables, self._operation = fragments, variables, operation
 
-    def selection(self, kind: Any, fields: Any, scope: Mapping[str, _Told]) -> tuple[int, int]:
-        """What a selection costs once, and for each of its objects."""
-        found = [self.field(kind, details, scope) for details in fields.values()]
-        return sum(once for once, _ in found), sum(each for _, each in found)
+    def selection(self, kind: Any, fields: Any, scope: Mapping[str, _ListSize]) -> tuple[int, int]:
+        """Return the cost of a selection for each occurrence and for each of its objects."""
+        results = [self.field(kind, details, scope) for details in fields.values()]
+        return sum(once for once, _ in results), sum(each for _, each in results)
 
-    def field(self, kind: Any, details: Any, scope: Mapping[str, _Told]) -> tuple[int, int]:
+    def field(self, kind: Any, details: Any, scope: Mapping[str, _ListSize]) -> tuple[int, int]:
         node = details[0].node
         if node.name.value == "__typename":
             return 0, 0
@@ -306,27 +308,27 @@ class _Walk:
         inner = dict(scope)
         for size in sizes:
             for name in size.sized_fields:
-                told = _Told(_number(size.assumed_size, arguments), size.items_per_unit)
-                inner |= dict.fromkeys(_places(name), told)
-        once, each = self.below(get_named_type(field.type), details, inner)
-        once, each = self.told(f"{kind.name}.{node.name.value}", field, once, each, sizes, arguments, scope)
+                list_size = _ListSize(_amount(size.assumed_size, arguments), size.items_per_unit)
+                inner |= dict.fromkeys(_coordinates(name), list_size)
+        once, each = self.selection_below(get_named_type(field.type), details, inner)
+        once, each = self.result_cost(f"{kind.name}.{node.name.value}", field, once, each, sizes, arguments, scope)
         if isinstance(declared, EdgeField):
-            return once + STATEMENT_WEIGHT, each + _number(declared.weight, arguments)
-        return once, each + (_number(declared.base_cost, arguments) if declared else 0)
+            return once + STATEMENT_WEIGHT, each + _amount(declared.weight, arguments)
+        return once, each + (_amount(declared.base_cost, arguments) if declared else 0)
 
-    def below(self, kind: Any, details: Any, scope: Mapping[str, _Told]) -> tuple[int, int]:
+    def selection_below(self, kind: Any, details: Any, scope: Mapping[str, _ListSize]) -> tuple[int, int]:
         if is_leaf_type(kind):
             return 0, 0
         once = each = 0
-        for one in SCHEMA.get_possible_types(kind) if is_abstract_type(kind) else [kind]:
-            fields = collect_subfields(SCHEMA, self._fragments, self._variables, self._operation, one, details)
-            more = self.selection(one, fields.grouped_field_set, scope)
+        for member in SCHEMA.get_possible_types(kind) if is_abstract_type(kind) else [kind]:
+            fields = collect_subfields(SCHEMA, self._fragments, self._variables, self._operation, member, details)
+            more = self.selection(member, fields.grouped_field_set, scope)
             once, each = once + more[0], each + more[1]
         return once, each
 
     @staticmethod
-    def told(
-        coordinate: str, field: Any, once: int, each: int, sizes: Any, arguments: Any, scope: Mapping[str, _Told]
+    def result_cost(
+        coordinate: str, field: Any, once: int, each: int, sizes: Any, arguments: Any, scope: Mapping[str, _ListSize]
     ) -> tuple[int, int]:
         leaf = is_leaf_type(get_named_type(field.type))
         lists, kind = 0, get_nullable_type(field.type)
@@ -334,20 +336,25 @@ class _Walk:
             lists, kind = lists + 1, get_nullable_type(kind.of_type)
         if not lists:
             return once, each + (not leaf)
-        own = next(
-            (_Told(_number(one.assumed_size, arguments), one.per_unit) for one in sizes if not one.sized_fields), None
+        own_size = next(
+            (
+                _ListSize(_amount(size.assumed_size, arguments), size.items_per_unit)
+                for size in sizes
+                if not size.sized_fields
+            ),
+            None,
         )
-        size = own or scope.get(coordinate) or _Told(DEFAULT_LIST_SIZE, 1)
+        size = own_size or scope.get(coordinate) or _ListSize(DEFAULT_LIST_SIZE, 1)
         count = size.count * DEFAULT_LIST_SIZE ** (lists - 1)
-        return once, count // VALUES_PER_UNIT if leaf else -(-count // size.per_unit) + count * each
+        return once, count // VALUES_PER_UNIT if leaf else -(-count // size.items_per_unit) + count * each
 
 
-def _places(name: str) -> list[str]:
+def _coordinates(name: str) -> list[str]:
     kind = name.partition(".")
-    return [name] if kind[2] else [f"{name}.{one}" for one in SCHEMA.type_map[name].fields]  # type: ignore[attr-defined]
+    return [name] if kind[2] else [f"{name}.{field_name}" for field_name in SCHEMA.type_map[name].fields]  # type: ignore[attr-defined]
 
 
-def _number(amount: Amount, arguments: Mapping[str, Any]) -> int:
+def _amount(amount: Amount, arguments: Mapping[str, Any]) -> int:
     if isinstance(amount, int):
         return amount
     return amount.compute(datetime.now(UTC), *[arguments.get(name) for name in amount.slicing_arguments])
@@ -355,11 +362,11 @@ def _number(amount: Amount, arguments: Mapping[str, Any]) -> int:
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(documents(), st.integers(1, 60), st.integers(1, 3_000))
-def test_documents_cost_what_a_walk_through_everything_adds_up(text: str, n: int, m: int) -> None:
+def test_cost_equals_that_of_a_naive_walk(text: str, n: int, m: int) -> None:
     for values in ({"n": n, "m": m}, {}):
-        assert estimated(text)(variables_of(text, **values)) == naive(text, values)
+        assert estimated(text)(variables_of(text, **values)) == naive_cost(text, values)
 
 
-def test_a_deep_document_is_no_matter_of_recursion() -> None:
+def test_deep_document_does_not_exceed_the_recursion_limit() -> None:
     deep = "{ house { " + "neighbour { " * 190 + "name" + " }" * 192
     assert estimated(deep).fixed == STATEMENT_WEIGHT + 1 + 190 * (STATEMENT_WEIGHT + 5 + 1)

@@ -1,4 +1,4 @@
-"""Documents are measured in one pass, each bound holds, and what is meant to harm is refused before it can."""
+"""Size limits of documents: measured in one pass, each limit tested, harmful documents rejected early."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -33,8 +33,8 @@ LIMITS = DocumentLimits()
 LARGE = DocumentLimits(**{one.name: 10**9 for one in fields(DocumentLimits)})
 
 
-def refused(text: str, limits: DocumentLimits = LIMITS) -> str | None:
-    """Why a text is refused, when it is parsed or when it is measured."""
+def rejection(text: str, limits: DocumentLimits = LIMITS) -> str | None:
+    """Return the error message of a text that is rejected by the parser or by a limit, or None."""
     try:
         error = limit_error(parse_document(text, limits), limits)
     except GraphQLError as raised:
@@ -43,7 +43,7 @@ def refused(text: str, limits: DocumentLimits = LIMITS) -> str | None:
 
 
 def size_of(text: str) -> DefinitionSize:
-    """The size of the first operation of a document."""
+    """Return the size of the first operation of a document."""
     return measure_document(parse_text(text)).sizes[0][1]
 
 
@@ -51,9 +51,9 @@ def nested(depth: int) -> str:
     return "{ a " * depth + "}" * depth
 
 
-def inside(count: int, one: str) -> str:
-    """A document with so many fields in one place that is not its root."""
-    return "{ x { " + " ".join(one.format(number) for number in range(count)) + " } }"
+def inside(count: int, field: str) -> str:
+    """Return a document with many fields in one selection below the root."""
+    return "{ x { " + " ".join(field.format(number) for number in range(count)) + " } }"
 
 
 BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
@@ -64,7 +64,7 @@ BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
     "aliases": (lambda count: inside(count, "a{}: __typename"), "aliases"),
     "directives": (lambda count: "{ a " + "@x " * count + "}", "directives"),
     "root_fields": (lambda count: "{ " + " ".join(f"a{number}" for number in range(count)) + " }", "root"),
-    "repeats": (lambda count: inside(count, "a"), "one name"),
+    "repeats": (lambda count: inside(count, "a"), "same name"),
     "fragments": (
         lambda count: "{ a }" + "".join(f" fragment F{n} on Query {{ a }}" for n in range(count)),
         "fragments",
@@ -72,61 +72,59 @@ BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 
-def test_every_bound_has_a_document_that_tries_it() -> None:
-    assert set(BOUNDS) == {one.name for one in fields(DocumentLimits)}
+def test_every_limit_has_a_test_document() -> None:
+    assert set(BOUNDS) == {limit.name for limit in fields(DocumentLimits)}
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_a_document_at_a_bound_is_taken_and_one_above_it_is_refused(bound: str) -> None:
+def test_document_at_a_limit_is_accepted_and_one_above_it_is_rejected(bound: str) -> None:
     make, noun = BOUNDS[bound]
-    most = getattr(LIMITS, bound)
-    assert refused(make(most)) is None
-    told = refused(make(most + 1))
-    assert told is not None
-    assert noun in told
-    assert f"{most:,}" in told or str(most) in told
+    maximum = getattr(LIMITS, bound)
+    assert rejection(make(maximum)) is None
+    message = rejection(make(maximum + 1))
+    assert message is not None
+    assert noun in message
+    assert f"{maximum:,}" in message or str(maximum) in message
 
 
-def test_comments_are_bounded_like_tokens() -> None:
-    assert refused("#\n" * LIMITS.tokens + "{ a }") is None
-    assert "comments" in str(refused("#\n" * (LIMITS.tokens + 1) + "{ a }"))
+def test_comments_are_limited_like_tokens() -> None:
+    assert rejection("#\n" * LIMITS.tokens + "{ a }") is None
+    assert "comments" in str(rejection("#\n" * (LIMITS.tokens + 1) + "{ a }"))
 
 
-def test_a_refusal_says_what_is_too_much_of_which_definition() -> None:
-    assert (
-        refused(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases, and at most 50 are taken"
-    )
+def test_rejection_names_the_limit_and_the_definition() -> None:
+    assert rejection(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases; the limit is 50"
     unused = f"{{ a }} fragment Wide on T {inside(1000, 'a{}')}"
-    assert refused(unused) == "the fragment Wide has 1,001 fields, and at most 1,000 are taken"
+    assert rejection(unused) == "the fragment Wide has 1,001 fields; the limit is 1,000"
     (error,) = [limit_error(parse_document(unused, LIMITS), LIMITS)]
     assert error is not None
     assert error.formatted["locations"] == [{"line": 1, "column": 7}]
 
 
-def test_each_operation_is_measured_alone() -> None:
-    many = " ".join(f"query Q{number} {inside(500, 'a{}')}" for number in range(2))
-    assert refused(many, DocumentLimits(tokens=3_000)) is None
+def test_each_operation_is_measured_on_its_own() -> None:
+    operations = " ".join(f"query Q{number} {inside(500, 'a{}')}" for number in range(2))
+    assert rejection(operations, DocumentLimits(tokens=3_000)) is None
 
 
-def test_what_a_fragment_has_counts_wherever_it_is_spread() -> None:
+def test_contents_of_a_fragment_count_at_each_spread() -> None:
     text = """query Q($v: Int @d) @d { ...A ...A x { ...A } ... on T @d { ...B } }
               fragment A on T @d { b: c @d { ...B } }
               fragment B on T { d { e: __typename } }"""
     assert size_of(text) == DefinitionSize(depth=4, fields=12, aliases=7, directives=9, root_fields=4, repeats=1)
 
 
-def test_fields_of_one_name_are_counted_where_they_stand_through_inline_fragments() -> None:
+def test_repeated_fields_are_counted_through_inline_fragments() -> None:
     assert size_of("{ x { a ... on T { a ... @y { a b: a } } } }").repeats == 3
     assert size_of("{ x { b: a b: c } x { b: a } }").repeats == 2
 
 
-def test_fields_at_the_root_of_a_fragment_are_those_of_no_operation() -> None:
+def test_root_fields_of_a_fragment_do_not_count_as_root_fields_of_an_operation() -> None:
     names = " ".join(f"a{number}" for number in range(40))
-    assert refused(f"{{ x {{ ...F }} }} fragment F on T {{ {names} }}") is None
-    assert refused(f"{{ ...F }} fragment F on T {{ {names} }}") is not None
+    assert rejection(f"{{ x {{ ...F }} }} fragment F on T {{ {names} }}") is None
+    assert rejection(f"{{ ...F }} fragment F on T {{ {names} }}") is not None
 
 
-def test_the_documents_of_our_own_pages_and_guides_fill_no_bound_by_a_third() -> None:
+def test_own_documents_use_at_most_a_third_of_each_limit() -> None:
     documents = own()
     assert len(documents) >= 20
     for name, text in documents.items():
@@ -139,13 +137,13 @@ def test_the_documents_of_our_own_pages_and_guides_fill_no_bound_by_a_third() ->
                 assert count * 3 <= getattr(LIMITS, bound), (name, bound)
 
 
-def test_introspection_with_all_its_options_is_taken() -> None:
-    assert refused(INTROSPECTION) is None
+def test_introspection_with_all_options_is_within_the_limits() -> None:
+    assert rejection(INTROSPECTION) is None
     assert size_of(INTROSPECTION) == DefinitionSize(depth=15, fields=232, root_fields=1, repeats=1)
 
 
-class Selections(Visitor):
-    """Counts the selections of a text."""
+class SelectionCounter(Visitor):
+    """Count the selections of a document."""
 
     count = 0
 
@@ -155,43 +153,43 @@ class Selections(Visitor):
     enter_inline_fragment = enter_fragment_spread = enter_field
 
 
-def selections(document: DocumentNode) -> int:
-    counted = Selections()
-    visit(document, counted)
-    return counted.count
+def count_selections(document: DocumentNode) -> int:
+    counter = SelectionCounter()
+    visit(document, counter)
+    return counter.count
 
 
 @pytest.mark.parametrize("levels", [10, 30, 99])
-def test_a_bomb_of_fragments_is_refused_after_one_look_at_each_selection(levels: int) -> None:
+def test_fragment_bomb_is_rejected_after_one_visit_of_each_selection(levels: int) -> None:
     document = parse_document(bomb(levels), LIMITS)
-    found = measure_document(document)
-    assert found.sizes[0][1].fields == 2 ** (levels - 1)
-    assert found.visited == selections(document) == 2 * levels
+    measured = measure_document(document)
+    assert measured.sizes[0][1].fields == 2 ** (levels - 1)
+    assert measured.visited == count_selections(document) == 2 * levels
     assert limit_error(document, LIMITS) is not None
 
 
-def test_bombs_of_aliases_in_depth_and_of_directives_are_counted_too() -> None:
+def test_bombs_of_nested_aliases_and_directives_are_counted() -> None:
     deep = bomb(12, spread="a: x {{ ...{0} }} b: x {{ ...{0} @y }}")
     size = size_of(deep)
     assert (size.aliases, size.directives) == (2**12 - 2, 2**11 - 1)
     assert (size.depth, size.root_fields) == (12, 2)
-    assert refused(deep) is not None
+    assert rejection(deep) is not None
 
 
-def test_a_bomb_far_beyond_every_number_is_told_without_its_number() -> None:
+def test_very_large_count_is_reported_without_its_digits() -> None:
     text = bomb(500, spread="...{0} " * 40)
-    assert refused(text, DocumentLimits(characters=10**7, tokens=10**6)) == (
-        "the operation has more than a million fields, and at most 1,000 are taken"
+    assert rejection(text, DocumentLimits(characters=10**7, tokens=10**6)) == (
+        "the operation has more than a million fields; the limit is 1,000"
     )
 
 
 @pytest.mark.parametrize("length", [1_000, 5_000])
-def test_a_chain_of_fragments_is_measured_without_recursion(length: int) -> None:
+def test_chain_of_fragments_is_measured_without_recursion(length: int) -> None:
     document = parse_document(chain(length), LARGE)
-    found = measure_document(document)
-    assert found.sizes[0][1] == DefinitionSize(depth=1, fields=1, root_fields=1)
-    assert found.visited == selections(document) == length + 1
-    assert refused(chain(length)) is not None  # it has too many tokens
+    measured = measure_document(document)
+    assert measured.sizes[0][1] == DefinitionSize(depth=1, fields=1, root_fields=1)
+    assert measured.visited == count_selections(document) == length + 1
+    assert rejection(chain(length)) is not None  # it has too many tokens
 
 
 @pytest.mark.parametrize(
@@ -204,7 +202,7 @@ def test_a_chain_of_fragments_is_measured_without_recursion(length: int) -> None
     ],
 )
 def test_circular_and_unknown_fragments_are_left_to_validation(text: str) -> None:
-    assert refused(text) is None
+    assert rejection(text) is None
 
 
 @pytest.mark.parametrize(
@@ -217,11 +215,11 @@ def test_circular_and_unknown_fragments_are_left_to_validation(text: str) -> Non
         "query ($a: " + "[" * 10_000,
     ],
 )
-def test_deep_nesting_is_told_and_breaks_nothing(text: str) -> None:
+def test_deep_nesting_is_rejected_without_a_recursion_error(text: str) -> None:
     for limits in (LIMITS, LARGE):
-        with pytest.raises(GraphQLError) as told:
+        with pytest.raises(GraphQLError) as caught:
             parse_document(text, limits)
-        assert type(told.value.__cause__) is not RecursionError
+        assert type(caught.value.__cause__) is not RecursionError
 
 
 @pytest.mark.parametrize(
@@ -230,7 +228,7 @@ def test_deep_nesting_is_told_and_breaks_nothing(text: str) -> None:
         ("{ " + " ".join(f"a{number}: __typename" for number in range(101)) + " }", "aliases"),
         (inside(1_000, "a{}: b"), "tokens"),
         ("{ " + "__typename " * 500 + "}", "root"),
-        (inside(500, "a"), "one name"),
+        (inside(500, "a"), "same name"),
         ("{ a " + "@x " * 500 + "}", "directives"),
         ("{ __schema { types { " + "fields { type { " * 10 + "name" + " } }" * 10 + " } } }", "levels"),
         ('{ a(b: "' + "x" * 2**21 + '") }', "characters"),
@@ -238,13 +236,17 @@ def test_deep_nesting_is_told_and_breaks_nothing(text: str) -> None:
         ("{ a", "Syntax Error"),
     ],
 )
-def test_what_harms_is_told_by_what_there_is_too_much_of(text: str, noun: str) -> None:
-    assert noun in str(refused(text))
+def test_rejection_of_a_harmful_document_names_the_exceeded_limit(text: str, noun: str) -> None:
+    assert noun in str(rejection(text))
 
 
 def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode, int]]:
-    """All fields and directives of the first operation, each with its depth, with fragments put in their places."""
-    fragments = {one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
+    """Yield all fields and directives of the first operation with their depth, with fragments expanded."""
+    fragments = {
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
+    }
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
 
@@ -252,36 +254,36 @@ def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode
         yield from ((directive, depth) for directive in node.directives or ())
         if isinstance(node, FieldNode):
             yield node, depth
-        for one in node.selection_set.selections if getattr(node, "selection_set", None) else ():
-            yield from inside(one, depth + isinstance(one, FieldNode))
+        for child in node.selection_set.selections if getattr(node, "selection_set", None) else ():
+            yield from inside(child, depth + isinstance(child, FieldNode))
         if isinstance(node, FragmentSpreadNode) and node.name.value in fragments:
             yield from inside(fragments[node.name.value], depth)
 
     return inside(operation, 0)
 
 
-def naive(document: DocumentNode) -> DefinitionSize:
-    """The size of the first operation, by walking through all that is expanded."""
-    found = list(expanded(document))
-    depths = [depth for node, depth in found if isinstance(node, FieldNode)]
+def naive_size(document: DocumentNode) -> DefinitionSize:
+    """Return the size of the first operation by walking through its expanded fragments."""
+    nodes = list(expanded(document))
+    depths = [depth for node, depth in nodes if isinstance(node, FieldNode)]
     return DefinitionSize(
         depth=max(depths, default=0),
         fields=len(depths),
-        aliases=sum(isinstance(node, FieldNode) and node.alias is not None for node, _ in found),
-        directives=len(found) - len(depths),
+        aliases=sum(isinstance(node, FieldNode) and node.alias is not None for node, _ in nodes),
+        directives=len(nodes) - len(depths),
         root_fields=depths.count(1),
     )
 
 
 @given(shapeless())
-def test_documents_are_measured_as_if_their_fragments_were_expanded(text: str) -> None:
+def test_measured_size_equals_that_with_expanded_fragments(text: str) -> None:
     document = parse_text(text)
-    found = measure_document(document)
-    assert found.sizes[0][1]._replace(repeats=0) == naive(document)
-    assert found.visited == selections(document)
+    measured = measure_document(document)
+    assert measured.sizes[0][1]._replace(repeats=0) == naive_size(document)
+    assert measured.visited == count_selections(document)
 
 
-def test_the_page_tells_the_bounds_as_they_are() -> None:
+def test_limits_page_lists_the_actual_limits() -> None:
     page = (ROOT / "docs" / "reference" / "limits.md").read_text()
-    told = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| [^|]+ \|$", page, re.MULTILINE)
-    assert {name.replace(" ", "_"): int(most.replace(",", "")) for name, most in told} == asdict(LIMITS)
+    documented = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| [^|]+ \|$", page, re.MULTILINE)
+    assert {name.replace(" ", "_"): int(maximum.replace(",", "")) for name, maximum in documented} == asdict(LIMITS)

@@ -1,4 +1,4 @@
-"""schemathesis against the GraphQL schema and a running gateway: no 5xx and no fault of ours, whatever is asked."""
+"""schemathesis against the GraphQL schema and a running gateway: no document causes a 5xx or an internal error."""
 
 import os
 import random
@@ -25,21 +25,21 @@ from wattgate.enums import to_camel_case
 
 SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}
-"""What may be told: nothing here takes long."""
+"""Error codes that responses may contain. Nothing here runs into the time limit."""
 
-WHO = {"administrator": "admin@one.example", "account": "user@one.example"}
-"""Who asks, in turn, and how they log in."""
+LOGINS = {"administrator": "admin@one.example", "account": "user@one.example"}
+"""The callers, used in turn, and their usernames."""
 
-LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "deleteUser"]
-"""What ends log-ins and takes people away, after which there is less to be found."""
+RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "deleteUser"]
+"""Operations that run last, because they end logins or delete users."""
 
-SHORT = {
+SHORT_ID_NAMES = {
     "veId": "virtual_entity",
     "veTypeId": "virtual_entity_type",
     "tcId": "terms_conditions",
     "ruleId": "alert_rule",
 }
-"""Names of ids that do not say of what record."""
+"""Names of ids that do not contain the name of the record."""
 
 LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!) {
   authenticate(applicationId: $application, username: $username, password: $password) { token }
@@ -48,38 +48,41 @@ LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How many documents are made of each operation, right ones and wrong ones."""
+    """The number of valid and invalid documents of each operation."""
 
     seed: int
-    right: int
-    wrong: int
+    valid: int
+    invalid: int
 
 
 def scale() -> Scale:
-    """What WATTGATE_TEST_FUZZ, the seed of a long run, asks for, or the short form."""
-    asked = os.environ.get("WATTGATE_TEST_FUZZ")
-    return Scale(1, right=2, wrong=1) if asked is None else Scale(int(asked), right=40, wrong=20)
+    """Return the scale of a long run if WATTGATE_TEST_FUZZ contains its seed, else the short scale."""
+    first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
+    return Scale(1, valid=2, invalid=1) if first_seed is None else Scale(int(first_seed), valid=40, invalid=20)
 
 
 @cache
 def documents() -> list[tuple[str, bool]]:
-    """Documents of all operations, and whether each is wrong on purpose. They are made before anything is served:
-    hypothesis does not bear that others draw random numbers meanwhile.
+    """Return documents of all operations, and whether each is invalid on purpose.
+
+    They are created before the gateway starts, because hypothesis fails if other code draws random numbers meanwhile.
     """
-    _tell_scalars()
-    found: list[tuple[str, bool]] = []
+    _register_scalars()
+    cases: list[tuple[str, bool]] = []
     found_in_schema = schemathesis.graphql.from_file(SCHEMA).get_all_operations()
-    operations = [one.ok() for one in found_in_schema if isinstance(one, Ok)]
+    operations = [operation.ok() for operation in found_in_schema if isinstance(operation, Ok)]
     assert operations
-    names = {one: one.label.partition(".")[2] for one in operations}
-    for one in sorted(operations, key=lambda one: LAST.index(names[one]) if names[one] in LAST else -1):
-        for mode, count in ((GenerationMode.POSITIVE, scale().right), (GenerationMode.NEGATIVE, scale().wrong)):
-            found += _cases(one.as_strategy(generation_mode=mode), count)
-    return found
+    names = {operation: operation.label.partition(".")[2] for operation in operations}
+    for operation in sorted(
+        operations, key=lambda operation: RUN_LAST.index(names[operation]) if names[operation] in RUN_LAST else -1
+    ):
+        for mode, count in ((GenerationMode.POSITIVE, scale().valid), (GenerationMode.NEGATIVE, scale().invalid)):
+            cases += _cases(operation.as_strategy(generation_mode=mode), count)
+    return cases
 
 
 def _cases(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[str, bool]]:
-    found: list[tuple[str, bool]] = []
+    cases: list[tuple[str, bool]] = []
 
     @seed(scale().seed)
     @settings(
@@ -89,30 +92,30 @@ def _cases(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[str, bool
     )
     @given(case=strategy)
     def gather(case: Any) -> None:
-        found.append((case.body, case.meta.generation.mode.is_negative))
+        cases.append((case.body, case.meta.generation.mode.is_negative))
 
     gather()
-    return found
+    return cases
 
 
-def _tell_scalars() -> None:
-    """Tell schemathesis how values of our own scalars look."""
+def _register_scalars() -> None:
+    """Register strategies for the values of custom scalars with schemathesis."""
     numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
-    odd = st.sampled_from(["NaN", "-Infinity", "1e400", "-0", "1_0", " 1", "0x1", ""])
+    unusual = st.sampled_from(["NaN", "-Infinity", "1e400", "-0", "1_0", " 1", "0x1", ""])
     zones = st.sampled_from(["Europe/London", "UTC", "Asia/Kathmandu", "+05:30", "Nowhere", "../UTC", ""])
     text = st.text().map(nodes.String)
-    scalar("Decimal", (numbers | odd).map(nodes.String) | st.integers().map(nodes.Int))
+    scalar("Decimal", (numbers | unusual).map(nodes.String) | st.integers().map(nodes.Int))
     scalar("TimeZone", zones.map(nodes.String))
     scalar("JSON", text | st.integers().map(nodes.Int) | st.booleans().map(nodes.Boolean))
 
 
-class Ids(Visitor):
-    """Puts ids of records that there are in their places, three times of four, so that more than NOT_FOUND is met."""
+class ExistingIds(Visitor):
+    """Replace three of four ids by those of existing records, so that not all results are NOT_FOUND."""
 
     def __init__(self, tenant: Tenant, chance: random.Random) -> None:
         super().__init__()
-        self._known = {f"{to_camel_case(name)}Id": one for name, one in tenant.ids.items()}
-        self._known |= {short: tenant.ids[name] for short, name in SHORT.items()}
+        self._known = {f"{to_camel_case(name)}Id": record_id for name, record_id in tenant.ids.items()}
+        self._known |= {short: tenant.ids[name] for short, name in SHORT_ID_NAMES.items()}
         self._known |= {"userId": tenant.user_id, "accountId": tenant.account_id, "mpxn": tenant.ids["mpxn"]}
         self._chance = chance
         self._names: list[str] = []
@@ -132,34 +135,38 @@ class Ids(Visitor):
         name = self._names[-1] if self._names else ""
         if self._chance.random() < 0.25 or not (name.endswith("Id") or name == "mpxn"):
             return None
-        found = [one for known, one in self._known.items() if known.lower().endswith(name.lower())]
-        return StringValueNode(value=self._chance.choice(found or [*self._known.values()]))
+        ids = [
+            record_id
+            for argument_name, record_id in self._known.items()
+            if argument_name.lower().endswith(name.lower())
+        ]
+        return StringValueNode(value=self._chance.choice(ids or [*self._known.values()]))
 
     enter_int_value = enter_string_value
 
 
-async def logged_in(served: House, username: str) -> dict[str, str]:
-    given = {"application": served.one.application_id, "username": username, "password": PASSWORD}
-    told = await served.graphql(LOG_IN, {}, **given)
-    return {"token": told["data"]["authenticate"]["token"]} if told["data"] else {}
+async def log_in(served: House, username: str) -> dict[str, str]:
+    variables = {"application": served.one.application_id, "username": username, "password": PASSWORD}
+    result = await served.graphql(LOG_IN, {}, **variables)
+    return {"token": result["data"]["authenticate"]["token"]} if result["data"] else {}
 
 
 @pytest.mark.timeout(3_600)
-async def test_whatever_is_asked_is_answered_or_refused_in_good_order(databases: Databases) -> None:
+async def test_random_documents_are_answered_or_rejected_without_server_errors(databases: Databases) -> None:
     chance = random.Random(scale().seed)
-    asked = documents()
+    cases = documents()
     codes: Counter[str] = Counter()
-    wrong = []
-    async with databases() as url, house(url, caller_budget=0, application_budget=0) as made:
-        headers = {who: made.one.headers[who] for who in WHO}
-        for (document, negative), who in zip(asked, cycle(WHO), strict=False):
-            text = document if negative else print_ast(visit(parse(document), Ids(made.one, chance)))
-            answer = await made.http.post("/graphql", json={"query": text}, headers=headers[who])
-            told = [error["extensions"]["code"] for error in answer.json().get("errors", ())]
-            codes.update(told or ["data"])
-            if answer.status_code >= 500 or not CODES.issuperset(told) or (negative and not told):
-                wrong.append(f"{answer.status_code} {answer.text[:500]}\n{text}")
-            if "UNAUTHENTICATED" in told:
-                headers[who] = await logged_in(made, WHO[who])
-    assert wrong == []
-    assert codes["data"] > len(asked) / 5, codes  # the fuzz reaches behind what checks a request
+    failures = []
+    async with databases() as url, house(url, caller_budget=0, application_budget=0) as home:
+        headers = {login: home.one.headers[login] for login in LOGINS}
+        for (document, negative), login in zip(cases, cycle(LOGINS), strict=False):
+            text = document if negative else print_ast(visit(parse(document), ExistingIds(home.one, chance)))
+            answer = await home.http.post("/graphql", json={"query": text}, headers=headers[login])
+            error_codes = [error["extensions"]["code"] for error in answer.json().get("errors", ())]
+            codes.update(error_codes or ["data"])
+            if answer.status_code >= 500 or not CODES.issuperset(error_codes) or (negative and not error_codes):
+                failures.append(f"{answer.status_code} {answer.text[:500]}\n{text}")
+            if "UNAUTHENTICATED" in error_codes:
+                headers[login] = await log_in(home, LOGINS[login])
+    assert failures == []
+    assert codes["data"] > len(cases) / 5, codes  # enough documents pass validation and permissions

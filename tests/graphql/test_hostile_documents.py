@@ -1,4 +1,4 @@
-"""What is meant to harm, by every door: it is refused with its reason, and costs hardly more than to be read."""
+"""Hostile documents on each transport: rejected with a reason, for little more than the cost of reading them."""
 
 import json
 import sys
@@ -18,23 +18,23 @@ from tests.support.socket import socket
 GRAPHQL = "application/graphql-response+json"
 EVENTS = "text/event-stream"
 MEGABYTE = 2**20
-NEW = count()
+COMMENT_NUMBERS = count()
 
 
-def many(number: int, one: str) -> str:
-    return " ".join(one.format(n) for n in range(number))
+def many(number: int, field: str) -> str:
+    return " ".join(field.format(n) for n in range(number))
 
 
 HOSTILE = {
-    "a bomb of 10 levels": (bomb(10), "512 fields at its root"),
+    "a bomb of 10 levels": (bomb(10), "512 root fields"),
     "a bomb of 30 levels": (bomb(30), "more than a million fields"),
     "a bomb of 99 levels": (bomb(99), "more than a million fields"),
     "a bomb of aliases": (bomb(12, spread="a: __typename ...{0} b: __typename ...{0}"), "fields"),
     "a chain of fragments": (chain(500), "tokens"),
     "1,000 aliases of __typename": (f"{{ {many(1_000, 'a{}: __typename')} }}", "tokens"),
     "600 aliases": (f"{{ resources {{ {many(600, 'a{}: name')} }} }}", "600 aliases"),
-    "500 times one field": (f"{{ resources {{ {many(500, 'name')} }} }}", "500 fields of one name"),
-    "500 times __typename": (f"{{ {many(500, '__typename')} }}", "500 fields at its root"),
+    "500 times one field": (f"{{ resources {{ {many(500, 'name')} }} }}", "500 fields of the same name"),
+    "500 times __typename": (f"{{ {many(500, '__typename')} }}", "500 root fields"),
     "a text of 2 MB": (f'{{ resource(resourceId: "{"x" * 2 * MEGABYTE}") {{ name }} }}', "characters"),
     "2 MB of spaces": ("{ __typename }" + " " * 2 * MEGABYTE, "characters"),
     "comments": ("#\n" * 16_000 + "{ __typename }", "comments"),
@@ -48,14 +48,14 @@ HOSTILE = {
     "30 unknown fields": (f"{{ {many(30, 'x{}')} }}", "Cannot query field"),
     "introspection": ("{ __schema { types { name } } }", "introspection"),
 }
-"""Documents, and what their refusal says."""
+"""Hostile documents, and a part of the error message of each."""
 
 each_hostile = pytest.mark.parametrize(("document", "why"), HOSTILE.values(), ids=HOSTILE)
 
 
-def unread(document: str) -> str:
-    """The document in a text that was not asked before: what was refused is remembered."""
-    return f"{document} #{next(NEW)}"
+def with_new_comment(document: str) -> str:
+    """Return the document as a new text, because rejected texts are cached."""
+    return f"{document} #{next(COMMENT_NUMBERS)}"
 
 
 async def ask(served: House, document: str) -> httpx.Response:
@@ -70,7 +70,7 @@ async def fewest_calls(ask_anew: Callable[[], Awaitable[Any]]) -> int:
 
 
 async def calls(awaited: Awaitable[Any]) -> int:
-    """How many functions of Python are called until it is done: by client and gateway, who share this thread."""
+    """Return the number of Python functions that client and gateway, in this thread, call until it is done."""
     counted = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -86,83 +86,87 @@ async def calls(awaited: Awaitable[Any]) -> int:
     return counted
 
 
-def refused(answer: httpx.Response, why: str) -> None:
-    """Assert that an answer refuses a document for a reason, in a few words."""
+def assert_rejected(answer: httpx.Response, why: str) -> None:
+    """Assert that a response rejects a document with a short reason."""
     assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
-    told = answer.json()
-    assert "data" not in told
-    assert len(told["errors"]) <= 21
-    assert {error["extensions"]["code"] for error in told["errors"]} == {"BAD_INPUT"}
-    assert why in told["errors"][0]["message"]
+    body = answer.json()
+    assert "data" not in body
+    assert len(body["errors"]) <= 21
+    assert {error["extensions"]["code"] for error in body["errors"]} == {"BAD_INPUT"}
+    assert why in body["errors"][0]["message"]
 
 
 @each_hostile
-async def test_it_is_refused_with_its_reason(served: House, document: str, why: str) -> None:
-    refused(await ask(served, document), why)
-    refused(await ask(served, document), why)  # which is remembered
+async def test_hostile_document_is_rejected_with_its_reason(served: House, document: str, why: str) -> None:
+    assert_rejected(await ask(served, document), why)
+    assert_rejected(await ask(served, document), why)  # from the cache
 
 
 @each_hostile
-async def test_refusing_it_takes_a_few_calls_for_each_character(served: House, document: str, why: str) -> None:
+async def test_rejection_takes_a_few_calls_for_each_character(served: House, document: str, why: str) -> None:
     await ask(served, "{ __typename }")
     usual = await fewest_calls(lambda: ask(served, "{ __typename }"))
-    refusing = await fewest_calls(lambda: ask(served, unread(document)))
+    refusing = await fewest_calls(lambda: ask(served, with_new_comment(document)))
     assert refusing < 2 * usual + 20 * min(len(document), 32_768)
 
 
-async def test_a_bomb_of_ten_times_the_levels_takes_ten_times_the_calls(served: House) -> None:
-    short = await fewest_calls(lambda: ask(served, unread(bomb(10))))
-    long = await fewest_calls(lambda: ask(served, unread(bomb(100))))
+async def test_rejection_of_a_bomb_is_linear_in_its_levels(served: House) -> None:
+    short = await fewest_calls(lambda: ask(served, with_new_comment(bomb(10))))
+    long = await fewest_calls(lambda: ask(served, with_new_comment(bomb(100))))
     assert long < 12 * short
 
 
 @each_hostile
-async def test_it_is_refused_over_a_socket_that_goes_on(served: House, document: str, why: str) -> None:
+async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(
+    served: House, document: str, why: str
+) -> None:
     if len(document) > 2**16:
-        return  # a message as long as that closes the socket
+        return  # a message of this length closes the socket
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.say(type="subscribe", id="1", payload={"query": document})
-        told = await client.hear()
-        assert (told["type"], told["payload"][0]["extensions"]["code"]) == ("error", "BAD_INPUT")
-        assert why in told["payload"][0]["message"]
+        message = await client.hear()
+        assert (message["type"], message["payload"][0]["extensions"]["code"]) == ("error", "BAD_INPUT")
+        assert why in message["payload"][0]["message"]
         await client.say(type="subscribe", id="2", payload={"query": "{ __typename }"})
         assert (await client.hear())["payload"]["data"] == {"__typename": "Query"}
 
 
 @each_hostile
-async def test_it_is_refused_by_an_event_stream_that_ends(served: House, document: str, why: str) -> None:
+async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(
+    served: House, document: str, why: str
+) -> None:
     headers = {"accept": EVENTS, **served.one.headers["account"]}
     answer = await served.http.post("/graphql", json={"query": document}, headers=headers)
-    *_, told, completed = answer.text.strip().split("\n\n")
-    assert told.startswith("event: next\ndata: ")
-    assert why in json.loads(told.partition("data: ")[2])["errors"][0]["message"]
+    *_, message, completed = answer.text.strip().split("\n\n")
+    assert message.startswith("event: next\ndata: ")
+    assert why in json.loads(message.partition("data: ")[2])["errors"][0]["message"]
     assert completed.startswith("event: complete")
 
 
 @each_hostile
-async def test_it_is_refused_by_get(served: House, document: str, why: str) -> None:
-    asked = urlencode({"query": document})
-    if len(asked) > 2**15:
-        return  # no address is as long as that
+async def test_hostile_document_is_rejected_by_get(served: House, document: str, why: str) -> None:
+    query_string = urlencode({"query": document})
+    if len(query_string) > 2**15:
+        return  # too long for a URL
     headers = {"accept": GRAPHQL, **served.one.headers["account"]}
-    refused(await served.http.get(f"/graphql?{asked}", headers=headers), why)
+    assert_rejected(await served.http.get(f"/graphql?{query_string}", headers=headers), why)
 
 
 @pytest.mark.parametrize("length", [2, 10, 100, 1_000])
-async def test_a_batch_of_any_length_is_refused_whole(served: House, length: int) -> None:
+async def test_batch_of_any_length_is_rejected(served: House, length: int) -> None:
     batch = [{"query": "{ __typename }"}] * length
     answer = await served.http.post("/graphql", json=batch, headers={"accept": GRAPHQL})
     assert answer.status_code == 400
     assert "batches" in answer.json()["errors"][0]["message"]
 
 
-async def test_a_body_above_the_bound_is_refused_unread(served: House) -> None:
+async def test_body_above_the_size_limit_is_rejected(served: House) -> None:
     answer = await ask(served, "#" * 5 * MEGABYTE)
     assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
 
 
-async def test_a_form_is_refused_even_where_it_holds_a_request(served: House) -> None:
+async def test_form_is_rejected_even_if_it_contains_a_request(served: House) -> None:
     form = {"content-type": "application/x-www-form-urlencoded", **served.one.headers["account"]}
     body = urlencode({"query": "mutation { deleteToken { valid } }"})
     answer = await served.http.post("/graphql", content=body, headers=form)
@@ -171,10 +175,10 @@ async def test_a_form_is_refused_even_where_it_holds_a_request(served: House) ->
 
 
 @pytest.mark.parametrize("accept", [GRAPHQL, EVENTS])
-async def test_a_mutation_by_get_is_refused_and_not_done(served: House, accept: str) -> None:
-    asked = {"query": "mutation { deleteToken { valid } }"}
+async def test_mutation_by_get_is_rejected_and_not_executed(served: House, accept: str) -> None:
+    parameters = {"query": "mutation { deleteToken { valid } }"}
     headers = {"accept": accept, **served.one.headers["account"]}
-    answer = await served.http.get("/graphql", params=asked, headers=headers)
+    answer = await served.http.get("/graphql", params=parameters, headers=headers)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert (await ask(served, "{ tokenStatus { valid } }")).json()["data"]["tokenStatus"]["valid"] is True
 
@@ -189,8 +193,8 @@ async def test_a_mutation_by_get_is_refused_and_not_done(served: House, accept: 
         (bomb(20, leaf="__schema { types { name } }"), "fields"),
     ],
 )
-async def test_a_bomb_of_introspection_is_refused_where_introspection_is_on(
+async def test_introspection_bomb_is_rejected_if_introspection_is_enabled(
     demo_url: str, document: str, why: str
 ) -> None:
     async with httpx.AsyncClient(base_url=demo_url, timeout=30) as http:
-        refused(await http.post("/graphql", json={"query": document}, headers={"accept": GRAPHQL}), why)
+        assert_rejected(await http.post("/graphql", json={"query": document}, headers={"accept": GRAPHQL}), why)

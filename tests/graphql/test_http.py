@@ -1,4 +1,4 @@
-"""The GraphQL endpoint over HTTP: what the specification of GraphQL over HTTP says, and what is no request at all."""
+"""The GraphQL endpoint over HTTP: rules of the GraphQL-over-HTTP specification, and malformed requests."""
 
 import asyncio
 import gzip
@@ -30,32 +30,34 @@ HELLO = "{ __typename }"
 
 
 async def post(served: House, content: bytes | str, **headers: str) -> httpx.Response:
-    given = {"content-type": JSON, "accept": GRAPHQL} | {name.replace("_", "-"): one for name, one in headers.items()}
-    return await served.http.post("/graphql", content=content, headers=given)
+    request_headers = {"content-type": JSON, "accept": GRAPHQL} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    return await served.http.post("/graphql", content=content, headers=request_headers)
 
 
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ('"{ __typename }"', "no GraphQL request"),
-        ("7", "no GraphQL request"),
-        ("null", "no GraphQL request"),
-        ("true", "no GraphQL request"),
-        ("", "no GraphQL request"),
-        ("{", "no GraphQL request"),
+        ('"{ __typename }"', "not a GraphQL request"),
+        ("7", "not a GraphQL request"),
+        ("null", "not a GraphQL request"),
+        ("true", "not a GraphQL request"),
+        ("", "not a GraphQL request"),
+        ("{", "not a GraphQL request"),
         ("[" * 100_000, "batches"),
-        ('{"a":' * 100_000, "no GraphQL request"),
+        ('{"a":' * 100_000, "not a GraphQL request"),
         ('[{"query": "{ __typename }"}, {"query": "{ __typename }"}]', "batches"),
         ("{}", "no query"),
         ('{"query": null}', "no query"),
         ('{"query": ""}', "Syntax Error"),
-        ('{"query": 7}', "no GraphQL request"),
-        ('{"query": ["{ __typename }"]}', "no GraphQL request"),
-        ('{"query": "{ __typename }", "variables": "x"}', "no GraphQL request"),
-        ('{"query": "{ __typename }", "variables": [1]}', "no GraphQL request"),
-        ('{"query": "{ __typename }", "operationName": 7}', "no GraphQL request"),
-        ('{"query": "{ __typename }", "extensions": 7}', "no GraphQL request"),
-        (b'{"query": "{ \xff }"}', "no GraphQL request"),
+        ('{"query": 7}', "not a GraphQL request"),
+        ('{"query": ["{ __typename }"]}', "not a GraphQL request"),
+        ('{"query": "{ __typename }", "variables": "x"}', "not a GraphQL request"),
+        ('{"query": "{ __typename }", "variables": [1]}', "not a GraphQL request"),
+        ('{"query": "{ __typename }", "operationName": 7}', "not a GraphQL request"),
+        ('{"query": "{ __typename }", "extensions": 7}', "not a GraphQL request"),
+        (b'{"query": "{ \xff }"}', "not a GraphQL request"),
         ('{"query": "query A { __typename } query B { __typename }"}', "several operations"),
         ('{"query": "query A { __typename }", "operationName": "B"}', "no operation B"),
         ('{"query": "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }"}', "itself"),
@@ -64,20 +66,20 @@ async def post(served: House, content: bytes | str, **headers: str) -> httpx.Res
         ('{"query": "query ($n: Int!) { __typename @include(if: true) }", "variables": {"n": "x"}}', "n"),
     ],
 )
-async def test_what_is_no_request_is_told_by_400_and_a_message(served: House, body: bytes | str, why: str) -> None:
+async def test_malformed_request_gets_status_400_and_a_message(served: House, body: bytes | str, why: str) -> None:
     answer = await post(served, body)
     assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
-    told = answer.json()
-    assert "data" not in told
-    assert all(error["extensions"]["code"] == "BAD_INPUT" for error in told["errors"])
-    assert {error["extensions"]["traceId"] for error in told["errors"]} == {answer.headers["x-trace-id"]}
-    assert why in " ".join(error["message"] for error in told["errors"])
+    result = answer.json()
+    assert "data" not in result
+    assert all(error["extensions"]["code"] == "BAD_INPUT" for error in result["errors"])
+    assert {error["extensions"]["traceId"] for error in result["errors"]} == {answer.headers["x-trace-id"]}
+    assert why in " ".join(error["message"] for error in result["errors"])
 
 
 @pytest.mark.parametrize(
     "media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""]
 )
-async def test_what_a_form_can_send_is_refused(served: House, media: str) -> None:
+async def test_content_types_of_forms_are_rejected(served: House, media: str) -> None:
     answer = await post(served, '{"query": "{ __typename }"}', content_type=media)
     assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
@@ -88,7 +90,7 @@ async def test_what_a_form_can_send_is_refused(served: House, media: str) -> Non
     ("Application/JSON", 200),
     ("application/json; charset=iso-8859-1", 415),
 ])  # fmt: skip
-async def test_requests_are_in_utf_8(served: House, media: str, status: int) -> None:
+async def test_request_must_be_utf_8(served: House, media: str, status: int) -> None:
     assert (await post(served, '{"query": "{ __typename }"}', content_type=media)).status_code == status
 
 
@@ -109,7 +111,7 @@ async def test_requests_are_in_utf_8(served: House, media: str, status: int) -> 
     (f"{JSON};q=nonsense", None),
     (",;=,", None),
 ])  # fmt: skip
-def test_the_type_of_an_answer_is_what_the_client_takes(accept: str, media: str | None) -> None:
+def test_response_type_follows_the_accept_header(accept: str, media: str | None) -> None:
     assert negotiate_media_type(accept) == media
 
 
@@ -123,7 +125,7 @@ def test_the_type_of_an_answer_is_what_the_client_takes(accept: str, media: str 
     ("*/*", False),
     ("", False),
 ])  # fmt: skip
-async def test_a_query_is_answered_by_events_where_the_client_takes_them_rather_than_json(
+async def test_query_is_answered_with_events_if_the_client_prefers_them_to_json(
     served: House, accept: str, events: bool
 ) -> None:
     assert prefers_event_stream(accept) is events
@@ -132,14 +134,14 @@ async def test_a_query_is_answered_by_events_where_the_client_takes_them_rather_
     assert ("event: next" in answer.text) is events
 
 
-async def test_whoever_takes_no_type_that_can_be_had_is_told(served: House) -> None:
+async def test_accept_header_without_an_offered_type_gets_status_406(served: House) -> None:
     answer = await post(served, '{"query": "{ __typename }"}', accept="image/png")
     assert (answer.status_code, answer.headers["content-type"]) == (406, JSON)
 
 
 @pytest.mark.parametrize(("accept", "status"), [(JSON, 200), (GRAPHQL, 400)])
 @pytest.mark.parametrize("document", ["{", "{ nothing }", "query ($n: Int!) { __typename }"])
-async def test_a_document_that_is_wrong_has_the_status_that_its_client_expects(
+async def test_status_of_an_invalid_document_depends_on_the_media_type(
     served: House, accept: str, status: int, document: str
 ) -> None:
     answer = await served.http.post("/graphql", json={"query": document}, headers={"accept": accept})
@@ -147,49 +149,49 @@ async def test_a_document_that_is_wrong_has_the_status_that_its_client_expects(
     assert "data" not in answer.json()
 
 
-async def test_an_error_of_a_field_is_told_beside_the_data_by_200(served: House) -> None:
+async def test_field_error_is_reported_beside_the_data_with_status_200(served: House) -> None:
     query = '{ a: __typename virtualEntity(veId: "none") { name } }'
     answer = await served.http.post(
         "/graphql", json={"query": query}, headers={"accept": GRAPHQL, **served.one.headers["account"]}
     )
     assert answer.status_code == 200
-    told = answer.json()
-    assert told["data"] is None
-    assert [error["path"] for error in told["errors"]] == [["virtualEntity"]]
+    body = answer.json()
+    assert body["data"] is None
+    assert [error["path"] for error in body["errors"]] == [["virtualEntity"]]
 
 
-async def test_credentials_that_are_not_good_are_refused_by_401(served: House) -> None:
+async def test_invalid_credentials_get_status_401(served: House) -> None:
     answer = await post(served, '{"query": "{ __typename }"}', token="forged")
     assert (answer.status_code, answer.headers["content-type"]) == (401, GRAPHQL)
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_a_query_by_get_is_answered_again_only_when_it_has_changed(served: House) -> None:
-    asked = {"query": "query ($yes: Boolean!) { __typename @include(if: $yes) }", "variables": '{"yes": true}'}
-    answer = await served.http.get("/graphql", params=asked)
+async def test_get_returns_304_if_the_result_has_not_changed(served: House) -> None:
+    parameters = {"query": "query ($yes: Boolean!) { __typename @include(if: $yes) }", "variables": '{"yes": true}'}
+    answer = await served.http.get("/graphql", params=parameters)
     assert answer.json()["data"] == {"__typename": "Query"}
     assert answer.headers["cache-control"] == "private, no-cache"
-    again = await served.http.get("/graphql", params=asked, headers={"if-none-match": answer.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    other = asked | {"variables": '{"yes": false}'}
+    second = await served.http.get("/graphql", params=parameters, headers={"if-none-match": answer.headers["etag"]})
+    assert (second.status_code, second.content) == (304, b"")
+    other = parameters | {"variables": '{"yes": false}'}
     assert (await served.http.get("/graphql", params=other, headers={"if-none-match": answer.headers["etag"]})).json()
 
 
 @pytest.mark.parametrize("word", ["mutation", "subscription"])
-async def test_only_queries_are_asked_by_get(served: House, word: str) -> None:
-    asked = {"query": f"{word} {{ __typename }}" if word == "mutation" else "subscription { alerts { alertId } }"}
-    answer = await served.http.get("/graphql", params=asked)
+async def test_get_accepts_only_queries(served: House, word: str) -> None:
+    parameters = {"query": f"{word} {{ __typename }}" if word == "mutation" else "subscription { alerts { alertId } }"}
+    answer = await served.http.get("/graphql", params=parameters)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json()["errors"][0]["message"] == "only queries are asked by GET"
+    assert answer.json()["errors"][0]["message"] == "GET accepts only queries; send a mutation with POST"
 
 
 @pytest.mark.parametrize("parameters", [{}, {"query": ""}, {"query": HELLO, "variables": "["}, {"variables": "{}"}])
-async def test_an_address_without_a_request_is_told(served: House, parameters: dict[str, str]) -> None:
+async def test_query_string_without_a_request_gets_status_400(served: House, parameters: dict[str, str]) -> None:
     answer = await served.http.get("/graphql", params=parameters, headers={"accept": GRAPHQL})
     assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
 
 
-async def test_large_answers_are_compressed_for_those_who_take_that(served: House) -> None:
+async def test_large_responses_are_compressed_for_clients_that_accept_gzip(served: House) -> None:
     fields = "resourceId resourceTypeId ownerId name description classifier createdAt type { name description }"
     query = "{ " + " ".join(f"a{n:03}: resources {{ {fields} }}" for n in range(20)) + " }"
     for accepts, encoding in (("gzip", "gzip"), ("identity", None)):
@@ -203,57 +205,59 @@ async def test_large_answers_are_compressed_for_those_who_take_that(served: Hous
     assert gzip.decompress(gzip.compress(small.content)) == small.content
 
 
-def test_not_all_of_very_many_errors_are_told() -> None:
-    told = normalize_errors([GraphQLError(f"error {n}") for n in range(MAX_REPORTED_ERRORS + 5)])
-    assert [error.message for error in told] == [
+def test_number_of_reported_errors_is_limited() -> None:
+    reported = normalize_errors([GraphQLError(f"error {n}") for n in range(MAX_REPORTED_ERRORS + 5)])
+    assert [error.message for error in reported] == [
         *(f"error {n}" for n in range(MAX_REPORTED_ERRORS)),
-        "5 more errors are not told",
+        "5 more errors are not shown",
     ]
-    assert {error.extensions["code"] for error in told if error.extensions} == {"BAD_INPUT"}
+    assert {error.extensions["code"] for error in reported if error.extensions} == {"BAD_INPUT"}
     assert len(normalize_errors([GraphQLError("error")] * MAX_REPORTED_ERRORS)) == MAX_REPORTED_ERRORS
 
 
 @operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE)
-async def dawdle(call: Call) -> Done:
-    """Asks the database for something that takes very long."""
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n /* dawdle */"
+async def slow_operation(call: Call) -> Done:
+    """Run a statement that takes very long."""
+    endless = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n /* slow_operation */"
+    )
     await call.rows._session.execute(text(endless))
     return Done(valid=True)
 
 
 @pytest.fixture
-async def patient(served: House) -> AsyncIterator[httpx.AsyncClient]:
-    """A client on a gateway that gives operations half a second."""
-    gate = GraphQLPipeline(
-        build_schema((dawdle, tokens.authenticate, live_readings.readings)),
+async def short_timeout_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of a gateway with a time limit of half a second."""
+    pipeline = GraphQLPipeline(
+        build_schema((slow_operation, tokens.authenticate, live_readings.readings)),
         served.gateway.runner,
         time_limit_seconds=0.5,
     )
-    graphql = GraphQLEndpoint(gate, served.gateway.authenticator.authenticate, ide=False)
+    graphql = GraphQLEndpoint(pipeline, served.gateway.authenticator.authenticate, ide=False)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client
 
 
-async def test_an_operation_that_takes_too_long_is_given_up_with_its_statement(
-    served: House, patient: httpx.AsyncClient
+async def test_operation_and_its_statement_are_cancelled_after_the_time_limit(
+    served: House, short_timeout_client: httpx.AsyncClient
 ) -> None:
-    asked: dict[str, Any] = {"query": "{ dawdle { valid } }"}
+    parameters: dict[str, Any] = {"query": "{ slowOperation { valid } }"}
     async with asyncio.timeout(20):
-        answers = await asyncio.gather(*(patient.post("/graphql", json=asked) for _ in range(3)))
+        answers = await asyncio.gather(*(short_timeout_client.post("/graphql", json=parameters) for _ in range(3)))
         for answer in answers:
-            told = answer.json()
-            assert (answer.status_code, told["data"]) == (200, None)
-            assert told["errors"][0]["extensions"]["code"] == "TIMED_OUT"
+            body = answer.json()
+            assert (answer.status_code, body["data"]) == (200, None)
+            assert body["errors"][0]["extensions"]["code"] == "TIMED_OUT"
         assert (await served.graphql("{ resources { name } }", served.one.headers["account"]))["data"]
         if not served.gateway.database.is_sqlite:
-            await _until_nothing_dawdles(served)
+            await _wait_until_cancelled(served)
 
 
-async def _until_nothing_dawdles(served: House) -> None:
+async def _wait_until_cancelled(served: House) -> None:
     running = (
         "SELECT count(*) FROM pg_stat_activity "
-        "WHERE query LIKE '%dawdle%' AND state = 'active' AND pid <> pg_backend_pid()"
+        "WHERE query LIKE '%slow_operation%' AND state = 'active' AND pid <> pg_backend_pid()"
     )
     while True:
         async with served.gateway.database.engine.connect() as connection:

@@ -9,10 +9,10 @@ AUDITS = 61
 
 
 async def test_every_audit_of_graphql_over_http_passes(demo_url: str, node_scripts: Node) -> None:
-    """In development, because some audits give variables to introspection, which production does not serve."""
+    """Run in development mode, because some audits use variables in introspection, which production rejects."""
     process = await node_scripts.start("audit.mjs", f"{demo_url}/graphql", stdout=PIPE, stderr=PIPE)
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     audits = json.loads(out)
     assert len(audits) == AUDITS
-    assert [one for one in audits if one["status"] != "ok"] == []
+    assert [audit for audit in audits if audit["status"] != "ok"] == []

@@ -258,7 +258,7 @@ async def test_import_fills_the_registry_and_reports_every_invalid_line(database
     result = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
     assert result.returncode == 1, result.stderr
     lines = len(valid_records) + len(invalid_lines)
-    assert f"{len(valid_records)} records kept from {lines} lines, {len(invalid_lines)} refused" in result.stdout
+    assert f"{len(valid_records)} records stored from {lines} lines, {len(invalid_lines)} refused" in result.stdout
     refused = (tmp_path / "refused.txt").read_text().splitlines()
     assert [int(line.partition(":")[0]) for line in refused] == [
         n + len(valid_records) + 2 for n in range(len(invalid_lines))

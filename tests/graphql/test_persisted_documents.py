@@ -1,4 +1,4 @@
-"""Documents that requests name by an id or a digest, by every door: POST, GET, WebSocket and event stream."""
+"""Documents named by an id or a digest on each transport: POST, GET, WebSocket and event stream."""
 
 import json
 from collections.abc import AsyncIterator
@@ -15,52 +15,52 @@ from wattgate.graphql.resolvers import trusted_documents
 from wattgate.graphql.resolvers.trusted_documents import NewDocument
 from wattgate.realtime.apq_store import digest_of
 
-DOORS = ("post", "get", "socket", "stream", "stream by get")
-each_door = pytest.mark.parametrize("door", DOORS)
+TRANSPORTS = ("post", "get", "socket", "stream", "stream by get")
+each_transport = pytest.mark.parametrize("transport", TRANSPORTS)
 
-Asked = dict[str, Any]
+RequestBody = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    """A gateway of these tests alone, because they close an application to documents that are not registered."""
+    """Yield a gateway for this module only, because these tests restrict an application to registered documents."""
     folder: Path = tmp_path_factory.mktemp("persisted")
-    async with house(f"sqlite:///{folder / 'house.sqlite3'}") as made:
-        yield made
+    async with house(f"sqlite:///{folder / 'house.sqlite3'}") as opened:
+        yield opened
 
 
-async def ask(home: House, door: str, asked: Asked, headers: dict[str, str]) -> Any:
-    """The result of a request, or the errors by which it was refused."""
-    accept = {"accept": "text/event-stream" if "stream" in door else "application/json"}
-    match door:
+async def send(home: House, transport: str, body: RequestBody, headers: dict[str, str]) -> Any:
+    """Return the result of a request, or the errors that rejected it."""
+    accept = {"accept": "text/event-stream" if "stream" in transport else "application/json"}
+    match transport:
         case "socket":
-            return await _ask_socket(home, asked, headers)
+            return await _send_over_socket(home, body, headers)
         case "post" | "stream":
-            answer = await home.http.post("/graphql", json=asked, headers=headers | accept)
+            answer = await home.http.post("/graphql", json=body, headers=headers | accept)
         case _:
-            given = {name: one if isinstance(one, str) else json.dumps(one) for name, one in asked.items()}
-            answer = await home.http.get("/graphql", params=given, headers=headers | accept)
+            parameters = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
+            answer = await home.http.get("/graphql", params=parameters, headers=headers | accept)
     assert answer.status_code < 500
     if answer.headers["content-type"].startswith("text/event-stream"):
-        (line,) = [one for one in answer.text.splitlines() if one.startswith("data: {")]
-        return json.loads(line[6:])
+        (data_line,) = [data_line for data_line in answer.text.splitlines() if data_line.startswith("data: {")]
+        return json.loads(data_line[6:])
     return answer.json()
 
 
-async def _ask_socket(home: House, asked: Asked, headers: dict[str, str]) -> Any:
-    async with socket(home.url, headers=headers) as one:
-        await one.init()
-        await one.say(type="subscribe", id="1", payload=asked)
-        message = await one.hear()
+async def _send_over_socket(home: House, body: RequestBody, headers: dict[str, str]) -> Any:
+    async with socket(home.url, headers=headers) as client:
+        await client.init()
+        await client.say(type="subscribe", id="1", payload=body)
+        message = await client.hear()
         return {"errors": message["payload"]} if message["type"] == "error" else message["payload"]
 
 
 def document() -> str:
-    """A document that nobody has sent or registered."""
+    """Return a document that nobody has sent or registered."""
     return f"query Q{uuid4().hex} {{ __typename }}"
 
 
-def by_digest(text: str, *, version: Any = 1) -> Asked:
+def digest_request(text: str, *, version: Any = 1) -> RequestBody:
     return {"extensions": {"persistedQuery": {"version": version, "sha256Hash": digest_of(text)}}}
 
 
@@ -74,39 +74,39 @@ async def require(home: House, required: bool) -> None:
     await home.gateway.runner.run(trusted_documents.require_trusted_documents, home.one.system, {"required": required})
 
 
-def told(answer: Any) -> tuple[str, str]:
+def first_error(answer: Any) -> tuple[str, str]:
     (error,) = answer["errors"]
     return error["extensions"]["code"], error["message"]
 
 
-@each_door
-async def test_a_document_that_was_sent_once_is_asked_by_its_digest(home: House, door: str) -> None:
+@each_transport
+async def test_digest_of_a_sent_document_is_accepted_on_each_transport(home: House, transport: str) -> None:
     text, headers = document(), home.one.headers["account"]
-    assert told(await ask(home, door, by_digest(text), headers)) == (
+    assert first_error(await send(home, transport, digest_request(text), headers)) == (
         "PERSISTED_QUERY_NOT_FOUND",
         "PersistedQueryNotFound",
     )
-    sent = await ask(home, door, {"query": text, **by_digest(text)}, headers)
+    sent = await send(home, transport, {"query": text, **digest_request(text)}, headers)
     assert sent["data"] == {"__typename": "Query"}
-    for other in DOORS:
-        assert (await ask(home, other, by_digest(text), headers))["data"] == {"__typename": "Query"}
+    for other in TRANSPORTS:
+        assert (await send(home, other, digest_request(text), headers))["data"] == {"__typename": "Query"}
 
 
-async def test_a_digest_that_is_not_known_is_told_by_the_status_of_its_error(home: House) -> None:
+async def test_unknown_digest_gets_the_status_of_its_error(home: House) -> None:
     headers = home.one.headers["account"] | {"accept": "application/graphql-response+json"}
-    answer = await home.http.post("/graphql", json=by_digest(document()), headers=headers)
+    answer = await home.http.post("/graphql", json=digest_request(document()), headers=headers)
     assert answer.status_code == PersistedQueryNotFound.status
 
 
-@each_door
-async def test_a_document_that_is_wrong_is_not_kept(home: House, door: str) -> None:
+@each_transport
+async def test_invalid_document_is_not_stored(home: House, transport: str) -> None:
     text, headers = f"query Q{uuid4().hex} {{ nothing }}", home.one.headers["account"]
-    assert told(await ask(home, door, {"query": text, **by_digest(text)}, headers))[0] == "BAD_INPUT"
-    assert told(await ask(home, door, by_digest(text), headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
+    assert first_error(await send(home, transport, {"query": text, **digest_request(text)}, headers))[0] == "BAD_INPUT"
+    assert first_error(await send(home, transport, digest_request(text), headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
 
 
 @pytest.mark.parametrize(
-    "named",
+    "reference",
     [
         {"version": 2, "sha256Hash": digest_of("{ __typename }")},
         {"sha256Hash": digest_of("{ __typename }")},
@@ -117,63 +117,68 @@ async def test_a_document_that_is_wrong_is_not_kept(home: House, door: str) -> N
         "text",
     ],
 )
-@each_door
-async def test_a_digest_that_cannot_be_is_told(home: House, door: str, named: Any) -> None:
-    asked = {"query": "{ __typename }", "extensions": {"persistedQuery": named}}
-    assert told(await ask(home, door, asked, home.one.headers["account"]))[0] == "BAD_INPUT"
+@each_transport
+async def test_invalid_digest_is_rejected(home: House, transport: str, reference: Any) -> None:
+    body = {"query": "{ __typename }", "extensions": {"persistedQuery": reference}}
+    assert first_error(await send(home, transport, body, home.one.headers["account"]))[0] == "BAD_INPUT"
 
 
-@each_door
-async def test_a_registered_document_is_asked_by_its_id(home: House, door: str) -> None:
-    headers, own = home.one.headers["account"], f"build-{uuid4().hex}"
-    for document_id in (await register(home, document()), await register(home, document(), own)):
-        assert (await ask(home, door, {"documentId": document_id}, headers))["data"] == {"__typename": "Query"}
+@each_transport
+async def test_registered_document_is_found_by_its_id(home: House, transport: str) -> None:
+    headers, custom_id = home.one.headers["account"], f"build-{uuid4().hex}"
+    for document_id in (await register(home, document()), await register(home, document(), custom_id)):
+        assert (await send(home, transport, {"documentId": document_id}, headers))["data"] == {"__typename": "Query"}
         other = home.other.headers["account"]
-        assert told(await ask(home, door, {"documentId": document_id}, other))[0] == "BAD_INPUT"
-        both = {"documentId": document_id, "query": "{ __typename }"}
-        assert "one document" in told(await ask(home, door, both, headers))[1]
+        assert first_error(await send(home, transport, {"documentId": document_id}, other))[0] == "BAD_INPUT"
+        id_and_query = {"documentId": document_id, "query": "{ __typename }"}
+        assert "one document" in first_error(await send(home, transport, id_and_query, headers))[1]
 
 
-@each_door
-async def test_an_empty_query_beside_an_id_or_a_digest_is_none(home: House, door: str) -> None:
+@each_transport
+async def test_empty_query_beside_an_id_or_digest_counts_as_none(home: House, transport: str) -> None:
     """The npm package graphql-ws sends no operation without a query."""
     text, headers = document(), home.one.headers["account"]
-    assert told(await ask(home, door, {"query": "", **by_digest(text)}, headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
+    assert (
+        first_error(await send(home, transport, {"query": "", **digest_request(text)}, headers))[0]
+        == "PERSISTED_QUERY_NOT_FOUND"
+    )
     document_id = await register(home, text)
-    for named in ({"documentId": document_id}, by_digest(text)):
-        assert (await ask(home, door, {"query": "", **named}, headers))["data"] == {"__typename": "Query"}
-    assert told(await ask(home, door, {"query": ""}, headers))[0] == "BAD_INPUT"
+    for reference in ({"documentId": document_id}, digest_request(text)):
+        assert (await send(home, transport, {"query": "", **reference}, headers))["data"] == {"__typename": "Query"}
+    assert first_error(await send(home, transport, {"query": ""}, headers))[0] == "BAD_INPUT"
 
 
-async def test_the_digest_of_a_registered_document_is_known_without_being_sent(home: House) -> None:
+async def test_digest_of_a_registered_document_is_known_without_sending_it(home: House) -> None:
     text = document()
     await register(home, text)
-    answer = await ask(home, "post", by_digest(text), home.one.headers["account"])
+    answer = await send(home, "post", digest_request(text), home.one.headers["account"])
     assert answer["data"] == {"__typename": "Query"}
 
 
-@each_door
-async def test_an_application_may_take_registered_documents_alone(home: House, door: str) -> None:
+@each_transport
+async def test_application_can_accept_only_registered_documents(home: House, transport: str) -> None:
     registered, other, headers = document(), document(), home.one.headers["account"]
     document_id = await register(home, registered)
     await require(home, True)
     try:
-        for asked in ({"query": other}, {"query": other, **by_digest(other)}):
-            assert told(await ask(home, door, asked, headers))[0] == "FORBIDDEN"
-        assert told(await ask(home, door, by_digest(other), headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
-        for asked in ({"documentId": document_id}, {"query": registered}, by_digest(registered)):
-            assert (await ask(home, door, asked, headers))["data"] == {"__typename": "Query"}
-        assert (await ask(home, door, {"query": other}, home.other.headers["account"]))["data"]
+        for body in ({"query": other}, {"query": other, **digest_request(other)}):
+            assert first_error(await send(home, transport, body, headers))[0] == "FORBIDDEN"
+        assert (
+            first_error(await send(home, transport, digest_request(other), headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
+        )
+        for body in ({"documentId": document_id}, {"query": registered}, digest_request(registered)):
+            assert (await send(home, transport, body, headers))["data"] == {"__typename": "Query"}
+        assert (await send(home, transport, {"query": other}, home.other.headers["account"]))["data"]
     finally:
         await require(home, False)
 
 
-@pytest.mark.parametrize("door", ["socket", "stream"])
-async def test_subscriptions_are_asked_by_their_ids_too(home: House, door: str) -> None:
+@pytest.mark.parametrize("transport", ["socket", "stream"])
+async def test_registered_subscription_is_found_by_its_id(home: House, transport: str) -> None:
     text = f"subscription Q{uuid4().hex} {{ alerts(since: null) {{ alertId }} }}"
     document_id = await register(home, text)
-    if door == "socket":
-        answer = await ask(home, door, {"documentId": document_id}, home.one.headers["account"])
+    if transport == "socket":
+        answer = await send(home, transport, {"documentId": document_id}, home.one.headers["account"])
         assert answer["data"] == {"alerts": None}
         return
     headers = {"accept": "text/event-stream", **home.one.headers["account"]}

@@ -1,4 +1,4 @@
-"""What a GraphQL request costs its caller, by every door; and what production does not tell."""
+"""Costs and budgets of GraphQL requests on each transport, and information that production does not reveal."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,44 +22,44 @@ HOMES = {"query": "{ virtualEntities { name resources { name } } }"}
 
 @asynccontextmanager
 async def gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, httpx.AsyncClient, Tenant]]:
-    """A served gateway with these settings, and a tenant of it."""
+    """Yield a served gateway with these settings, and one of its tenants."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'costs.sqlite3'}", **more)
-    made = build_gateway(settings)
+    built = build_gateway(settings)
     try:
-        await bring_up(made.database)
-        tenant = await settle(made, "one")
+        await bring_up(built.database)
+        tenant = await settle(built, "one")
         async with serving(create_app(settings)) as url, httpx.AsyncClient(base_url=url) as http:
             yield url, http, tenant
     finally:
-        await made.database.close()
+        await built.database.close()
 
 
 def extensions(answer: httpx.Response) -> dict[str, Any]:
-    found: dict[str, Any] = answer.json()["extensions"]["cost"]
-    return found
+    cost: dict[str, Any] = answer.json()["extensions"]["cost"]
+    return cost
 
 
-async def test_an_answer_says_what_it_cost_and_what_is_left(tmp_path: Path) -> None:
+async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000, budget_seconds=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
         first = await http.post("/graphql", json=HOMES, headers=headers)
-        told = extensions(first)
-        assert told == {
-            "requested": told["requested"],
-            "remaining": 1_000 - told["requested"],
+        cost = extensions(first)
+        assert cost == {
+            "requested": cost["requested"],
+            "remaining": 1_000 - cost["requested"],
             "limit": 1_000,
-            "reset": told["reset"],
+            "reset": cost["reset"],
         }
-        assert 0 < told["reset"] <= told["requested"]
-        assert first.headers["ratelimit"] == f'"login";r={told["remaining"]};t={told["reset"]}'
+        assert 0 < cost["reset"] <= cost["requested"]
+        assert first.headers["ratelimit"] == f'"login";r={cost["remaining"]};t={cost["reset"]}'
         assert first.headers["ratelimit-policy"] == '"login";q=1000;w=1000'
         second = await http.post("/graphql", json=HOMES, headers=headers)
-        assert extensions(second)["remaining"] <= told["remaining"] - told["requested"] + 1
+        assert extensions(second)["remaining"] <= cost["remaining"] - cost["requested"] + 1
         rest = await http.get("/api/v0-1/virtualentity", headers=headers)
         assert rest.headers["ratelimit-policy"] == first.headers["ratelimit-policy"]
 
 
-async def test_whoever_has_spent_its_budget_is_told_when_to_come_again_by_every_door(tmp_path: Path) -> None:
+async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=200, budget_seconds=86_400) as (url, http, tenant):
         headers = tenant.headers["account"]
         last = await http.post("/graphql", json=HOMES, headers=headers)
@@ -73,16 +73,16 @@ async def test_whoever_has_spent_its_budget_is_told_when_to_come_again_by_every_
         assert "data" not in last.json()
         streamed = await http.post("/graphql", json=HOMES, headers={**headers, "accept": "text/event-stream"})
         assert "RATE_LIMITED" in streamed.text
-        async with socket(url, headers=headers) as one:
-            await one.init()
-            await one.say(type="subscribe", id="1", payload=HOMES)
-            message = await one.hear()
+        async with socket(url, headers=headers) as client:
+            await client.init()
+            await client.say(type="subscribe", id="1", payload=HOMES)
+            message = await client.hear()
             assert message["type"] == "error"
             assert message["payload"][0]["extensions"]["code"] == "RATE_LIMITED"
             assert message["payload"][0]["extensions"]["retryAfter"] > 0
 
 
-async def test_a_dry_run_tells_the_cost_and_does_nothing(tmp_path: Path) -> None:
+async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
         name = "{ virtualEntityTypes { name } }"
@@ -93,26 +93,26 @@ async def test_a_dry_run_tells_the_cost_and_does_nothing(tmp_path: Path) -> None
         assert (dry.status_code, dry.json()["data"]) == (200, None)
         assert "errors" not in dry.json()
         assert extensions(dry)["requested"] > 0
-        known = await http.post("/graphql", json={"query": name}, headers=headers)
-        assert "never made" not in known.text
+        listed = await http.post("/graphql", json={"query": name}, headers=headers)
+        assert "never made" not in listed.text
         before = extensions(await http.post("/graphql", json=HELLO, headers=headers))["remaining"]
-        asked = await http.post("/graphql", json={**HOMES, "extensions": {"dryRun": True}}, headers=headers)
-        done = await http.post("/graphql", json=HOMES, headers=headers)
-        assert extensions(asked)["requested"] == extensions(done)["requested"]
-        assert extensions(asked)["remaining"] >= before
+        dry_run = await http.post("/graphql", json={**HOMES, "extensions": {"dryRun": True}}, headers=headers)
+        executed = await http.post("/graphql", json=HOMES, headers=headers)
+        assert extensions(dry_run)["requested"] == extensions(executed)["requested"]
+        assert extensions(dry_run)["remaining"] >= before
 
 
-@pytest.mark.parametrize(("environment", "told"), [("production", False), ("development", True)])
-async def test_only_development_tells_its_schema(tmp_path: Path, environment: str, told: bool) -> None:
+@pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
+async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
     async with gateway(tmp_path, environment=environment) as (_, http, _tenant):
         introspection = await http.post("/graphql", json={"query": get_introspection_query(specified_by_url=True)})
-        assert ("errors" not in introspection.json()) is told
+        assert ("errors" not in introspection.json()) is revealed
         wrong = (await http.post("/graphql", json={"query": "{ virtualEntitie { name } }"})).json()
-        assert ("Did you mean" in wrong["errors"][0]["message"]) is told
+        assert ("Did you mean" in wrong["errors"][0]["message"]) is revealed
         unknown = (await http.post("/graphql", json={"query": PERIOD, "variables": {"p": "P1X"}})).json()
-        assert ("Did you mean" in str(unknown["errors"])) is told
+        assert ("Did you mean" in str(unknown["errors"])) is revealed
         page = await http.get("/graphql", headers={"accept": "text/html"})
-        assert ("graphiql" in page.text.lower()) is told
+        assert ("graphiql" in page.text.lower()) is revealed
 
 
 PERIOD = """query ($p: Period!) {

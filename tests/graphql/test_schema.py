@@ -1,4 +1,4 @@
-"""The schema as front-end developers get it, and the OpenAPI document as clients of REST get it."""
+"""The public GraphQL schema and the OpenAPI document: descriptions, and the match with the operation catalogue."""
 
 from pathlib import Path
 
@@ -8,7 +8,10 @@ from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 from tests.support.house import House
 from tests.support.interfaces import SCHEMA
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.execution.descriptions import FIELD_DESCRIPTIONS
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.principal import GRANTS, Permission, Role
 from wattgate.rest_compat.examples import EXAMPLES
 from wattgate.rest_compat.formats import LEGACY_FORMATS
 from wattgate.rest_compat.openapi import build_openapi_document
@@ -17,13 +20,13 @@ SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 DOCUMENT = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api/v0-1")
 
 
-def test_the_committed_schema_is_the_one_that_is_served() -> None:
-    """After a change: `python -m wattgate schema > docs/reference/schema.graphql`."""
+def test_committed_schema_file_equals_the_served_schema() -> None:
+    """To update the file, run `python -m wattgate schema > docs/reference/schema.graphql`."""
     assert SDL.read_text() == build_schema(OPERATIONS).as_str() + "\n"
 
 
 @pytest.mark.parametrize("name", sorted(name for name in SCHEMA.type_map if not name.startswith("__")))
-def test_every_type_field_and_argument_is_described(name: str) -> None:
+def test_every_type_field_and_argument_has_a_description(name: str) -> None:
     type_ = SCHEMA.type_map[name]
     assert type_.description or name in ("String", "ID", "Int", "Float", "Boolean")
     if isinstance(type_, GraphQLEnumType) and not name.startswith("__"):
@@ -35,23 +38,40 @@ def test_every_type_field_and_argument_is_described(name: str) -> None:
                 assert argument.description, f"{name}.{field_name}({argument_name})"
 
 
-async def test_the_openapi_document_is_served_and_names_every_place(served: House) -> None:
-    told = (await served.call("GET", "/openapi.json", {})).json()
-    assert told == DOCUMENT
-    places = {(method.upper(), path) for path, item in told["paths"].items() for method in item}
-    assert places == {(rest.method, rest.path) for operation in OPERATIONS for rest in operation.rest}
-    assert told["openapi"].startswith("3.1")
-    assert set(told["components"]["securitySchemes"]) == {"basic", "token"}
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.kind.value}.{operation.name}")
+def test_description_of_an_operation_names_its_callers_if_they_are_limited(operation: Operation) -> None:
+    *_, last = operation.description.split("\n\n")
+    assert (last == "No credentials are required.") is (operation.needs is Permission.ANYONE)
+    assert (last == "For administrators and applications only.") is (operation.needs not in GRANTS[Role.ACCOUNT])
+    assert (last == "OAuth access tokens are rejected.") is (operation.needs is Permission.CREDENTIAL_WRITE)
 
 
-def test_every_operation_id_is_one_of_a_kind() -> None:
-    ids = [one["operationId"] for item in DOCUMENT["paths"].values() for one in item.values()]
+def test_every_shared_description_is_used() -> None:
+    used = set()
+    for type_ in SCHEMA.type_map.values():
+        for name, field in getattr(type_, "fields", {}).items():
+            used |= {name, f"{type_.name}.{name}"}
+            used |= {key for argument in getattr(field, "args", {}) for key in (argument, f"{name}.{argument}")}
+    assert set(FIELD_DESCRIPTIONS) <= used
+
+
+async def test_served_openapi_document_has_every_rest_endpoint(served: House) -> None:
+    document = (await served.call("GET", "/openapi.json", {})).json()
+    assert document == DOCUMENT
+    endpoints = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert endpoints == {(rest.method, rest.path) for operation in OPERATIONS for rest in operation.rest}
+    assert document["openapi"].startswith("3.1")
+    assert set(document["components"]["securitySchemes"]) == {"basic", "token"}
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [operation["operationId"] for item in DOCUMENT["paths"].values() for operation in item.values()]
     assert len(ids) == len(set(ids))
 
 
-def test_every_place_of_the_legacy_form_is_documented_by_example() -> None:
-    places = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
-    assert set(EXAMPLES) <= places
-    assert set(LEGACY_FORMATS) <= places
-    shaped = {place for place, shape in LEGACY_FORMATS.items() if shape.parse_arguments or shape.render_body}
-    assert shaped <= set(EXAMPLES), shaped - set(EXAMPLES)
+def test_every_endpoint_with_a_legacy_format_has_an_example() -> None:
+    route_keys = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
+    assert set(EXAMPLES) <= route_keys
+    assert set(LEGACY_FORMATS) <= route_keys
+    converted = {key for key, format_ in LEGACY_FORMATS.items() if format_.parse_arguments or format_.render_body}
+    assert converted <= set(EXAMPLES), converted - set(EXAMPLES)

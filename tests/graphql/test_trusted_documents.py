@@ -1,4 +1,4 @@
-"""Documents that applications trust: registered, found by their ids, and required."""
+"""Trusted documents: registration, look-up by id, and applications that require them."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -17,19 +17,21 @@ from wattgate.realtime.apq_store import digest_of
 
 
 def document() -> str:
-    """A document that nobody has registered."""
+    """Return a document that nobody has registered."""
     return f"query Q{uuid4().hex} {{ accounts {{ name }} }}"
 
 
 async def register(tenant: Tenant, *new: NewDocument) -> DocumentRegistration:
-    made = await tenant.gateway.runner.run(trusted_documents.register_documents, tenant.system, {"documents": new})
-    assert isinstance(made, DocumentRegistration)
-    return made
+    registration = await tenant.gateway.runner.run(
+        trusted_documents.register_documents, tenant.system, {"documents": new}
+    )
+    assert isinstance(registration, DocumentRegistration)
+    return registration
 
 
-async def known(tenant: Tenant) -> dict[str, str]:
-    found = await tenant.gateway.runner.run(trusted_documents.registered_documents, tenant.system, {})
-    return {one.document_id: one.text for one in found}
+async def registered_texts(tenant: Tenant) -> dict[str, str]:
+    documents = await tenant.gateway.runner.run(trusted_documents.registered_documents, tenant.system, {})
+    return {registered.document_id: registered.text for registered in documents}
 
 
 async def remove(tenant: Tenant, *ids: str) -> int:
@@ -38,105 +40,117 @@ async def remove(tenant: Tenant, *ids: str) -> int:
     )
 
 
-def stored(tenant: Tenant, **more: float) -> TrustedDocumentStore:
-    """A gateway's reader that has nothing at hand."""
+def new_store(tenant: Tenant, **more: float) -> TrustedDocumentStore:
+    """Return a new store with an empty cache."""
     return TrustedDocumentStore(tenant.gateway.runner, **more)  # type: ignore[arg-type]
 
 
-async def test_a_document_is_found_by_its_digest_in_either_form(settled: Tenant) -> None:
-    one = document()
-    made = await register(settled, NewDocument(digest_of(one), one, "Q"))
-    assert made == DocumentRegistration(added=1, existing=0)
-    reader = stored(settled)
-    for spelled in (digest_of(one), f"sha256:{digest_of(one)}"):
-        assert await reader.get_text(settled.application_id, spelled) == one
-    for other in (f"md5:{digest_of(one)}", digest_of(one).upper(), "sha256:" + digest_of(one)[1:], "", "?", "x" * 300):
+async def test_document_is_found_by_either_form_of_its_digest(settled: Tenant) -> None:
+    text = document()
+    registration = await register(settled, NewDocument(digest_of(text), text, "Q"))
+    assert registration == DocumentRegistration(added=1, existing=0)
+    reader = new_store(settled)
+    for spelled in (digest_of(text), f"sha256:{digest_of(text)}"):
+        assert await reader.get_text(settled.application_id, spelled) == text
+    for other in (
+        f"md5:{digest_of(text)}",
+        digest_of(text).upper(),
+        "sha256:" + digest_of(text)[1:],
+        "",
+        "?",
+        "x" * 300,
+    ):
         assert await reader.get_text(settled.application_id, other) is None
-    assert await reader.has_text(settled.application_id, one)
-    assert not await reader.has_text(settled.application_id, one + "\n")
+    assert await reader.has_text(settled.application_id, text)
+    assert not await reader.has_text(settled.application_id, text + "\n")
 
 
-async def test_a_document_is_found_by_an_id_that_a_build_has_made(settled: Tenant) -> None:
-    for own in (f"{uuid4().hex}", f"x-relay:{uuid4().hex}"):
-        one = document()
-        await register(settled, NewDocument(own, one, "Q"), NewDocument(digest_of(one), one, "Q"))
-        assert await stored(settled).get_text(settled.application_id, own) == one
-        assert await stored(settled).has_text(settled.application_id, one)
+async def test_document_is_found_by_a_custom_id(settled: Tenant) -> None:
+    for custom_id in (f"{uuid4().hex}", f"x-relay:{uuid4().hex}"):
+        text = document()
+        await register(settled, NewDocument(custom_id, text, "Q"), NewDocument(digest_of(text), text, "Q"))
+        assert await new_store(settled).get_text(settled.application_id, custom_id) == text
+        assert await new_store(settled).has_text(settled.application_id, text)
 
 
-async def test_another_applications_documents_are_not_found(settled: Tenant) -> None:
-    one = document()
-    await register(settled, NewDocument(digest_of(one), one, "Q"))
-    assert await stored(settled).get_text(str(uuid4()), digest_of(one)) is None
+async def test_documents_of_other_applications_are_not_found(settled: Tenant) -> None:
+    text = document()
+    await register(settled, NewDocument(digest_of(text), text, "Q"))
+    assert await new_store(settled).get_text(str(uuid4()), digest_of(text)) is None
     nobodys = Principal(Role.SYSTEM, application_id="nobody")
     with pytest.raises(NotFound):
         await settled.gateway.runner.run(trusted_documents.register_documents, nobodys, {"documents": []})
 
 
-async def test_what_is_registered_again_stays_as_it_is(settled: Tenant) -> None:
-    one, other = document(), document()
-    await register(settled, NewDocument(digest_of(one), one, "Q"))
-    both = (NewDocument(digest_of(one), one, "Q"), NewDocument(digest_of(other), other, "Q"))
-    assert await register(settled, *both) == DocumentRegistration(added=1, existing=1)
+async def test_document_that_is_registered_again_is_unchanged(settled: Tenant) -> None:
+    text, other_text = document(), document()
+    await register(settled, NewDocument(digest_of(text), text, "Q"))
+    documents = (NewDocument(digest_of(text), text, "Q"), NewDocument(digest_of(other_text), other_text, "Q"))
+    assert await register(settled, *documents) == DocumentRegistration(added=1, existing=1)
 
 
-async def test_an_id_never_gets_another_text(settled: Tenant) -> None:
-    one, other, own = document(), document(), uuid4().hex
-    await register(settled, NewDocument(own, one, "Q"))
+async def test_text_of_an_id_never_changes(settled: Tenant) -> None:
+    text, other_text, custom_id = document(), document(), uuid4().hex
+    await register(settled, NewDocument(custom_id, text, "Q"))
     with pytest.raises(Conflict, match="is registered with another text"):
-        await register(settled, NewDocument(digest_of(other), other, "R"), NewDocument(own, other, "R"))
-    found = await known(settled)
-    assert found[own] == one
-    assert digest_of(other) not in found, "nothing is registered where something is wrong"
+        await register(
+            settled, NewDocument(digest_of(other_text), other_text, "R"), NewDocument(custom_id, other_text, "R")
+        )
+    documents = await registered_texts(settled)
+    assert documents[custom_id] == text
+    assert digest_of(other_text) not in documents, "nothing is registered if one document is invalid"
 
 
-async def test_what_is_removed_is_gone_by_all_its_ids_within_a_minute(settled: Tenant) -> None:
-    one, own = document(), uuid4().hex
-    await register(settled, NewDocument(own, one, "Q"), NewDocument(digest_of(one), one, "Q"))
-    at_hand, forgetful = stored(settled), stored(settled, seconds=0.0)
-    for reader in (at_hand, forgetful):
-        assert await reader.get_text(settled.application_id, own) == one
-    assert await remove(settled, own) == 2
-    assert not {own, digest_of(one)} & set(await known(settled))
-    assert await at_hand.get_text(settled.application_id, own) == one
-    assert await forgetful.get_text(settled.application_id, own) is None
-    assert await stored(settled).get_text(settled.application_id, digest_of(one)) is None
-    with pytest.raises(NotFound, match=own):
-        await remove(settled, own)
+async def test_removed_document_is_not_found_by_any_id_after_the_cache_expires(settled: Tenant) -> None:
+    text, custom_id = document(), uuid4().hex
+    await register(settled, NewDocument(custom_id, text, "Q"), NewDocument(digest_of(text), text, "Q"))
+    caching, uncached = new_store(settled), new_store(settled, max_age_seconds=0.0)
+    for reader in (caching, uncached):
+        assert await reader.get_text(settled.application_id, custom_id) == text
+    assert await remove(settled, custom_id) == 2
+    assert not {custom_id, digest_of(text)} & set(await registered_texts(settled))
+    assert await caching.get_text(settled.application_id, custom_id) == text
+    assert await uncached.get_text(settled.application_id, custom_id) is None
+    assert await new_store(settled).get_text(settled.application_id, digest_of(text)) is None
+    with pytest.raises(NotFound, match=custom_id):
+        await remove(settled, custom_id)
 
 
-async def test_what_was_not_found_is_found_as_soon_as_it_is_registered(settled: Tenant) -> None:
-    one, reader = document(), stored(settled)
-    assert await reader.get_text(settled.application_id, digest_of(one)) is None
-    await register(settled, NewDocument(digest_of(one), one, "Q"))
-    assert await reader.get_text(settled.application_id, digest_of(one)) == one
+async def test_document_is_found_as_soon_as_it_is_registered(settled: Tenant) -> None:
+    text, reader = document(), new_store(settled)
+    assert await reader.get_text(settled.application_id, digest_of(text)) is None
+    await register(settled, NewDocument(digest_of(text), text, "Q"))
+    assert await reader.get_text(settled.application_id, digest_of(text)) == text
 
 
-async def test_a_process_keeps_so_many_documents_and_characters_and_no_more(settled: Tenant) -> None:
-    several = [document() for _ in range(5)]
-    await register(settled, *(NewDocument(digest_of(one), one, "Q") for one in several))
-    few, small = stored(settled, most=3), stored(settled, largest=2 * len(several[0]))
-    for one in several:
-        for reader in (few, small):
-            assert await reader.get_text(settled.application_id, digest_of(one)) == one
-    assert (len(few), len(small)) == (3, 2)
+async def test_cache_is_limited_in_documents_and_characters(settled: Tenant) -> None:
+    documents = [document() for _ in range(5)]
+    await register(settled, *(NewDocument(digest_of(text), text, "Q") for text in documents))
+    few_documents, few_characters = (
+        new_store(settled, max_documents=3),
+        new_store(settled, max_characters=2 * len(documents[0])),
+    )
+    for text in documents:
+        for reader in (few_documents, few_characters):
+            assert await reader.get_text(settled.application_id, digest_of(text)) == text
+    assert (len(few_documents), len(few_characters)) == (3, 2)
 
 
-def test_which_ids_there_are() -> None:
+def test_valid_document_ids_are_normalized() -> None:
     digest = digest_of("")
     same = (digest, "x-relay:abc", "5d41402abc4b2a76b9719d911017c592", "Home.v1~a_b-c")
-    assert [normalize_document_id(one) for one in same] == list(same)
+    assert [normalize_document_id(document_id) for document_id in same] == list(same)
     assert normalize_document_id(f"sha256:{digest}") == digest
     for other in ("sha256:", "sha256:abc", f"sha1:{digest}", "a b", "a\n", "ä", "x-:a", "x-a:b:c", "a" * 201):
         assert normalize_document_id(other) is None
 
 
-# Applications that take no other documents
+# Applications that require registered documents
 
 
 @pytest.fixture
 async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
-    """The tenant, whose application requires registered documents."""
+    """Yield the tenant with an application that requires registered documents."""
     run = settled.gateway.runner.run
     await run(trusted_documents.require_trusted_documents, settled.system, {"required": True})
     yield settled
@@ -144,20 +158,20 @@ async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
 
 
 async def callers(tenant: Tenant) -> dict[str, bool]:
-    """Whether each kind of caller is bound to registered documents, by a gateway that has nothing at hand."""
+    """Return whether each kind of caller is restricted to registered documents, without cached credentials."""
     authenticator = Authenticator(CredentialLookup(tenant.gateway.database))
-    several = {**tenant.headers, "anonymous": {"applicationId": tenant.application_id}}
-    found = {}
-    for who, headers in several.items():
+    credentials = {**tenant.headers, "anonymous": {"applicationId": tenant.application_id}}
+    trusted_only = {}
+    for caller, headers in credentials.items():
         principal = await authenticator.authenticate({name.lower(): value for name, value in headers.items()})
         assert principal.application_id == tenant.application_id
-        found[who] = principal.trusted_only
-    return found
+        trusted_only[caller] = principal.trusted_only
+    return trusted_only
 
 
-async def test_all_callers_of_an_application_are_bound_to_what_it_requires(strict: Tenant) -> None:
-    found = await callers(strict)
-    assert set(found) == {
+async def test_required_documents_apply_to_all_callers_of_an_application(strict: Tenant) -> None:
+    trusted_only = await callers(strict)
+    assert set(trusted_only) == {
         "account",
         "account basic",
         "administrator",
@@ -166,25 +180,25 @@ async def test_all_callers_of_an_application_are_bound_to_what_it_requires(stric
         "oauth",
         "anonymous",
     }
-    assert all(found.values())
+    assert all(trusted_only.values())
 
 
-async def test_callers_are_free_where_nothing_is_required(settled: Tenant) -> None:
+async def test_callers_are_unrestricted_if_nothing_is_required(settled: Tenant) -> None:
     assert not any((await callers(settled)).values())
     nobody = await Authenticator(CredentialLookup(settled.gateway.database)).authenticate({})
     assert not nobody.trusted_only
 
 
-async def test_an_application_that_there_is_not_is_nobodys(settled: Tenant) -> None:
+async def test_unknown_application_gives_an_anonymous_principal(settled: Tenant) -> None:
     authenticator = Authenticator(CredentialLookup(settled.gateway.database))
-    several = {await authenticator.authenticate({"applicationid": str(uuid4())}) for _ in range(2)}
-    assert several == {Principal(Role.ANONYMOUS, application_id="unknown")}
+    principals = {await authenticator.authenticate({"applicationid": str(uuid4())}) for _ in range(2)}
+    assert principals == {Principal(Role.ANONYMOUS, application_id="unknown")}
 
 
-async def test_requiring_documents_says_how_many_there_are(settled: Tenant) -> None:
-    one = document()
-    await register(settled, NewDocument(digest_of(one), one, "Q"))
+async def test_requiring_documents_returns_their_number(settled: Tenant) -> None:
+    text = document()
+    await register(settled, NewDocument(digest_of(text), text, "Q"))
     run = settled.gateway.runner.run
     count = await run(trusted_documents.require_trusted_documents, settled.system, {"required": False})
-    assert count == len(await known(settled))
+    assert count == len(await registered_texts(settled))
     assert count > 0

@@ -51,28 +51,28 @@ def topic() -> str:
     return f"readings:{uuid4()}"
 
 
-async def test_events_come_in_order_with_rising_positions(watcher: Watcher, topic: str) -> None:
+async def test_events_arrive_in_order_with_rising_positions(watcher: Watcher, topic: str) -> None:
     opened = (await watcher.bus.open_topics([topic]))[topic]
     for n in range(0, 50, 5):
-        await watcher.bus.publish([reading(topic, n + more) for more in range(5)])
+        await watcher.bus.publish([reading(topic, n + offset) for offset in range(5)])
     await watcher.until(lambda: len(watcher.events) == 50)
     assert watcher.values(topic) == list(range(50))
     positions = [event.position or "" for event in watcher.events]
-    places = [[int(part) for part in position.split("-")] for position in (opened, *positions)]
-    assert places == sorted(places)
+    parsed = [[int(part) for part in position.split("-")] for position in (opened, *positions)]
+    assert parsed == sorted(parsed)
     assert len(set(positions)) == 50
     assert watcher.events[0] == msgspec.structs.replace(reading(topic, 0), position=positions[0])
 
 
-async def test_many_topics_are_watched_at_once(watcher: Watcher, topic: str) -> None:
+async def test_bus_opens_many_topics_at_once(watcher: Watcher, topic: str) -> None:
     topics = [f"{topic}:{n}" for n in range(1_200)]
     assert set(await watcher.bus.open_topics(topics)) == set(topics)
-    await watcher.bus.publish([reading(one, n) for n, one in enumerate(topics)])
+    await watcher.bus.publish([reading(name, n) for n, name in enumerate(topics)])
     await watcher.until(lambda: len(watcher.events) == len(topics))
-    assert {event.topic: event.payload.value for event in watcher.events} == {one: n for n, one in enumerate(topics)}
+    assert {event.topic: event.payload.value for event in watcher.events} == {name: n for n, name in enumerate(topics)}
 
 
-async def test_nothing_comes_of_what_is_not_watched(watcher: Watcher, topic: str) -> None:
+async def test_events_on_topics_that_are_not_open_do_not_arrive(watcher: Watcher, topic: str) -> None:
     await watcher.bus.publish([reading(topic, 1)])
     await watcher.bus.open_topics([topic, "left"])
     watcher.bus.close_topics(["left", "never watched"])
@@ -81,7 +81,7 @@ async def test_nothing_comes_of_what_is_not_watched(watcher: Watcher, topic: str
     assert values(watcher.events) == [4]
 
 
-async def test_a_topic_that_is_left_and_watched_again_at_once_is_watched(watcher: Watcher, topic: str) -> None:
+async def test_topic_can_be_closed_and_opened_again_immediately(watcher: Watcher, topic: str) -> None:
     await watcher.bus.open_topics([topic])
     watcher.bus.close_topics([topic])
     await watcher.bus.open_topics([topic])
@@ -89,7 +89,7 @@ async def test_a_topic_that_is_left_and_watched_again_at_once_is_watched(watcher
     await watcher.until(lambda: watcher.values(topic) == [1])
 
 
-async def test_all_that_came_after_a_kept_position_is_read_again(watcher: Watcher, topic: str) -> None:
+async def test_read_since_returns_all_events_after_a_retained_position(watcher: Watcher, topic: str) -> None:
     opened = (await watcher.bus.open_topics([topic]))[topic]
     assert await since(watcher.bus, topic, opened) == []
     await watcher.bus.publish([reading(topic, n) for n in range(30)])
@@ -100,9 +100,7 @@ async def test_all_that_came_after_a_kept_position_is_read_again(watcher: Watche
     assert await watcher.bus.open_topics([topic]) == {topic: watcher.events[-1].position}
 
 
-async def test_events_are_kept_for_those_who_come_back_to_a_topic_that_nobody_watched(
-    watcher: Watcher, topic: str
-) -> None:
+async def test_events_on_a_closed_topic_are_retained(watcher: Watcher, topic: str) -> None:
     opened = (await watcher.bus.open_topics([topic]))[topic]
     watcher.bus.close_topics([topic])
     await watcher.bus.publish([reading(topic, 1)])
@@ -111,16 +109,14 @@ async def test_events_are_kept_for_those_who_come_back_to_a_topic_that_nobody_wa
 
 
 @pytest.mark.parametrize("position", ["1-1", "", "what", "99999999999999-0", "1-1 COUNT", "$"])
-async def test_a_position_that_is_not_kept_is_not_recovered(watcher: Watcher, topic: str, position: str) -> None:
+async def test_read_since_returns_none_for_an_unknown_position(watcher: Watcher, topic: str, position: str) -> None:
     assert await since(watcher.bus, topic, position) is None
     await watcher.bus.open_topics([topic])
     await watcher.bus.publish([reading(topic, 1)])
     assert await since(watcher.bus, topic, position) is None
 
 
-async def test_of_many_events_the_newest_are_kept_and_an_older_position_is_not_recovered(
-    watcher: Watcher, topic: str
-) -> None:
+async def test_bus_retains_the_newest_of_many_events(watcher: Watcher, topic: str) -> None:
     opened = (await watcher.bus.open_topics([topic]))[topic]
     await watcher.bus.publish([reading(topic, n) for n in range(1_000)])
     await watcher.until(lambda: len(watcher.events) == 1_000)
@@ -129,43 +125,41 @@ async def test_of_many_events_the_newest_are_kept_and_an_older_position_is_not_r
     assert await since(watcher.bus, topic, newest[0].position or "") == newest[1:]
 
 
-async def test_a_batch_of_no_events_is_nothing(watcher: Watcher) -> None:
+async def test_publishing_an_empty_batch_does_nothing(watcher: Watcher) -> None:
     await watcher.bus.publish([])
     await watcher.bus.check()
     assert watcher.events == []
 
 
-async def test_a_code_stays_in_the_process_that_made_it(redis: RedisServer, topic: str) -> None:
+async def test_one_time_code_stays_in_the_process_that_created_it(redis: RedisServer, topic: str) -> None:
     code = Event(topic, "code", OneTimeCodeCreated("verification", "account", "ada", "ada@example.org", "123456", AT))
     async with (
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as first,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as second,
     ):
-        (await one.bus.open_topics([topic]), await other.bus.open_topics([topic]))
-        await one.bus.publish([code, reading(topic, 1)])
-        await other.until(lambda: bool(other.events))
-    assert one.events[0] == code
-    assert values(other.events) == [1]
+        (await first.bus.open_topics([topic]), await second.bus.open_topics([topic]))
+        await first.bus.publish([code, reading(topic, 1)])
+        await second.until(lambda: bool(second.events))
+    assert first.events[0] == code
+    assert values(second.events) == [1]
     assert await redis.command("XLEN", stream_key(topic)) == 2  # the marker and the reading
 
 
-async def test_two_processes_on_one_redis_see_the_same_events_at_the_same_positions(
-    redis: RedisServer, topic: str
-) -> None:
+async def test_two_processes_receive_the_same_events_at_the_same_positions(redis: RedisServer, topic: str) -> None:
     async with (
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as first,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as second,
     ):
-        await asyncio.gather(one.bus.open_topics([topic]), other.bus.open_topics([topic]))
-        await asyncio.gather(*(bus.publish([reading(topic, n)]) for n in range(20) for bus in (one.bus, other.bus)))
-        for watcher in (one, other):
+        await asyncio.gather(first.bus.open_topics([topic]), second.bus.open_topics([topic]))
+        await asyncio.gather(*(bus.publish([reading(topic, n)]) for n in range(20) for bus in (first.bus, second.bus)))
+        for watcher in (first, second):
             await watcher.until(lambda watcher=watcher: len(watcher.events) == 40)  # type: ignore[misc]
-        assert one.events == other.events
-        assert sorted(values(one.events)) == sorted([*range(20), *range(20)])
-        assert (one.told, other.told) == ([], [])
+        assert first.events == second.events
+        assert sorted(values(first.events)) == sorted([*range(20), *range(20)])
+        assert (first.told, second.told) == ([], [])
 
 
-async def test_a_call_that_comes_again_adds_nothing_twice(redis: RedisServer, topic: str) -> None:
+async def test_repeated_publish_call_adds_no_event_twice(redis: RedisServer, topic: str) -> None:
     commands = RedisClient(ServerAddress.from_redis_url(redis.url))
     await commands.run(open_calls([stream_key(topic)]))
     calls = publish_calls([(topic, encode_event(reading(topic, n))) for n in range(3)])
@@ -174,7 +168,7 @@ async def test_a_call_that_comes_again_adds_nothing_twice(redis: RedisServer, to
     await commands.close()
 
 
-async def test_scripts_that_redis_has_forgotten_are_loaded_again(redis: RedisServer, topic: str) -> None:
+async def test_client_loads_scripts_again_that_redis_has_dropped(redis: RedisServer, topic: str) -> None:
     async with watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as watcher:
         await redis.command("SCRIPT", "FLUSH")
         await watcher.bus.open_topics([topic])
@@ -183,9 +177,7 @@ async def test_scripts_that_redis_has_forgotten_are_loaded_again(redis: RedisSer
         await watcher.until(lambda: watcher.values(topic) == [1])
 
 
-async def test_what_nobody_watches_costs_no_memory_and_what_is_watched_has_a_lease(
-    redis: RedisServer, topic: str
-) -> None:
+async def test_only_open_topics_have_a_stream_and_it_has_a_lease_and_a_bound(redis: RedisServer, topic: str) -> None:
     async with watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as watcher:
         await watcher.bus.publish([reading(topic, 1)])
         assert await redis.command("EXISTS", stream_key(topic)) == 0
@@ -195,21 +187,19 @@ async def test_what_nobody_watches_costs_no_memory_and_what_is_watched_has_a_lea
         assert await redis.command("XLEN", stream_key(topic)) < 3 * MIN_RETAINED_ENTRIES
 
 
-async def test_a_stream_that_vanished_under_those_who_watch_is_told_to_all_of_them(
-    redis: RedisServer, topic: str
-) -> None:
+async def test_all_gateways_learn_that_a_stream_was_deleted(redis: RedisServer, topic: str) -> None:
     async with (
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as first,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as second,
     ):
-        (await one.bus.open_topics([topic]), await other.bus.open_topics([topic]))
+        (await first.bus.open_topics([topic]), await second.bus.open_topics([topic]))
         await redis.command("DEL", stream_key(topic))
-        await one.bus.open_topics([topic])  # what the renewal of the lease does
-        for watcher in (one, other):
+        await first.bus.open_topics([topic])  # what the renewal of the lease does
+        for watcher in (first, second):
             await watcher.until(lambda watcher=watcher: watcher.told == [(topic, False)])  # type: ignore[misc]
 
 
-def test_a_call_stays_within_one_hash_tag_and_has_a_bound() -> None:
+def test_publish_call_has_one_hash_tag_and_a_maximum_of_events() -> None:
     calls = publish_calls([(f"readings:{n % 300}", b"x") for n in range(100 * BATCH_SIZE)])
     for call in calls:
         assert len({key.split("}")[0] for key in call.keys}) == 1
@@ -218,7 +208,7 @@ def test_a_call_stays_within_one_hash_tag_and_has_a_bound() -> None:
     assert len({shard_prefix(f"readings:{n}") for n in range(10_000)}) == 64
 
 
-def test_every_payload_either_travels_or_stays() -> None:
+def test_every_payload_type_is_either_encoded_or_local() -> None:
     payloads = {
         value
         for value in vars(all_events).values()
@@ -240,26 +230,26 @@ def test_every_payload_either_travels_or_stays() -> None:
         AlertsRead("user", 3),
     ],
 )
-def test_an_event_is_read_as_it_was_written(payload: msgspec.Struct) -> None:
+def test_decoded_event_equals_the_encoded_one(payload: msgspec.Struct) -> None:
     event = Event("topic", "key", payload)
     assert EventDecoder().decode("topic", "1-1", encode_event(event)) == msgspec.structs.replace(event, position="1-1")
 
 
-def test_what_a_newer_gateway_sends_is_passed_over_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_decoder_ignores_unknown_kinds_and_logs_each_once(caplog: pytest.LogCaptureFixture) -> None:
     decoder = EventDecoder()
     for body in (b'["weather","key",{}]', b'["weather","key",{"rain":1}]', b'["revoked","key",{}]', b"not ours"):
         assert decoder.decode("topic", "1-1", body) is None
     assert len(caplog.records) == 3
     assert "'weather'" in caplog.records[0].getMessage()
-    more = decoder.decode("topic", "1-1", b'["revoked","key",{"mpxn":"1","since":"2027"}]')
-    assert more is not None
-    assert more.payload == MeterPointConsentRevoked("1")
+    decoded = decoder.decode("topic", "1-1", b'["revoked","key",{"mpxn":"1","since":"2027"}]')
+    assert decoded is not None
+    assert decoded.payload == MeterPointConsentRevoked("1")
     for n in range(2 * MAX_LOGGED_KINDS):
         decoder.decode("topic", "1-1", f'["{n}","key",{{}}]'.encode())
     assert len(caplog.records) == MAX_LOGGED_KINDS
 
 
-class Hand:
+class ManualClock:
     """A clock that is moved by hand."""
 
     def __init__(self) -> None:
@@ -269,27 +259,27 @@ class Hand:
         return self.seconds
 
 
-async def test_memory_keeps_events_for_minutes_but_not_without_bound() -> None:
-    clock = Hand()
+async def test_memory_bus_retains_events_for_minutes_up_to_a_maximum() -> None:
+    clock = ManualClock()
     bus = MemoryBus(clock)
     opened = (await bus.open_topics(["topic"]))["topic"]
 
-    async def came(count: int, every: float) -> list[Event]:
+    async def publish(count: int, seconds: float) -> list[Event]:
         before = (await bus.open_topics(["topic"]))["topic"]
         for n in range(count):
             await bus.publish([reading("topic", n)])
-            clock.seconds += every
+            clock.seconds += seconds
         return await since(bus, "topic", before) or []
 
-    assert len(await came(MIN_RETAINED_ENTRIES - 1, 3600)) == MIN_RETAINED_ENTRIES - 1
+    assert len(await publish(MIN_RETAINED_ENTRIES - 1, 3600)) == MIN_RETAINED_ENTRIES - 1
     assert await since(bus, "topic", opened) is not None
-    assert len(await came(int(MIN_RETAINED_SECONDS), 0.9)) == MIN_RETAINED_SECONDS
+    assert len(await publish(int(MIN_RETAINED_SECONDS), 0.9)) == MIN_RETAINED_SECONDS
     assert await since(bus, "topic", opened) is None
-    assert await came(MAX_ENTRIES, 0) == []
+    assert await publish(MAX_ENTRIES, 0) == []
 
 
-async def test_memory_forgets_topics_that_nobody_watches() -> None:
-    clock = Hand()
+async def test_memory_bus_drops_topics_that_are_not_open() -> None:
+    clock = ManualClock()
     bus = MemoryBus(clock)
     topics = [str(n) for n in range(MAX_UNWATCHED_TOPICS + 50)]
     await bus.open_topics(topics)
@@ -304,19 +294,19 @@ async def test_memory_forgets_topics_that_nobody_watches() -> None:
     "url",
     ["localhost", "http://localhost", "redis://", "redis://localhost/one", "redis://localhost/0?ssl=no", "redis://h:x"],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_invalid_redis_url_is_rejected(url: str) -> None:
     with pytest.raises(ValueError, match=r"is not an address|could not be cast"):
         ServerAddress.from_redis_url(url)
 
 
-def test_an_address_says_who_the_gateway_is_and_is_told_without_its_password() -> None:
+def test_address_has_credentials_but_does_not_print_its_password() -> None:
     address = ServerAddress.from_redis_url("rediss://gate:pass%40word@redis.example/3")
     assert (address.host, address.port, address.tls, address.database) == ("redis.example", 6379, True, 3)
     assert (address.username, address.password) == ("gate", "pass@word")
     assert "pass@word" not in f"{address} {address!r}"
 
 
-async def test_a_redis_that_wants_a_password_is_told_it(tmp_path: Path, topic: str) -> None:
+async def test_bus_authenticates_with_the_password_of_its_url(tmp_path: Path, topic: str) -> None:
     async with redis_server(tmp_path, "--appendonly", "no") as server:
         await server.command("CONFIG", "SET", "requirepass", "secret")
         with_password = server.url.replace("//", "//:secret@")

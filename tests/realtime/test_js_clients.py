@@ -17,76 +17,76 @@ CLIENTS = {
     "graphql-sse, a stream for each subscription": ["follow-sse.mjs"],
     "graphql-sse, one stream for all": ["follow-sse.mjs", "--single"],
 }
-each_client = pytest.mark.parametrize("words", CLIENTS.values(), ids=CLIENTS.keys())
+each_client = pytest.mark.parametrize("arguments", CLIENTS.values(), ids=CLIENTS.keys())
 
 
 @asynccontextmanager
-async def client(node: Node, words: list[str], there: Link, resource_id: str) -> AsyncIterator[Client]:
+async def client(node: Node, arguments: list[str], setup: Link, resource_id: str) -> AsyncIterator[Client]:
     """A client behind the link that has been told some readings: its subscription stands."""
-    script, *options = words
-    token = there.tenant.headers["account"]["token"]
+    script, *options = arguments
+    token = setup.tenant.headers["account"]["token"]
     process = await node.start(
-        *(script, f"{there.relay.url}/graphql", token, resource_id, *options), stdout=PIPE, stderr=PIPE
+        *(script, f"{setup.relay.url}/graphql", token, resource_id, *options), stdout=PIPE, stderr=PIPE
     )
-    async with running(process) as started:
-        first = asyncio.create_task(started.next())
+    async with running(process) as running_client:
+        first = asyncio.create_task(running_client.next())
         while not first.done():
-            await there.post(resource_id)
+            await setup.post(resource_id)
             await asyncio.sleep(0.2)
-        await there.post(resource_id)  # after it there is nothing left of what the database had at the beginning
-        await values_until(started, until=there.posted - 1)
-        yield started
+        await setup.post(resource_id)  # after it there is nothing left of what the database had at the beginning
+        await values_until(running_client, until=setup.posted - 1)
+        yield running_client
 
 
 @each_client
-async def test_a_client_that_loses_its_link_misses_nothing_and_is_told_nothing_twice(
-    node_scripts: Node, words: list[str], tmp_path: Path
+async def test_client_resumes_without_gaps_or_duplicates_after_a_lost_link(
+    node_scripts: Node, arguments: list[str], tmp_path: Path
 ) -> None:
-    async with link(tmp_path) as there:
-        resource_id = await there.tenant.add_resource()
-        async with client(node_scripts, words, there, resource_id) as shown:
+    async with link(tmp_path) as setup:
+        resource_id = await setup.tenant.add_resource()
+        async with client(node_scripts, arguments, setup, resource_id) as follower:
             for _ in range(3):
-                await there.post(resource_id, 3)
-                await there.relay.cut()
-                await there.post(resource_id, 3)
-                await there.relay.open()
-                heard = await values_until(shown, until=there.posted - 1)
-                assert RECOVERED in heard
-                values = [one for one in heard if one != RECOVERED]
-                assert values == list(range(there.posted - 6, there.posted))
+                await setup.post(resource_id, 3)
+                await setup.relay.cut()
+                await setup.post(resource_id, 3)
+                await setup.relay.open()
+                received = await values_until(follower, until=setup.posted - 1)
+                assert RECOVERED in received
+                values = [item for item in received if item != RECOVERED]
+                assert values == list(range(setup.posted - 6, setup.posted))
 
 
 @each_client
-async def test_a_client_goes_on_at_another_gateway_where_redis_joins_them(
-    node_scripts: Node, words: list[str], tmp_path: Path
+async def test_client_resumes_at_another_gateway_on_the_same_redis(
+    node_scripts: Node, arguments: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "redis").mkdir()
-    async with redis_server(tmp_path / "redis") as redis, link(tmp_path, redis_url=redis.url) as there:
-        resource_id = await there.tenant.add_resource()
-        async with client(node_scripts, words, there, resource_id) as shown:
-            begun = there.posted
-            await there.post(resource_id, 3)
-            await there.relay.cut()
-            await there.restart()
-            await there.post(resource_id, 3)
-            await there.relay.open()
-            heard = await values_until(shown, until=there.posted - 1)
-            assert RECOVERED in heard
-            assert [one for one in heard if one != RECOVERED] == list(range(begun, there.posted))
+    async with redis_server(tmp_path / "redis") as redis, link(tmp_path, redis_url=redis.url) as setup:
+        resource_id = await setup.tenant.add_resource()
+        async with client(node_scripts, arguments, setup, resource_id) as follower:
+            first_value = setup.posted
+            await setup.post(resource_id, 3)
+            await setup.relay.cut()
+            await setup.restart()
+            await setup.post(resource_id, 3)
+            await setup.relay.open()
+            received = await values_until(follower, until=setup.posted - 1)
+            assert RECOVERED in received
+            assert [item for item in received if item != RECOVERED] == list(range(first_value, setup.posted))
 
 
 @each_client
-async def test_a_client_is_told_that_its_place_is_gone_and_goes_on(
-    node_scripts: Node, words: list[str], tmp_path: Path
+async def test_client_learns_that_its_position_is_gone_and_continues(
+    node_scripts: Node, arguments: list[str], tmp_path: Path
 ) -> None:
-    async with link(tmp_path) as there:
-        resource_id = await there.tenant.add_resource()
-        async with client(node_scripts, words, there, resource_id) as shown:
-            await there.relay.cut()
-            await there.restart()  # what was in its memory is gone with it
-            await there.post(resource_id, 3)
-            await there.relay.open()
-            assert await shown.next() == {"recovered": False}
-            await there.post(resource_id, 2)
-            heard = await values_until(shown, until=there.posted - 1)
-            assert heard[-2:] == [there.posted - 2, there.posted - 1]
+    async with link(tmp_path) as setup:
+        resource_id = await setup.tenant.add_resource()
+        async with client(node_scripts, arguments, setup, resource_id) as follower:
+            await setup.relay.cut()
+            await setup.restart()  # what was in its memory is gone with it
+            await setup.post(resource_id, 3)
+            await setup.relay.open()
+            assert await follower.next() == {"recovered": False}
+            await setup.post(resource_id, 2)
+            received = await values_until(follower, until=setup.posted - 1)
+            assert received[-2:] == [setup.posted - 2, setup.posted - 1]

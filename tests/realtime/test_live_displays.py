@@ -18,9 +18,9 @@ subscription ($id: ID!) { display(virtualEntityId: $id) {
 
 
 @asynccontextmanager
-async def watching(timed: Timed, home_id: str, who: str = "acting") -> AsyncIterator[Socket]:
+async def watching(timed: Timed, home_id: str, caller: str = "acting") -> AsyncIterator[Socket]:
     async with socket(timed.house.url) as client:
-        await client.init(**timed.house.one.headers[who])
+        await client.init(**timed.house.one.headers[caller])
         await client.subscribe(SUBSCRIPTION, id=home_id)
         yield client
 
@@ -31,7 +31,7 @@ async def frame(client: Socket) -> Any:
     return payload["data"]["display"]
 
 
-async def test_a_display_is_told_whole_and_then_with_every_reading_of_power(timed: Timed) -> None:
+async def test_display_receives_a_frame_at_the_start_and_for_each_power_reading(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     await timed.house.one.set_tariff(resource_id, standing_charge=Decimal(50))
     home_id = await timed.house.one.add_home(resource_id)

@@ -28,7 +28,7 @@ SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value }
 
 
 @dataclass
-class Street:
+class TwoGateways:
     """Two served gateways, by their URLs, and a tenant of theirs."""
 
     one: str
@@ -39,13 +39,13 @@ class Street:
 
     async def post(self, url: str, resource_id: str, *values: int) -> None:
         """Record powers at a gateway, one call each."""
-        begun = datetime.now(UTC) - timedelta(minutes=10)
+        start = datetime.now(UTC) - timedelta(minutes=10)
         async with httpx.AsyncClient(base_url=url, headers=self.tenant.headers["account"], timeout=20) as http:
             for value in values:
-                at = (begun + timedelta(seconds=value)).isoformat()
+                at = (start + timedelta(seconds=value)).isoformat()
                 body = {"field": "POWER", "readings": [{"at": at, "value": value}]}
-                answer = await http.post(f"/api/v0-1/resource/{resource_id}/readings", json=body)
-                assert answer.status_code == 200, answer.text
+                response = await http.post(f"/api/v0-1/resource/{resource_id}/readings", json=body)
+                assert response.status_code == 200, response.text
 
     async def watched(self, resource_id: str, gateways: int) -> None:
         """Wait until so many gateways watch a resource."""
@@ -84,7 +84,7 @@ class Street:
 
 
 @pytest.fixture
-async def street(tmp_path: Path) -> AsyncIterator[Street]:
+async def gateways(tmp_path: Path) -> AsyncIterator[TwoGateways]:
     (tmp_path / "redis").mkdir()
     async with redis_server(tmp_path / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'test.sqlite3'}", redis_url=redis.url)
@@ -94,7 +94,7 @@ async def street(tmp_path: Path) -> AsyncIterator[Street]:
             async with gateway.bus:
                 tenant = await settle(gateway, "one")
                 async with serving(create_app(settings)) as one, serving(create_app(settings)) as other:
-                    yield Street(one, other, tenant, redis, settings)
+                    yield TwoGateways(one, other, tenant, redis, settings)
         finally:
             await gateway.database.close()
 
@@ -104,65 +104,65 @@ async def next_of(shown: "asyncio.Queue[Any]", count: int) -> list[Any]:
         return [await shown.get() for _ in range(count)]
 
 
-async def test_what_is_posted_at_one_gateway_arrives_at_the_displays_of_both(street: Street) -> None:
-    resource_id = await street.tenant.add_resource()
+async def test_displays_of_both_gateways_receive_readings_posted_at_either(gateways: TwoGateways) -> None:
+    resource_id = await gateways.tenant.add_resource()
     async with (
-        street.display(street.one, resource_id) as here,
-        street.display(street.other, resource_id, watching=2) as there,
+        gateways.display(gateways.one, resource_id) as first,
+        gateways.display(gateways.other, resource_id, watching=2) as second,
     ):
-        await street.post(street.one, resource_id, *range(5))
-        await street.post(street.other, resource_id, *range(5, 10))
-        assert await next_of(there, 10) == list(range(10))
-        assert await next_of(here, 10) == list(range(10))
+        await gateways.post(gateways.one, resource_id, *range(5))
+        await gateways.post(gateways.other, resource_id, *range(5, 10))
+        assert await next_of(second, 10) == list(range(10))
+        assert await next_of(first, 10) == list(range(10))
 
 
-async def test_a_file_that_is_imported_on_the_command_line_reaches_displays(street: Street, tmp_path: Path) -> None:
-    resource_id = await street.tenant.add_resource()
+async def test_display_receives_readings_imported_on_the_command_line(gateways: TwoGateways, tmp_path: Path) -> None:
+    resource_id = await gateways.tenant.add_resource()
     file = tmp_path / "meter.csv"
     file.write_text("at,value,field\n2026-04-01T00:00:00Z,5,POWER\n2026-04-01T00:00:08Z,7,POWER\n")
-    arguments = ("readings", "import", str(file), "--application", street.tenant.application_id)
-    urls = {"DATABASE_URL": street.settings.database_url, "REDIS_URL": street.redis.url}
-    async with street.display(street.one, resource_id) as shown:
-        done = await asyncio.to_thread(wattgate, *arguments, "--resource", resource_id, folder=tmp_path, **urls)
-        assert done.returncode == 0, done.stderr
+    arguments = ("readings", "import", str(file), "--application", gateways.tenant.application_id)
+    urls = {"DATABASE_URL": gateways.settings.database_url, "REDIS_URL": gateways.redis.url}
+    async with gateways.display(gateways.one, resource_id) as shown:
+        command = await asyncio.to_thread(wattgate, *arguments, "--resource", resource_id, folder=tmp_path, **urls)
+        assert command.returncode == 0, command.stderr
         assert await next_of(shown, 1) == [7]  # of a batch the newest is told
 
 
-async def test_a_display_survives_a_short_outage_of_redis_and_is_told_of_a_long_one(street: Street) -> None:
-    resource_id = await street.tenant.add_resource()
-    async with street.display(street.other, resource_id) as shown:
-        await street.post(street.one, resource_id, 1)
-        await street.redis.command("CLIENT", "KILL", "TYPE", "pubsub")
-        await street.post(street.one, resource_id, 2, 3)
+async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_long_one(gateways: TwoGateways) -> None:
+    resource_id = await gateways.tenant.add_resource()
+    async with gateways.display(gateways.other, resource_id) as shown:
+        await gateways.post(gateways.one, resource_id, 1)
+        await gateways.redis.command("CLIENT", "KILL", "TYPE", "pubsub")
+        await gateways.post(gateways.one, resource_id, 2, 3)
         assert await next_of(shown, 3) == [1, 2, 3]
-        await street.redis.kill()
-        await street.post(street.one, resource_id, 4)  # the operation does not fail for that
-        await street.redis.start("--appendonly", "no")
+        await gateways.redis.kill()
+        await gateways.post(gateways.one, resource_id, 4)  # the operation does not fail for that
+        await gateways.redis.start("--appendonly", "no")
         ((error,),) = await next_of(shown, 1)
     assert error["message"] == "Some events were lost. Subscribe again."
     assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("UNAVAILABLE", True)
-    answer: Any = None
+    received: Any = None
     for value in range(5, 15):  # the first gateway may take some time to see that Redis is back
-        async with street.display(street.other, resource_id) as shown:
-            await street.post(street.one, resource_id, value)
-            (answer,) = await next_of(shown, 1)
-        if answer == value:
+        async with gateways.display(gateways.other, resource_id) as shown:
+            await gateways.post(gateways.one, resource_id, value)
+            (received,) = await next_of(shown, 1)
+        if received == value:
             break
-        assert answer[0]["extensions"]["retryable"]
-    assert answer == value
+        assert received[0]["extensions"]["retryable"]
+    assert received == value
 
 
-async def test_a_gateway_without_its_redis_is_ready_and_says_that_nothing_is_live(
-    street: Street, tmp_path: Path
+async def test_gateway_without_redis_is_ready_and_reports_that_live_data_is_unavailable(
+    gateways: TwoGateways, tmp_path: Path
 ) -> None:
-    urls = {"DATABASE_URL": street.settings.database_url, "REDIS_URL": street.redis.url}
-    async with httpx.AsyncClient(base_url=street.one, timeout=20) as http:
+    urls = {"DATABASE_URL": gateways.settings.database_url, "REDIS_URL": gateways.redis.url}
+    async with httpx.AsyncClient(base_url=gateways.one, timeout=20) as http:
         assert (await http.get("/readyz")).json() == {"status": "OK"}
-        well = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
-        assert (well.returncode, "Redis   answers" in well.stdout) == (0, True)
-        await street.redis.kill()
-        answer = await http.get("/readyz")
-        assert (answer.status_code, answer.json()) == (200, {"status": "OK", "live": "unavailable"})
-        ill = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
-        assert (ill.returncode, "Redis   cannot be used" in ill.stderr) == (1, True)
-        assert "Traceback" not in ill.stderr
+        before = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
+        assert (before.returncode, "Redis   answers" in before.stdout) == (0, True)
+        await gateways.redis.kill()
+        response = await http.get("/readyz")
+        assert (response.status_code, response.json()) == (200, {"status": "OK", "live": "unavailable"})
+        after = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
+        assert (after.returncode, "Redis   cannot be used" in after.stderr) == (1, True)
+        assert "Traceback" not in after.stderr

@@ -38,21 +38,21 @@ async def socket(house: House, **headers: str) -> AsyncIterator[ClientConnection
         yield connection
 
 
-async def say(connection: ClientConnection, **message: Any) -> None:
+async def send_message(connection: ClientConnection, **message: Any) -> None:
     await connection.send(json.dumps(message))
 
 
-async def hear(connection: ClientConnection) -> Any:
+async def receive_message(connection: ClientConnection) -> Any:
     return json.loads(await asyncio.wait_for(connection.recv(), 10))
 
 
 async def post_power(house: House, resource_id: str, value: int, at: datetime) -> None:
     body = {"field": "POWER", "readings": [{"at": at.isoformat(), "value": value}]}
-    answer = await house.call("POST", f"/resource/{resource_id}/readings", house.one.headers["account"], json=body)
-    assert answer.status_code == 200, answer.text
+    response = await house.call("POST", f"/resource/{resource_id}/readings", house.one.headers["account"], json=body)
+    assert response.status_code == 200, response.text
 
 
-async def test_the_gql_client_queries_writes_and_receives_what_was_posted_over_rest(served: House) -> None:
+async def test_gql_client_queries_writes_and_receives_readings_posted_over_rest(served: House) -> None:
     resource_id = await served.one.add_resource()
     headers = served.one.headers["account"]
     http = HTTPXAsyncTransport(url=f"{served.url}/graphql", headers=headers)
@@ -81,20 +81,20 @@ async def test_the_gql_client_queries_writes_and_receives_what_was_posted_over_r
 
 
 async def _first(source: Any, count: int) -> list[Any]:
-    found = []
+    payloads = []
     async for payload in source:
-        found.append(payload)
-        if len(found) == count:
+        payloads.append(payload)
+        if len(payloads) == count:
             break
-    return found
+    return payloads
 
 
 async def subscribed(house: House, connection: ClientConnection, resource_id: str) -> None:
     """Subscribe and wait until the first reading has come through."""
-    await say(connection, type="connection_init", payload=house.one.headers["account"])
-    assert (await hear(connection))["type"] == "connection_ack"
+    await send_message(connection, type="connection_init", payload=house.one.headers["account"])
+    assert (await receive_message(connection))["type"] == "connection_ack"
     variables = {"ids": [resource_id]}
-    await say(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
+    await send_message(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
     start, sent = datetime.now(UTC) - timedelta(hours=1), 0
     while True:
         await post_power(house, resource_id, -1, start + timedelta(seconds=sent))
@@ -107,7 +107,7 @@ async def subscribed(house: House, connection: ClientConnection, resource_id: st
             continue
 
 
-async def test_a_batch_arrives_whole_and_in_order(served: House) -> None:
+async def test_batch_arrives_completely_and_in_order(served: House) -> None:
     resource_id = await served.one.add_resource()
     async with socket(served) as connection:
         await subscribed(served, connection, resource_id)
@@ -117,59 +117,59 @@ async def test_a_batch_arrives_whole_and_in_order(served: House) -> None:
         await served.call("POST", f"/resource/{resource_id}/readings", served.one.headers["account"], json=body)
         values: list[float] = []
         while len(values) < 200:
-            value = (await hear(connection))["payload"]["data"]["readings"]["value"]
+            value = (await receive_message(connection))["payload"]["data"]["readings"]["value"]
             if value >= 0:
                 values.append(value)
         assert values == list(range(200))
 
 
-async def test_readings_that_were_refused_are_not_told(served: House) -> None:
+async def test_rejected_readings_are_not_sent(served: House) -> None:
     resource_id = await served.one.add_resource()
     async with socket(served) as connection:
         await subscribed(served, connection, resource_id)
-        good = {"at": "2026-01-01T00:00:00Z", "value": 1}
-        body = {"readings": [good, {**good, "at": "2999-01-01T00:00:00Z"}]}
+        valid = {"at": "2026-01-01T00:00:00Z", "value": 1}
+        body = {"readings": [valid, {**valid, "at": "2999-01-01T00:00:00Z"}]}
         path = f"/resource/{resource_id}/readings"
-        refused = await served.call("POST", path, served.one.headers["account"], json=body)
-        assert refused.status_code == 400
+        response = await served.call("POST", path, served.one.headers["account"], json=body)
+        assert response.status_code == 400
         await post_power(served, resource_id, 77, datetime.now(UTC))
-        while (heard := await hear(connection))["payload"]["data"]["readings"]["value"] == -1:
+        while (message := await receive_message(connection))["payload"]["data"]["readings"]["value"] == -1:
             continue
-        assert heard["payload"]["data"]["readings"]["value"] == 77
+        assert message["payload"]["data"]["readings"]["value"] == 77
 
 
-async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
+async def test_hub_removes_the_listener_of_a_closed_queue() -> None:
     bus = MemoryBus()
     hub = Hub(bus)
-    async with hub.open_queue(["a", "b"]) as feed, hub.open_queue(["a"]):
+    async with hub.open_queue(["a", "b"]) as queue, hub.open_queue(["a"]):
         assert hub.listener_count == 3
         await bus.publish([Event("a", "k", 1), Event("c", "k", 2), Event("b", "k", 3)])
-        assert [(await feed.get()).payload, (await feed.get()).payload] == [1, 3]
+        assert [(await queue.get()).payload, (await queue.get()).payload] == [1, 3]
     assert hub.listener_count == 0
 
 
-async def test_a_feed_that_has_missed_events_ends_after_those_before_them_and_no_other_does() -> None:
+async def test_only_a_queue_with_lost_events_ends_after_its_queued_events() -> None:
     bus = MemoryBus()
     hub = Hub(bus)
-    async with hub.open_queue(["a", "b"]) as hit, hub.open_queue(["b"]) as spared:
+    async with hub.open_queue(["a", "b"]) as lossy, hub.open_queue(["b"]) as complete:
         await bus.publish([Event("a", "k", 1)])
         hub._on_resync("b", True, "1-1")
         hub._on_resync("a", False, "1-1")
         await bus.publish([Event("b", "k", 2)])
-        assert (await hit.get()).payload == 1
+        assert (await lossy.get()).payload == 1
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"Some events were lost\. Subscribe again\."):
-                await hit.get()
-        assert (await spared.get()).payload == 2
+                await lossy.get()
+        assert (await complete.get()).payload == 2
 
 
-async def test_a_slow_feed_keeps_the_newest_of_each_key_and_never_grows_without_bound() -> None:
-    feed = EventQueue(max_events=10)
+async def test_full_queue_keeps_the_newest_event_of_each_key() -> None:
+    queue = EventQueue(max_events=10)
     for n in range(1000):
-        feed.on_event(Event("a", f"key {n % 3}", n))
-    waiting = [(await feed.get()).payload]
-    while feed.pending_count:
-        waiting.append((await feed.get()).payload)
-    assert len(waiting) <= 10
-    assert waiting == sorted(waiting)
-    assert waiting[-3:] == [997, 998, 999]
+        queue.on_event(Event("a", f"key {n % 3}", n))
+    received = [(await queue.get()).payload]
+    while queue.pending_count:
+        received.append((await queue.get()).payload)
+    assert len(received) <= 10
+    assert received == sorted(received)
+    assert received[-3:] == [997, 998, 999]

@@ -20,19 +20,19 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 TOPICS = ("a", "b")
 
 
-class Remembers:
+class RecordingSubscriber:
     """A subscriber that keeps what it is told."""
 
     resumes = True
 
     def __init__(self) -> None:
         self.buffer: list[Message] | None = None
-        self.told: list[Any] = []
+        self.payloads: list[Any] = []
         self.errors: list[GatewayError] = []
 
     def send(self, message: Message) -> None:
         payload = msgspec.json.decode(message.payload)
-        self.told.append(payload.get("extensions", {}).get("recovered", payload["data"]))
+        self.payloads.append(payload.get("extensions", {}).get("recovered", payload["data"]))
 
     def fail(self, error: GatewayError) -> None:
         self.errors.append(error)
@@ -41,25 +41,25 @@ class Remembers:
         return
 
 
-def rendered(payload: Any) -> bytes:
+def encode(payload: Any) -> bytes:
     return b'{"data":' + msgspec.json.encode(payload)
 
 
-async def in_time(payload: Any) -> bytes:
-    return rendered(payload)
+async def encode_async(payload: Any) -> bytes:
+    return encode(payload)
 
 
 class Database:
     """Answers how often it was asked, once it may."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.may_answer = asyncio.Event()
+        self.queries = 0
+        self.may_reply = asyncio.Event()
 
-    async def missed(self, rows: Any, since: datetime | None) -> list[Any]:
-        self.asked += 1
-        await self.may_answer.wait()
-        return [f"read {self.asked}"]
+    async def load_backfill(self, rows: Any, since: datetime | None) -> list[Any]:
+        self.queries += 1
+        await self.may_reply.wait()
+        return [f"read {self.queries}"]
 
     async def read(self, query: Callable[[Any], Awaitable[Any]]) -> Any:
         return await query(None)
@@ -84,19 +84,19 @@ class GroupOnHub:
         self.bus = LossyBus()
         self.hub = Hub(self.bus)
         self.database = Database()
-        watch = SubscriptionSource(TOPICS, self.database.missed)
-        selection = Selection(rendered, in_time, rendered(None))
+        watch = SubscriptionSource(TOPICS, self.database.load_backfill)
+        selection = Selection(encode, encode_async, encode(None))
         self.subscription = Subscription("key", watch, selection, self.database.read, resumes=True)
         self.group = StreamGroup(self.hub, self.subscription)
         self.hub.add_listener(self.group, TOPICS)
 
-    async def join(self) -> Remembers:
-        subscriber = Remembers()
-        self.database.may_answer.set()
+    async def join(self) -> RecordingSubscriber:
+        subscriber = RecordingSubscriber()
+        self.database.may_reply.set()
         await self.group.add_subscriber(self.subscription, subscriber)
-        self.database.may_answer.clear()
-        self.database.asked = 0
-        subscriber.told.clear()
+        self.database.may_reply.clear()
+        self.database.queries = 0
+        subscriber.payloads.clear()
         return subscriber
 
 
@@ -105,48 +105,48 @@ async def on_hub() -> GroupOnHub:
     return GroupOnHub()
 
 
-async def turns() -> None:
+async def run_tasks() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
 
 
-async def test_an_event_that_comes_before_all_topics_are_open_harms_nobody(on_hub: GroupOnHub) -> None:
+async def test_event_before_all_topics_are_open_is_ignored(on_hub: GroupOnHub) -> None:
     async with on_hub.hub.open_queue(["a"]) as other:
         await on_hub.bus.publish([Event("a", "k", 1)])
         assert (await other.get()).payload == 1
         subscriber = await on_hub.join()
         await on_hub.bus.publish([Event("a", "k", 2), Event("b", "k", 3)])
-        assert subscriber.told == [2, 3]
+        assert subscriber.payloads == [2, 3]
 
 
-async def test_what_is_lost_of_several_topics_is_told_once_and_ends_nothing(on_hub: GroupOnHub) -> None:
+async def test_loss_on_several_topics_causes_one_backfill(on_hub: GroupOnHub) -> None:
     subscriber = await on_hub.join()
     on_hub.bus.lose("a", "9-1")
     on_hub.bus.lose("b", "9-2")
-    await turns()
+    await run_tasks()
     await on_hub.bus.publish([Event("a", "k", 4)])
-    on_hub.database.may_answer.set()
-    await turns()
-    assert (subscriber.told, subscriber.errors, on_hub.database.asked) == ([False, "read 1", 4], [], 1)
+    on_hub.database.may_reply.set()
+    await run_tasks()
+    assert (subscriber.payloads, subscriber.errors, on_hub.database.queries) == ([False, "read 1", 4], [], 1)
 
 
-async def test_what_is_lost_while_the_database_is_read_makes_it_be_read_again(on_hub: GroupOnHub) -> None:
+async def test_loss_during_a_backfill_causes_another_backfill(on_hub: GroupOnHub) -> None:
     subscriber = await on_hub.join()
     on_hub.bus.lose("a", "9-1")
-    await turns()
+    await run_tasks()
     await on_hub.bus.publish([Event("a", "k", 4)])  # the database has it when it is read the second time
     on_hub.bus.lose("a", "9-2")
-    on_hub.database.may_answer.set()
-    await turns()
+    on_hub.database.may_reply.set()
+    await run_tasks()
     await on_hub.bus.publish([Event("b", "k", 5)])
-    assert (subscriber.told, subscriber.errors) == ([False, "read 2", 5], [])
+    assert (subscriber.payloads, subscriber.errors) == ([False, "read 2", 5], [])
 
 
-async def test_whoever_does_not_know_of_losses_is_told_by_an_error(on_hub: GroupOnHub) -> None:
+async def test_loss_ends_subscriptions_without_positions_with_an_error(on_hub: GroupOnHub) -> None:
     one, other = await on_hub.join(), await on_hub.join()
     other.resumes = False
-    on_hub.database.may_answer.set()
+    on_hub.database.may_reply.set()
     on_hub.bus.lose("a", "9-1")
-    await turns()
-    assert (one.told, one.errors) == ([False, "read 1"], [])
+    await run_tasks()
+    assert (one.payloads, one.errors) == ([False, "read 1"], [])
     assert [error.code for error in other.errors] == ["UNAVAILABLE"]

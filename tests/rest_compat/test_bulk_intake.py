@@ -89,7 +89,7 @@ async def test_valid_lines_are_recorded_and_invalid_lines_refused_by_number(serv
     assert reasons[8] == "-1 is negative; ENERGY takes no negative values"
     assert reasons[9] == f"{served.other.ids['resource']} does not exist"
     assert reasons[10] == "the resource has no field VOLTAGE"
-    assert reasons[11] == "'GUESSED' is not a quality; ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE are"
+    assert reasons[11] == "'GUESSED' is not a quality; use one of: ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE"
     assert reasons[13] == "the same instant is given twice with different values"
     assert reasons[14] == "is longer than 65,536 bytes"
     assert await stored_readings(served, resource_id) == {

@@ -1,4 +1,4 @@
-"""What an MQTT broker takes to subscribe to. Pure."""
+"""Syntax check for MQTT topic filters."""
 
 import re
 
@@ -6,5 +6,8 @@ _FILTER = re.compile(r"(?:(?:\+|[^+#/\0]*)/)*(?:\+|#|[^+#/\0]*)")
 
 
 def is_topic_filter(text: str) -> bool:
-    """Whether brokers take a text to subscribe to: `+` and `#` stand alone in their level, `#` in the last one."""
+    """Return whether a text is a valid MQTT topic filter.
+
+    The wildcards `+` and `#` must be the only character of their level, and `#` must be in the last level.
+    """
     return bool(text) and _FILTER.fullmatch(text) is not None

@@ -358,10 +358,10 @@ class Settings(BaseSettings):
 
 def is_tracing_configured() -> bool:
     """Return whether the OpenTelemetry variables of the environment name a collector for traces."""
-    given = os.environ
-    if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
+    variables = os.environ
+    if variables.get("OTEL_SDK_DISABLED", "").lower() == "true" or variables.get("OTEL_TRACES_EXPORTER") == "none":
         return False
-    return bool(given.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or given.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
+    return bool(variables.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or variables.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
 def build_environment(**changed: str) -> dict[str, str]:
@@ -372,7 +372,7 @@ def build_environment(**changed: str) -> dict[str, str]:
 def demo_settings(folder: Path) -> Settings:
     """Return the environment's settings, with defaults for a demonstration whose database is in `folder`."""
     settings = Settings()
-    given = settings.model_fields_set
+    explicit = settings.model_fields_set
     defaults = {
         "database_url": f"sqlite:///{folder / 'demo.sqlite3'}",
         "environment": "development",
@@ -383,4 +383,4 @@ def demo_settings(folder: Path) -> Settings:
         "drain_pause": 0.0,
         "drain_seconds": 0.0,
     }
-    return settings.model_copy(update={name: value for name, value in defaults.items() if name not in given})
+    return settings.model_copy(update={name: value for name, value in defaults.items() if name not in explicit})

@@ -93,7 +93,7 @@ def max_range(period: Period, count: int) -> timedelta:
 
 
 def suggest_range(start: datetime, stop: datetime, period: Period, limit: int) -> str:
-    """Return advice to stay within the limit of buckets: a longer period, or a shorter range."""
+    """Return a longer period or a shorter range within the limit of buckets, such as `P1D, or at most 13 days`."""
     longer_period = next((candidate for candidate in Period if max_bucket_count(start, stop, candidate) <= limit), None)
     span = max_range(period, limit)
     shorter_range = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"

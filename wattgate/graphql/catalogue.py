@@ -1,4 +1,4 @@
-"""Everything the gateway can do, on one page. The uniform kinds of record are declared in `entities`."""
+"""All operations of the gateway. `entities` declares the record types whose operations are uniform."""
 
 from wattgate.db import models
 from wattgate.graphql.core.entity import build_operations
@@ -200,7 +200,7 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.display_at_postcode,
     eligibility.display_at_meter_point,
     eligibility.meter_point_eligible,
-    # Lists that grow, a page at a time
+    # Long lists, page by page
     paginate("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
     paginate("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
     paginate(
@@ -208,17 +208,25 @@ OPERATIONS: tuple[Operation, ...] = (
         models.MailSuppression,
         mail_types.MailSuppression,
         needs=Permission.NOTIFICATION_SEND,
-        noun="addresses that get no mail",
+        noun="suppressed mail addresses",
     ),
     paginate("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, noun="webhooks"),
     paginate(
-        "webhook_error", models.WebhookError, webhook_types.WebhookError, needs=Permission.WEBHOOK_READ, noun="errors"
+        "webhook_error",
+        models.WebhookError,
+        webhook_types.WebhookError,
+        needs=Permission.WEBHOOK_READ,
+        noun="webhook errors",
     ),
     paginate(
         "user_action", models.UserAction, prompt_types.UserAction, needs=Permission.RESPONSE_READ, noun="user actions"
     ),
     paginate(
-        "prompt_user", models.PromptUser, prompt_types.PromptUser, needs=Permission.RESPONSE_READ, noun="prompt users"
+        "prompt_user",
+        models.PromptUser,
+        prompt_types.PromptUser,
+        needs=Permission.RESPONSE_READ,
+        noun="prompt outcomes",
     ),
     paginate(
         "virtual_entity",
@@ -239,7 +247,7 @@ OPERATIONS: tuple[Operation, ...] = (
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
-    # Uniform records
+    # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
 
@@ -287,4 +295,4 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     meter_messages.record_meter_messages,
     meter_messages.record_intake_heartbeat,
 )
-"""What the command line, the intake and the demo do besides; it stands on no door."""
+"""Operations of the command line, the workers, the intake and the demo. GraphQL and REST do not have them."""

@@ -1,4 +1,4 @@
-"""The uniform kinds of record, each declared once."""
+"""The record types with uniform operations. `core.entity` builds their list, get, add and update operations."""
 
 from wattgate.db import models
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE
@@ -86,6 +86,7 @@ ENTITIES: tuple[Entity, ...] = (
         name="content",
         plural="contents",
         noun="a content object",
+        plural_noun="content objects",
         path="/content",
         model=models.Content,
         graphql_type=content_types.Content,
@@ -98,7 +99,7 @@ ENTITIES: tuple[Entity, ...] = (
     Entity(
         name="language_content",
         plural="language_contents",
-        noun="a language content object",
+        noun="a translation of a content object",
         path="/languagecontent",
         model=models.LanguageContent,
         graphql_type=content_types.LanguageContent,
@@ -112,6 +113,7 @@ ENTITIES: tuple[Entity, ...] = (
         name="terms_conditions",
         plural="all_terms_conditions",
         noun="a version of terms and conditions",
+        plural_noun="versions of terms and conditions",
         path="/termsconditions",
         model=models.TermsConditions,
         graphql_type=content_types.TermsConditions,
@@ -124,6 +126,7 @@ ENTITIES: tuple[Entity, ...] = (
         name="terms_conditions_user",
         plural="terms_conditions_users",
         noun="an answer to terms and conditions",
+        plural_noun="answers to terms and conditions",
         path="/termsconditionsuser",
         model=models.TermsConditionsUser,
         graphql_type=content_types.TermsConditionsUser,
@@ -137,6 +140,7 @@ ENTITIES: tuple[Entity, ...] = (
         name="support_details",
         plural="all_support_details",
         noun="support details",
+        plural_noun="support details",
         path="/supportdetails",
         model=models.SupportDetails,
         graphql_type=content_types.SupportDetails,
@@ -159,7 +163,7 @@ ENTITIES: tuple[Entity, ...] = (
     Entity(
         name="prompt_type",
         plural="prompt_types",
-        noun="a kind of prompt",
+        noun="a prompt type",
         path="/prompttype",
         model=models.PromptType,
         graphql_type=prompt_types.PromptType,
@@ -183,6 +187,7 @@ ENTITIES: tuple[Entity, ...] = (
         name="prompt_user",
         plural="prompt_users",
         noun="an outcome of a prompt",
+        plural_noun="outcomes of prompts",
         path="/promptuser",
         model=models.PromptUser,
         graphql_type=prompt_types.PromptUser,
@@ -195,7 +200,7 @@ ENTITIES: tuple[Entity, ...] = (
     Entity(
         name="user_action_type",
         plural="user_action_types",
-        noun="a kind of user action",
+        noun="a user action type",
         path="/useractiontype",
         model=models.UserActionType,
         graphql_type=prompt_types.UserActionType,

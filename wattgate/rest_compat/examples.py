@@ -1,4 +1,4 @@
-"""What places of the legacy form take and answer, by example: the documentation of what no type describes."""
+"""Example requests and responses of the endpoints with a legacy format, which no type describes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ EPOCH = 1_795_000_000
 
 @dataclass(frozen=True, slots=True)
 class EndpointExamples:
-    """Examples of a place's query parameters, body and answer; None where the operation's types describe them.
+    """Examples of an endpoint's query parameters, request body and response.
 
-    Of a `free` place the members are the client's own, so that an example says nothing of their types.
+    None means that the types of the operation describe the part. `media` is the media type of the body. If
+    `is_free_form` is set, clients choose the members, so that the example does not define their types.
     """
 
     query: Mapping[str, str] | None = None
@@ -26,7 +27,7 @@ class EndpointExamples:
 
 
 def envelope_example(data: Any, **query: str) -> dict[str, Any]:
-    """The legacy frame around the data of a resource."""
+    """Return the legacy envelope around the data of a resource."""
     return {
         "status": "OK",
         "name": "electricity consumption",
@@ -51,7 +52,7 @@ _AUTHORISATION = {
     "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
     "code_challenge_method": "S256",
     "scope": "read",
-    "state": "a text of the client's",
+    "state": "any text of the client",
 }
 _TOKEN_EXCHANGE = {
     "client_id": UUID,
@@ -306,4 +307,4 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         f"GET /resource/{{resourceId}}/glowbinary {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
     }
 )
-"""By method and path, as `SHAPES`."""
+"""Examples by `RestRoute.route_key`: method and path, and the media type if it is not JSON."""

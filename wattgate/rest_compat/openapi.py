@@ -1,7 +1,7 @@
-"""Build the OpenAPI 3.1 document of the REST interface from the operation catalogue.
+"""OpenAPI 3.1 document of the REST interface, built from the operation catalogue.
 
-Endpoints in the uniform format are described by the GraphQL types that validate and render them. Endpoints in a legacy
-format are described by the examples in `rest_compat.examples`.
+The GraphQL types that validate requests and render responses also describe the uniform endpoints. The examples in
+`rest_compat.examples` describe the endpoints with a legacy format.
 """
 
 import re
@@ -60,24 +60,30 @@ PYTHON_TYPE_SCHEMAS: Mapping[Any, Json] = {
     Decimal: {"type": "number"},
 }
 SECURITY_SCHEMES: Json = {
-    "basic": {"type": "http", "scheme": "basic", "description": "An application's credential, or an account's."},
-    "token": {"type": "apiKey", "in": "header", "name": "token", "description": "A token of POST /auth."},
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Credential of an application; or username and password of an account, with the header "
+        "`applicationId`.",
+    },
+    "token": {"type": "apiKey", "in": "header", "name": "token", "description": "Token from POST /auth."},
 }
 APPLICATION_HEADER: Json = {
     "name": "applicationId",
     "in": "header",
-    "description": "The application, where the body does not name it.",
+    "description": "ID of the application. Required unless the body has `applicationId`.",
     "schema": {"type": "string"},
 }
 LEGACY_QUERY_DESCRIPTIONS: Mapping[str, str] = {
-    "from": "The first instant: wall-clock time at the offset, without a zone.",
-    "to": "The last instant, inclusive: the bucket that begins there is still answered.",
-    "period": "PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
-    "function": "sum, avg, min or max.",
-    "offset": "Minutes to add to the wall clock for UTC: British summer time is -60.",
-    "nulls": "1 answers null for missing values, which are 0 otherwise.",
+    "from": "Start of the range, inclusive: a wall-clock time at `offset`, without a time zone.",
+    "to": "End of the range, inclusive: a wall-clock time at `offset`. The response includes the bucket that starts "
+    "there.",
+    "period": "Length of a bucket: PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
+    "function": "Function that combines the readings of a bucket: sum, avg, min or max.",
+    "offset": "Minutes to add to the wall-clock time to get UTC, such as -60 for British Summer Time. Default: 0.",
+    "nulls": "1 returns null for missing values. Default: missing values are 0.",
 }
-"""Descriptions of query parameters that have a special meaning in the legacy interface."""
+"""Descriptions of query parameters that only the legacy interface has."""
 
 ERROR_RESPONSES: Json = {
     str(status): {
@@ -86,19 +92,19 @@ ERROR_RESPONSES: Json = {
     }
     for status in sorted({kind.status for kind in GatewayError.__subclasses__()})
 }
-"""The error response for each status code of GatewayError. Every operation can return each of them."""
+"""Error responses by HTTP status. All operations share them and one error format."""
 
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
 def build_openapi_document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
-    """Return the OpenAPI document as JSON values. `base_path` is the URL of its one server."""
+    """Return the OpenAPI document as JSON values."""
     components: Json = {"Error": _error_schema()}
     paths: Json = {}
     for operation in operations:
         for rest in operation.rest:
             item = paths.setdefault(rest.path, {}).setdefault(rest.method.lower(), {})
-            if rest.media_type != JSON and item:  # another media type of an endpoint that is already described
+            if rest.media_type != JSON and item:  # another media type of the same endpoint
                 item["responses"][str(rest.status)]["content"][rest.media_type] = _binary_content()
             else:
                 item.update(_path_operation(operation, rest, schema, components))
@@ -107,8 +113,8 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
         "info": {
             "title": "wattgate",
             "version": __version__,
-            "description": "Metered energy readings, and the users, homes, devices and content around them. Every "
-            "operation is a GraphQL field too, which the header `x-graphql-operation` of its answers names.",
+            "description": "Metered energy readings, and the users, homes, devices and content that belong to them. "
+            "Each operation is also a GraphQL field. The response header `x-graphql-operation` has its name.",
         },
         "servers": [{"url": base_path}],
         "paths": dict(sorted(paths.items())),
@@ -123,15 +129,15 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
 def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, components: Json) -> Json:
     arguments = ArgumentBinder(schema, operation).arguments
     shown = EXAMPLES.get(rest.route_key, EndpointExamples())
-    path_operation: Json = {
+    made: Json = {
         "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",
         "summary": _summary(operation, rest),
         "description": f"{operation.description}\n\n"
         f"GraphQL: `{operation.kind.value.lower()} {to_camel_case(operation.name)}`",
         "tags": [rest.path.split("/")[1]],
         "parameters": [
-            *_path_parameters(rest),
-            *_query_parameters(rest, arguments, shown, components),
+            *_path_parameters(operation, rest),
+            *_query_parameters(operation, rest, arguments, shown, components),
             *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         ],
         "responses": {
@@ -149,12 +155,12 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
             else {}
         )
         content = {shown.media: body, **streams}
-        path_operation["requestBody"] = {"required": required and shown.body is None, "content": content}
-    return path_operation
+        made["requestBody"] = {"required": required and shown.body is None, "content": content}
+    return made
 
 
 def _summary(operation: Operation, rest: RestRoute) -> str:
-    """Return the first line of the operation's description, or the description of the edge if the endpoint has one."""
+    """Return the first line of the operation's description, or the description of the only edge that is returned."""
     if len(rest.edges) == 1 and not rest.path.endswith("}"):
         for field in operation.result_type.__strawberry_definition__.fields:
             if wire_name(field) in rest.edges and len(operation.rest) > 1:
@@ -162,20 +168,30 @@ def _summary(operation: Operation, rest: RestRoute) -> str:
     return operation.description.partition("\n")[0]
 
 
-def _path_parameters(rest: RestRoute) -> Iterator[Json]:
+def _path_parameters(operation: Operation, rest: RestRoute) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
-        meaning = description_for(name, None) or ""
-        yield {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
+        description = description_for(to_camel_case(operation.name), name) or ""
+        schema = {"type": "string"}
+        yield {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
 def _query_parameters(
-    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
+    operation: Operation,
+    rest: RestRoute,
+    arguments: Mapping[str, GraphQLArgument],
+    examples: EndpointExamples,
+    components: Json,
 ) -> Iterator[Json]:
     if examples.query is not None:
         for name, example in examples.query.items():
-            meaning = description_for(name, LEGACY_QUERY_DESCRIPTIONS.get(name)) or ""
-            schema = {"type": "string"}
-            yield {"name": name, "in": "query", "description": meaning, "schema": schema, "example": example}
+            owner, own_description = to_camel_case(operation.name), LEGACY_QUERY_DESCRIPTIONS.get(name)
+            yield {
+                "name": name,
+                "in": "query",
+                "description": description_for(owner, name, own_description) or "",
+                "schema": {"type": "string"},
+                "example": example,
+            }
     elif rest.method == "GET":
         for name, argument in arguments.items():
             if f"{{{name}}}" not in rest.path:
@@ -210,7 +226,7 @@ def _request_body(
 
 
 def _success_response(operation: Operation, rest: RestRoute, examples: EndpointExamples, components: Json) -> Json:
-    headers = {"x-graphql-operation": {"description": "The GraphQL field.", "schema": {"type": "string"}}}
+    headers = {"x-graphql-operation": {"description": "Name of the GraphQL field.", "schema": {"type": "string"}}}
     if rest.media_type != JSON:
         return {"description": "OK", "headers": headers, "content": {rest.media_type: _binary_content()}}
     if examples.response is not None:
@@ -219,13 +235,13 @@ def _success_response(operation: Operation, rest: RestRoute, examples: EndpointE
         example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
         content = {"schema": schema_of_example(example), "example": example}
     else:
-        record_schema = _output_schema(operation.result_type, components, rest.edges)
-        content = {"schema": {"type": "array", "items": record_schema} if operation.returns_list else record_schema}
+        one = _output_schema(operation.result_type, components, rest.edges)
+        content = {"schema": {"type": "array", "items": one} if operation.returns_list else one}
     return {"description": "OK", "headers": headers, "content": {JSON: content}}
 
 
 def _input_schema(type_: GraphQLInputType, components: Json) -> Json:
-    """Return the JSON Schema of a GraphQL input type. Objects and enums become components."""
+    """Return the JSON Schema of a GraphQL input type. Add objects and enums to the components."""
     if isinstance(type_, GraphQLNonNull):
         return _non_null_schema(type_.of_type, components)
     return {"anyOf": [_non_null_schema(type_, components), {"type": "null"}]}
@@ -239,33 +255,33 @@ def _non_null_schema(type_: Any, components: Json) -> Json:
         return _reference(type_.name)
     if isinstance(type_, GraphQLInputObjectType):
         if type_.name not in components:
-            object_schema: Json = {"type": "object", "description": type_.description or ""}
-            components[type_.name] = object_schema
-            object_schema["properties"] = {
+            made: Json = {"type": "object", "description": type_.description or ""}
+            components[type_.name] = made
+            made["properties"] = {
                 name: {**_input_schema(field.type, components), "description": field.description or ""}
                 for name, field in type_.fields.items()
             }
-            object_schema["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]
+            made["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]
         return _reference(type_.name)
     return dict(SCALAR_SCHEMAS[type_.name])
 
 
 def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) -> Json:
-    """Return the JSON Schema of a Strawberry type as REST renders it: its plain fields and the included edges."""
+    """Return the JSON Schema of a Strawberry type as REST renders it: its plain fields and the given edges."""
     definition: StrawberryObjectDefinition = type_.__strawberry_definition__
     name = definition.name if not edges else f"{definition.name}With{''.join(edge.title() for edge in edges)}"
     if name not in components:
-        object_schema: Json = {"type": "object", "description": definition.description or ""}
-        components[name] = object_schema
-        fields = [field for field in definition.fields if edge_of(field) is None or wire_name(field) in edges]
-        object_schema["properties"] = {
-            wire_name(field): {
-                **_output_field_schema(field.type, components),
-                "description": description_for(wire_name(field), field.description) or "",
+        made: Json = {"type": "object", "description": definition.description or ""}
+        components[name] = made
+        fields = [one for one in definition.fields if edge_of(one) is None or wire_name(one) in edges]
+        made["properties"] = {
+            wire_name(one): {
+                **_output_field_schema(one.type, components),
+                "description": description_for(definition.name, wire_name(one), one.description) or "",
             }
-            for field in fields
+            for one in fields
         }
-        object_schema["required"] = [wire_name(field) for field in fields]
+        made["required"] = [wire_name(one) for one in fields]
     return _reference(name)
 
 
@@ -290,7 +306,7 @@ def _example_content(example: Any, examples: EndpointExamples) -> Json:
 
 
 def schema_of_example(example: Any) -> Json:
-    """Return a JSON Schema inferred from an example. None means any value, and no member is required."""
+    """Return the JSON Schema of values like an example. None permits any value; no member is required."""
     match example:
         case None:
             return {}
@@ -303,7 +319,7 @@ def schema_of_example(example: Any) -> Json:
         case list():
             return {"type": "array", **({"items": schema_of_example(example[0])} if example else {})}
         case _:
-            return {"type": "object", "properties": {name: schema_of_example(value) for name, value in example.items()}}
+            return {"type": "object", "properties": {name: schema_of_example(one) for name, one in example.items()}}
 
 
 def _error_schema() -> Json:
@@ -317,15 +333,22 @@ def _error_schema() -> Json:
     }
     return {
         "type": "object",
-        "description": "Why a request was refused.",
+        "description": "Error response.",
         "properties": {
-            "error": {"type": "string", "description": "A sentence, or the legacy words."},
-            "code": {"type": "string", "description": "UPPER_SNAKE."},
+            "error": {
+                "type": "string",
+                "description": "Error message. Some endpoints keep the message of the legacy interface.",
+            },
+            "code": {"type": "string", "description": "Machine-readable error code, such as BAD_INPUT."},
             "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
-            "retryAfter": {"type": "integer", "description": "Seconds to wait."},
-            "traceId": {"type": "string", "description": "Under which the gateway's log has the request."},
+            "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
+            "traceId": {"type": "string", "description": "ID of the request in the log of the gateway."},
             "description": {"type": "string"},
-            "problems": {"type": "array", "items": problem, "description": "Everything wrong with the request."},
+            "problems": {
+                "type": "array",
+                "items": problem,
+                "description": "All problems of the request, each with its path.",
+            },
         },
         "required": ["error", "code", "retryable", "traceId"],
     }

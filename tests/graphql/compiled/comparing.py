@@ -1,4 +1,4 @@
-"""The same request executed by plans and by graphql-core, and what is different."""
+"""Execution of a request by plans and by graphql-core, and comparison of the results."""
 
 import inspect
 import json
@@ -21,44 +21,44 @@ from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
 
 OTHER_ERRORS = "errors of no data"
-"""A difference that may be: it is none where graphql-core finds these errors too, when it cancels nothing."""
+"""A difference in the errors only. It is allowed if graphql-core finds the same errors when it cancels nothing."""
 
 
-class How(Enum):
-    """How an engine came to an answer."""
+class Outcome(Enum):
+    """How an engine computed a result."""
 
     COMPILED = "compiled"
-    TOLD = "error of the only operation, told by the plan"
+    REPORTED = "error of the only operation, reported without graphql-core"
     FELL_BACK = "fell back"
-    REFUSED = "not compiled"
+    NOT_COMPILED = "not compiled"
     REJECTED = "variables rejected"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an execution told: data as JSON text, so that the order of keys counts; errors as texts, in order."""
+    """The result of an execution: data as JSON text, in which the order of keys counts, and errors in order."""
 
     data: str
     errors: tuple[str, ...]
     calls: tuple[str, ...]
 
     @property
-    def nothing(self) -> bool:
+    def is_null(self) -> bool:
         return self.data == "null"
 
 
-def answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequence[str] = ()) -> Answer:
-    """The answer of an execution whose errors are told already."""
-    return Answer(_text(data), tuple(_text(_timeless(error)) for error in errors or ()), tuple(calls))
+def build_answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequence[str] = ()) -> Answer:
+    """Return the answer of an execution whose errors are normalized."""
+    return Answer(_text(data), tuple(_text(_without_trace_id(error)) for error in errors or ()), tuple(calls))
 
 
-async def by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
-    """The answer of graphql-core alone."""
-    result = await _by_graphql_core(schema, document, request, context)
-    return answer(result.data, normalize_errors(result.errors or ()), getattr(context.runner, "calls", ()))
+async def run_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
+    """Return the answer of graphql-core alone."""
+    result = await _execute(schema, document, request, context)
+    return build_answer(result.data, normalize_errors(result.errors or ()), getattr(context.runner, "calls", ()))
 
 
-async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:
+async def _execute(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:
     result: Any = execute(
         schema._schema,
         document,
@@ -66,90 +66,92 @@ async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request
         variable_values=deepcopy(request.variables),
         operation_name=request.operation,
         executor_class=Executor,
-        is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type] # graphql-core's own does not say what it finds
+        is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type] # graphql-core's own is a type guard
     )
     return cast(ExecutionResult, await result if inspect.isawaitable(result) else result)
 
 
-class Watched(ExecutionEngine):
-    """An engine that compiles every document at once and never gives a plan up.
+class ObservedEngine(ExecutionEngine):
+    """An engine that compiles every document immediately and never disables a plan.
 
-    `left` is how often graphql-core had to execute something, `fault` what a plan failed with the last time.
+    `fallback_count` is the number of executions by graphql-core, `last_error` the last error of a plan.
     """
 
     def __init__(self, schema: Any) -> None:
         super().__init__(schema, compile_at=1, clock=count(step=10 * PLAN_DISABLED_SECONDS).__next__)
-        self.left = 0
-        self.fault: Exception | None = None
+        self.fallback_count = 0
+        self.last_error: Exception | None = None
 
-    async def _run(self, *asked: Any) -> Any:
-        self.fault = None
+    async def _run_plan(self, *arguments: Any) -> Any:
+        self.last_error = None
         try:
-            return await super()._run_plan(*asked)
+            return await super()._run_plan(*arguments)
         except Exception as error:
-            self.fault = error
+            self.last_error = error
             raise
 
-    async def _by_graphql_core(self, *asked: Any) -> Any:
-        self.left += 1
-        return await super()._execute_with_graphql_core(*asked)
+    async def _execute_with_graphql_core(self, *arguments: Any) -> Any:
+        self.fallback_count += 1
+        return await super()._execute_with_graphql_core(*arguments)
 
 
-async def by_engine(engine: Watched, document: Document, request: Request, context: Any) -> tuple[Answer, How]:
-    """The answer of the engine, and how it came to it."""
-    given, left = deepcopy(request.variables), engine.left
+async def run_engine(
+    engine: ObservedEngine, document: Document, request: Request, context: Any
+) -> tuple[Answer, Outcome]:
+    """Return the answer of the engine, and how it computed it."""
+    raw_variables, fallbacks = deepcopy(request.variables), engine.fallback_count
     calls = getattr(context.runner, "calls", ())
     try:
-        variables = engine.coerce_variables(document, given)
+        variables = engine.coerce_variables(document, raw_variables)
     except InvalidRequest as invalid:
-        return answer(None, normalize_errors(invalid.errors), calls), How.REJECTED
-    executed = await engine.execute(context, document, variables, given)
-    how = How.COMPILED if engine.left == left else How.FELL_BACK
+        return build_answer(None, normalize_errors(invalid.errors), calls), Outcome.REJECTED
+    result = await engine.execute(context, document, variables, raw_variables)
+    outcome = Outcome.COMPILED if engine.fallback_count == fallbacks else Outcome.FELL_BACK
     if engine.get_or_compile(document, variables) is None:
-        how = How.REFUSED
-    elif how is How.COMPILED and executed.errors:
-        how = How.TOLD
-    return answer(executed.data, executed.errors, calls), how
+        outcome = Outcome.NOT_COMPILED
+    elif outcome is Outcome.COMPILED and result.errors:
+        outcome = Outcome.REPORTED
+    return build_answer(result.data, result.errors, calls), outcome
 
 
 async def possible_errors(schema: Any, document: Document, request: Request, context: Any) -> set[str]:
-    """The errors that graphql-core tells of a request where none reaches further than its own field: then it cancels
-    nothing, and finds all that there are.
-    """
+    """Return all errors that graphql-core finds if it cancels nothing, because errors do not propagate to parents."""
     directive = DirectiveNode(name=NameNode(value=GraphQLDisableErrorPropagationDirective.name))
     operation = replace(document.operation, directives=(*(document.operation.directives or ()), directive))
-    definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
-    result = await _by_graphql_core(schema, replace(document.node, definitions=definitions), request, context)
+    definitions = tuple(
+        operation if definition is document.operation else definition for definition in document.node.definitions
+    )
+    result = await _execute(schema, replace(document.node, definitions=definitions), request, context)
     for error in result.errors or ():
         normalize_error(error)
-    return set(answer(None, result.errors).errors)
+    return set(build_answer(None, result.errors).errors)
 
 
-def difference(expected: Answer, found: Answer, *, mutation: bool) -> str | None:
-    """What is different; None where nothing is that matters.
+def difference(expected: Answer, actual: Answer, *, mutation: bool) -> str | None:
+    """Return the kind of a difference, or None if there is none that matters.
 
-    Where an error of a query has reached the root, graphql-core cancels what it had not finished. Which of the other
-    errors it knows by then is a matter of time, and so is which operations it has begun: OTHER_ERRORS.
+    If an error of a query reaches the root, graphql-core cancels unfinished fields. The other errors and the operations
+    that it has started by then depend on timing: OTHER_ERRORS.
     """
-    if expected.data != found.data:
+    if expected.data != actual.data:
         return "data"
-    same = Counter(expected.errors) == Counter(found.errors)
-    if len(expected.errors) > MAX_REPORTED_ERRORS:  # which ones are told of so many hangs on their order
-        same = len(expected.errors) == len(found.errors)
-    if expected.nothing and not mutation:
+    same = Counter(expected.errors) == Counter(actual.errors)
+    if len(expected.errors) > MAX_REPORTED_ERRORS:  # their order determines which ones are reported
+        same = len(expected.errors) == len(actual.errors)
+    if expected.is_null and not mutation:
         return None if same else OTHER_ERRORS
     if not same:
         return "errors"
     if mutation:
-        return None if expected.calls == found.calls else "calls"
-    return None if Counter(expected.calls) == Counter(found.calls) else "calls"
+        return None if expected.calls == actual.calls else "calls"
+    return None if Counter(expected.calls) == Counter(actual.calls) else "calls"
 
 
-def _timeless(error: GraphQLError) -> dict[str, Any]:
-    told: dict[str, Any] = dict(error.formatted)
-    told["original"] = repr(error.original_error)  # told or not
-    told["extensions"] = {key: value for key, value in told.get("extensions", {}).items() if key != "traceId"}
-    return told
+def _without_trace_id(error: GraphQLError) -> dict[str, Any]:
+    formatted: dict[str, Any] = dict(error.formatted)
+    formatted["original"] = repr(error.original_error)  # also of masked errors
+    formatted["extensions"] = {key: value for key, value in formatted.get("extensions", {}).items() if key != "traceId"}
+    return formatted
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The table of what came of the documents, where a long run was asked for."""
+"""The table of results of a long run."""
 
 import json
 import os
@@ -9,27 +9,29 @@ import pytest
 
 from tests.graphql.compiled.running import Report
 
-ROW = "documents"
+REPORT_PROPERTY = "documents"
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Callable[[Report], None]:
-    """Puts a report into the table."""
+def record_report(request: pytest.FixtureRequest) -> Callable[[Report], None]:
+    """Return a function that adds a report to the table."""
 
-    def told(report: Report) -> None:
-        request.node.user_properties.append((ROW, json.dumps({"run": request.node.name, **report.row})))
+    def add(report: Report) -> None:
+        request.node.user_properties.append((REPORT_PROPERTY, json.dumps({"run": request.node.name, **report.row})))
 
-    return told
+    return add
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    reports = [one for name in ("passed", "failed") for one in terminalreporter.stats.get(name, ())]
-    rows = [json.loads(told) for report in reports for name, told in report.user_properties if name == ROW]
+    reports = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
+    rows = [
+        json.loads(value) for report in reports for name, value in report.user_properties if name == REPORT_PROPERTY
+    ]
     if not rows or "WATTGATE_TEST_FUZZ" not in os.environ:
         return
     numbers = [name for name in rows[0] if name != "run"]
     rows.append({"run": "all", **{name: sum(row[name] for row in rows) for name in numbers}})
-    terminalreporter.section("what came of the documents")
+    terminalreporter.section("results of the documents")
     terminalreporter.write_line("| " + " | ".join(rows[0]) + " |")
     terminalreporter.write_line("|---|" + "---:|" * len(numbers))
     for row in rows:

@@ -1,8 +1,8 @@
-"""graphql-core's `execute` by way of plans, for schemas that are not ours: what its own tests need to try them.
+"""graphql-core's `execute` implemented by plans for any schema, so that its own tests can run against plans.
 
-Every field is an edge that calls the field's resolver for one parent after the other; a root field is an operation
-that does so for the root value. This module imports nothing of the tests: those of graphql-core have a package of the
-same name.
+Every field becomes an edge that calls the resolver of the field for one parent after the other. A root field becomes an
+operation that calls it for the root value. This module imports nothing from the tests, because the tests of
+graphql-core are in a package with the same name.
 """
 
 import asyncio
@@ -43,61 +43,61 @@ from wattgate.graphql.execution.compiled.arguments import (
 from wattgate.graphql.execution.documents import Document
 from wattgate.principal import Permission
 
-EXECUTE = execution.execute
-KNOWN = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
-"""The arguments of `execute` that a plan can do with; with others graphql-core executes."""
+ORIGINAL_EXECUTE = execution.execute
+SUPPORTED_ARGUMENTS = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
+"""The arguments of `execute` that plans support. graphql-core handles calls with others."""
 
-TALLY: Counter[str] = Counter()
-"""How many executions were compiled, fell back, or were not compiled."""
+COUNTS: Counter[str] = Counter()
+"""The number of executions that were compiled, fell back, or were not compiled."""
 
 
-def resolver_source_of(kind: GraphQLObjectType, one: GraphQLField) -> EdgeField:
-    """Any field is an edge."""
+def resolver_source_of(kind: GraphQLObjectType, field_definition: GraphQLField) -> EdgeField:
+    """Return an edge for any field."""
 
-    async def told(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
+    async def resolve_one(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
         info: Any = SimpleNamespace(
-            field_name=next(name for name, known in kind.fields.items() if known is one),
+            field_name=next(name for name, definition in kind.fields.items() if definition is field_definition),
             parent_type=kind,
-            return_type=one.type,
+            return_type=field_definition.type,
             schema=call.schema,
             context=call.context,
             root_value=call.root,
             is_awaitable=optimized_is_awaitable,
         )
-        value = (one.resolve or execution.default_field_resolver)(source, info, **arguments)
+        value = (field_definition.resolve or execution.default_field_resolver)(source, info, **arguments)
         return await value if inspect.isawaitable(value) else value
 
     async def load(call: "Call", parents: Sequence[Any], **arguments: Any) -> list[Any]:
-        found = []
+        results = []
         for parent in parents:
             try:
-                found.append(await told(call, parent, arguments))
-            except Exception as error:  # noqa: BLE001 (it is what the edge gives)
-                found.append(error)
-        return found
+                results.append(await resolve_one(call, parent, arguments))
+            except Exception as error:  # noqa: BLE001 (it is the result of the edge)
+                results.append(error)
+        return results
 
     return EdgeField(load, Permission.ANYONE)
 
 
 class OperationTreeBuilder(selection_tree.SelectionTreeBuilder):
-    """Makes operations of the root's fields."""
+    """Turns root fields into operations."""
 
     def build(self) -> selection_tree.ObjectSelection:
-        found = super().build()
-        slots = (replace(one, source=_operation(one.source)) for one in found.fields)
-        return replace(found, fields=tuple(slots))
+        selection = super().build()
+        fields = (replace(selected, source=_operation(selected.source)) for selected in selection.fields)
+        return replace(selection, fields=tuple(fields))
 
 
-def _operation(reach: FieldSource) -> FieldSource:
-    if not isinstance(reach, EdgeField):
-        return reach
-    load = reach.load
+def _operation(source: FieldSource) -> FieldSource:
+    if not isinstance(source, EdgeField):
+        return source
+    load = source.load
 
     async def resolve(call: "Call", **arguments: Any) -> Any:
-        (found,) = await load(call, [call.root], **arguments)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        (result,) = await load(call, [call.root], **arguments)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     return Operation("root", OperationKind.QUERY, resolve, None, Permission.ANYONE, "")
 
@@ -108,17 +108,17 @@ class CoercingArgumentBinder:
     def __init__(self, *_declared: Any) -> None:
         pass
 
-    def bind(self, one: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
-        if not one.args:
+    def bind(self, field_definition: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
+        if not field_definition.args:
             return NO_ARGUMENTS
-        if any(contains_variable(given.value) for given in node.arguments or ()):
-            return lambda variables: get_argument_values(one, node, variables)
-        return get_argument_values(one, node, NO_VARIABLES)
+        if any(contains_variable(argument.value) for argument in node.arguments or ()):
+            return lambda variables: get_argument_values(field_definition, node, variables)
+        return get_argument_values(field_definition, node, NO_VARIABLES)
 
 
 @dataclass
 class Call:
-    """What plans call."""
+    """The context of a plan."""
 
     schema: GraphQLSchema
     root: Any
@@ -134,7 +134,7 @@ class Call:
         return self.operation_results[key]
 
     def resolve(self, resolve: Callable[..., Any], source: Any, info: Any, **arguments: Any) -> Any:
-        """As a middleware of graphql-core: what a root field has given is not asked for again."""
+        """A middleware of graphql-core that returns the known result of a root field instead of computing it again."""
         if info.path.prev is None and info.path.key in self.operation_results:
             return self.operation_results[info.path.key]
         return resolve(source, info, **arguments)
@@ -144,50 +144,62 @@ class Call:
 
 
 class Engine(engine.ExecutionEngine):
-    """Falls back to graphql-core's own `execute`."""
+    """An engine that falls back to the original `execute` of graphql-core."""
 
-    async def _by_graphql_core(self, call: Any, document: Document, given: Any) -> engine.ExecutionOutcome:
-        asked = (self._graphql, document.node, call.root, call.context, given, document.name)
-        result: Any = EXECUTE(*asked, middleware=[call])
+    async def _execute_with_graphql_core(
+        self, call: Any, document: Document, raw_variables: Any
+    ) -> engine.ExecutionOutcome:
+        arguments = (self._graphql, document.node, call.root, call.context, raw_variables, document.name)
+        result: Any = ORIGINAL_EXECUTE(*arguments, middleware=[call])
         if inspect.isawaitable(result):
             result = await result
-        TALLY["fell back"] += 1
+        COUNTS["fell back"] += 1
         return engine.ExecutionOutcome(result.data, result.errors or ())
 
 
-def _begun(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
-    """The result of graphql-core where no plan is made, or else a coroutine."""
+def _start(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
+    """Return the result of graphql-core if there is no plan, else a coroutine."""
     named |= zip(("root_value", "context_value", "variable_values", "operation_name"), more, strict=False)
     operation = get_operation_ast(document, named.get("operation_name"))
-    if not named.keys() <= KNOWN or operation is None or operation.operation is OperationType.SUBSCRIPTION:
-        TALLY["not compiled"] += 1
-        return EXECUTE(schema, document, **named)
-    given = named.get("variable_values")
-    variables = get_variable_values(schema, operation.variable_definitions or (), given or {})
+    if (
+        not named.keys() <= SUPPORTED_ARGUMENTS
+        or operation is None
+        or operation.operation is OperationType.SUBSCRIPTION
+    ):
+        COUNTS["not compiled"] += 1
+        return ORIGINAL_EXECUTE(schema, document, **named)
+    raw_variables = named.get("variable_values")
+    variables = get_variable_values(schema, operation.variable_definitions or (), raw_variables or {})
     if not isinstance(variables, VariableValues):
-        TALLY["not compiled"] += 1
-        return EXECUTE(schema, document, **named)
-    made = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # priceless
-    return _executed(schema, made, variables, given, Call(schema, named.get("root_value"), named.get("context_value")))
+        COUNTS["not compiled"] += 1
+        return ORIGINAL_EXECUTE(schema, document, **named)
+    new_document = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # without cost
+    return _execute_plan(
+        schema,
+        new_document,
+        variables,
+        raw_variables,
+        Call(schema, named.get("root_value"), named.get("context_value")),
+    )
 
 
-def execute(*asked: Any, **named: Any) -> Any:
-    """graphql-core's `execute`: the result where nothing has to be awaited, or else what gives it."""
+def execute(*arguments: Any, **named: Any) -> Any:
+    """Replace graphql-core's `execute`: return the result if nothing has to be awaited, else an awaitable."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return execute_sync(*asked, **named)
-    result = _begun(*asked, **named)
+        return execute_sync(*arguments, **named)
+    result = _start(*arguments, **named)
     if not inspect.iscoroutine(result):
         return result
     try:
-        return Rest(result, result.send(None))
-    except StopIteration as done:
-        return Done(done.value.data, done.value.errors)
+        return PendingResult(result, result.send(None))
+    except StopIteration as stopped:
+        return CompletedResult(stopped.value.data, stopped.value.errors)
 
 
-class Done(ExecutionResult):
-    """A result that is there already, and can be awaited: plans have no other shape for either."""
+class CompletedResult(ExecutionResult):
+    """A completed result that can also be awaited, because plans return no other kind."""
 
     def __eq__(self, other: object) -> bool:
         return ExecutionResult(self.data, self.errors) == other
@@ -199,8 +211,8 @@ class Done(ExecutionResult):
         yield
 
 
-class Rest:
-    """What is left of a coroutine that waits for something."""
+class PendingResult:
+    """A started coroutine that waits for something."""
 
     def __init__(self, work: Coroutine[Any, Any, Any], waits_for: Any) -> None:
         self._work = work
@@ -210,51 +222,53 @@ class Rest:
         waits_for = self._waits_for
         while True:
             try:
-                given = yield waits_for
-            except BaseException as error:  # noqa: BLE001 (it is the coroutine's)
+                value = yield waits_for
+            except BaseException as error:  # noqa: BLE001 (it is passed to the coroutine)
                 step = partial(self._work.throw, error)
             else:
-                step = partial(self._work.send, given)
+                step = partial(self._work.send, value)
             try:
                 waits_for = step()
-            except StopIteration as done:
-                return done.value
+            except StopIteration as stopped:
+                return stopped.value
 
 
-def execute_sync(*asked: Any, **named: Any) -> Any:
-    """graphql-core's `execute_sync`, whether or not there is a loop."""
-    result = _begun(*asked, **named)
+def execute_sync(*arguments: Any, **named: Any) -> Any:
+    """Replace graphql-core's `execute_sync`, with or without a running loop."""
+    result = _start(*arguments, **named)
     if not inspect.iscoroutine(result):
         return result
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, result).result()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, result).result()
 
 
-async def _executed(schema: GraphQLSchema, document: Document, variables: Any, given: Any, call: Call) -> Any:
-    strange: Any = SimpleNamespace(
+async def _execute_plan(
+    schema: GraphQLSchema, document: Document, variables: Any, raw_variables: Any, call: Call
+) -> Any:
+    schema_adapter: Any = SimpleNamespace(
         _schema=schema, hides_introspection=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
     )
-    runs = Engine(strange, compile_at=1)
-    if runs.get_or_compile(document, variables) is None:
-        TALLY["not compiled"] += 1
-    before = TALLY.total()
-    executed = await runs.execute(call, document, variables, given)  # type: ignore[arg-type]
-    if TALLY.total() == before:
-        TALLY["compiled"] += 1
-    return ExecutionResult(executed.data, list(executed.errors) or None)
+    plan_engine = Engine(schema_adapter, compile_at=1)
+    if plan_engine.get_or_compile(document, variables) is None:
+        COUNTS["not compiled"] += 1
+    before = COUNTS.total()
+    outcome = await plan_engine.execute(call, document, variables, raw_variables)  # type: ignore[arg-type]
+    if COUNTS.total() == before:
+        COUNTS["compiled"] += 1
+    return ExecutionResult(outcome.data, list(outcome.errors) or None)
 
 
 PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (selection_tree, "field_source_of", resolver_source_of),
     (engine, "FieldArgumentBinder", CoercingArgumentBinder),
     (engine, "SelectionTreeBuilder", OperationTreeBuilder),
-    (engine, "normalize_errors", list),  # errors are told as they are
+    (engine, "normalize_errors", list),  # errors stay unchanged
 )
-"""What is otherwise in plans of schemas that are not ours."""
+"""The patches for plans of other schemas than that of the gateway."""
 
 
 def install() -> None:
-    """Put plans in the place of graphql-core's execution, before its tests import it."""
+    """Replace the execution of graphql-core by plans, before its tests import it."""
     for module, name, value in PATCHES:
         setattr(module, name, value)
     execution.execute, execution.execute_sync = execute, execute_sync

@@ -1,7 +1,8 @@
-"""graphql-core's own tests of execution, run by way of plans: `make conformance`.
+"""graphql-core's own execution tests, run against plans: `make conformance`.
 
-The tests are those of the source distribution of the installed release, which pip downloads into a scratch folder.
-What fails is compared with a list of what must: a plan cannot do it, or does it in another way that is as right.
+The tests come from the source distribution of the installed release, which pip downloads into a temporary folder. The
+failures are compared with a list of expected ones: plans cannot pass these tests, or have another result that is
+equally correct.
 """
 
 import os
@@ -28,15 +29,15 @@ dialect.install()
 
 
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line("executions: " + ", ".join(f"{{n}} {{how}}" for how, n in dialect.TALLY.items()))
+    terminalreporter.write_line("executions: " + ", ".join(f"{{n}} {{how}}" for how, n in dialect.COUNTS.items()))
 """
 
 LISTS = "lists.py::describe_execute_handles_abrupt_completion_in_synchronous_iterables::"
 NON_NULL = "nonnull.py::describe_execute_handles_non_nullable_types::"
 SEVERAL = NON_NULL + "describe_handles_multiple_errors_for_a_single_response_position::"
 
-AWAITABLE = "wants a result that cannot be awaited, and those of plans always can"
-MATTER_OF_TIME = "where an error reaches the root, which others are told beside it is a matter of time"
+AWAITABLE = "expects a result that is not awaitable, but results of plans always are"
+MATTER_OF_TIME = "the errors that are reported beside one that reaches the root depend on timing"
 FIELD_BY_FIELD = "the errors are the same, in the order of the root fields"
 
 EXPECTED = {
@@ -48,14 +49,16 @@ EXPECTED = {
     SEVERAL + "slower_nullable_after_non_nullable_root_field": MATTER_OF_TIME,
     NON_NULL + "describe_nulls_a_complex_tree_of_nullable_fields_each::throws": FIELD_BY_FIELD,
 }
-"""Tests that fail, and why they do."""
+"""The expected failures, each with its reason."""
 
 
 def fetch(folder: Path) -> Path:
-    """The tests of the installed release, and the pytest plugin that they are written for."""
+    """Download the tests of the installed release, and the pytest plugin that they need."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
-    wanted = f"graphql-core=={version('graphql-core')}"
-    subprocess.run([*pip, "download", "--no-binary", "graphql-core", "--no-deps", "-d", folder, wanted], check=True)
+    requirement = f"graphql-core=={version('graphql-core')}"
+    subprocess.run(
+        [*pip, "download", "--no-binary", "graphql-core", "--no-deps", "-d", folder, requirement], check=True
+    )
     subprocess.run([*pip, "install", "--no-deps", "--target", folder / "plugins", "pytest-describe"], check=True)
     (archive,) = folder.glob("graphql_core-*.tar.gz")
     with tarfile.open(archive) as packed:
@@ -64,31 +67,31 @@ def fetch(folder: Path) -> Path:
 
 
 def failures(source: Path) -> tuple[set[str], str]:
-    """The tests that fail, and what pytest says in the end."""
-    told = CONFTEST.format(repository=str(DIALECT.parents[3]), dialect=str(DIALECT))
-    (source / "conftest.py").write_text(told)
+    """Return the failed tests, and the output of pytest."""
+    conftest = CONFTEST.format(repository=str(DIALECT.parents[3]), dialect=str(DIALECT))
+    (source / "conftest.py").write_text(conftest)
     (source / "pytest.ini").write_text("[pytest]\nasyncio_mode = strict\nfilterwarnings = ignore\n")
     places = [f"tests/execution/test_{name}.py" for name in FILES]
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", *places]
     path = os.pathsep.join((str(source.parent / "plugins"), str(source)))
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=source, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
-    if " passed" not in done.stdout:
-        raise RuntimeError(done.stdout + done.stderr)
-    found = re.findall(r"^FAILED tests/execution/test_(\S+)", done.stdout, re.MULTILINE)
-    return set(found), done.stdout
+    if " passed" not in process.stdout:
+        raise RuntimeError(process.stdout + process.stderr)
+    failed = re.findall(r"^FAILED tests/execution/test_(\S+)", process.stdout, re.MULTILINE)
+    return set(failed), process.stdout
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="wattgate-") as scratch:
-        failed, told = failures(fetch(Path(scratch)))
+        failed, output = failures(fetch(Path(scratch)))
     write = sys.stdout.write
-    write("".join(f"{line}\n" for line in told.splitlines() if re.match(r"executions:|\d+ (passed|failed)", line)))
+    write("".join(f"{line}\n" for line in output.splitlines() if re.match(r"executions:|\d+ (passed|failed)", line)))
     for name in sorted(failed - EXPECTED.keys()):
-        write(f"fails, and should not: {name}\n")
+        write(f"failed unexpectedly: {name}\n")
     for name in sorted(EXPECTED.keys() - failed):
-        write(f"passes, and was not expected to: {name}\n")
+        write(f"passed unexpectedly: {name}\n")
     return int(failed != EXPECTED.keys())
 
 

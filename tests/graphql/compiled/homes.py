@@ -1,4 +1,4 @@
-"""Two tenants with homes in a real database, at a time that stands still, and what may be asked of them."""
+"""Two tenants with homes in a real database at a fixed time, and argument values for requests about them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +20,7 @@ from wattgate.principal import Principal, Role
 NOW = datetime(2026, 3, 2, 12, 10, tzinfo=UTC)
 DAYS = ("2026-01-05T00:00:00Z", "2026-03-01T00:00:00Z", "2026-03-01T10:30:00Z", "2026-03-02T00:00:00Z")
 
-NAMES = {
+RECORD_NAMES = {
     "ve": "virtual_entity",
     "veType": "virtual_entity_type",
     "tc": "terms_conditions",
@@ -30,9 +30,9 @@ NAMES = {
     "error": "webhook_error",
     "resourceType": "resource_type",
 }
-"""What the identifiers of arguments are called among a tenant's."""
+"""The names of records in `Tenant.ids`, for arguments with other names."""
 
-KNOWN: Mapping[str, list[Any]] = {
+ARGUMENT_VALUES: Mapping[str, list[Any]] = {
     "start": [*DAYS],
     "end": [*DAYS[1:], None],
     "revisedSince": [None, DAYS[0], "2027-01-01T00:00:00Z"],
@@ -49,90 +49,95 @@ KNOWN: Mapping[str, list[Any]] = {
 }
 
 
-class InTurn:
-    """A runner that does one thing after the other, so that the order in which errors come does not hang on luck."""
+class SequentialRunner:
+    """A runner that runs one operation after the other, so that the order of errors is deterministic."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._turn = asyncio.Lock()
 
-    async def run(self, *asked: Any) -> Any:
+    async def run(self, *arguments: Any) -> Any:
         async with self._turn:
-            return await self._runner.run(*asked)
+            return await self._runner.run(*arguments)
 
-    async def load(self, *asked: Any) -> list[Any]:
+    async def load(self, *arguments: Any) -> list[Any]:
         async with self._turn:
-            return await self._runner.load(*asked)
+            return await self._runner.load(*arguments)
 
 
 @dataclass
 class Homes:
-    """Two tenants of one gateway. `callers` are those who may ask."""
+    """Two tenants of one gateway. `callers` are the principals of requests."""
 
     gateway: Gateway
     one: Tenant
     other: Tenant
-    seen: dict[str, list[Any]] = field(default_factory=dict)
+    ids: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def callers(self) -> list[Principal]:
-        whole = Principal(Role.APPLICATION, application_id=self.one.application_id)
-        return [self.one.system, self.one.account, self.other.account, whole, Principal(Role.ANONYMOUS)]
+        application = Principal(Role.APPLICATION, application_id=self.one.application_id)
+        return [self.one.system, self.one.account, self.other.account, application, Principal(Role.ANONYMOUS)]
 
     def context(self, number: int) -> GraphQLContext:
-        """The context of a request; most come from those who see much."""
+        """Return the context of a request. Most contexts belong to callers with many permissions."""
         callers = self.callers
         caller = callers[number % 9] if number % 9 < len(callers) else self.one.system
-        return GraphQLContext(InTurn(self.gateway.runner), caller)  # type: ignore[arg-type]
+        return GraphQLContext(SequentialRunner(self.gateway.runner), caller)  # type: ignore[arg-type]
 
-    def known(self, type_: str, name: str) -> list[Any]:
-        """Values of arguments: identifiers of records that are there, that are another tenant's, and that are none."""
-        if name in self.seen:
-            return self.seen[name]
+    def argument_values(self, type_: str, name: str) -> list[Any]:
+        """Return values of an argument: ids of existing records, of records of another tenant, and of no record."""
+        if name in self.ids:
+            return self.ids[name]
         if name.endswith("Id"):
-            key = NAMES.get(name[:-2], _snake(name[:-2]))
-            found = [tenant.ids[key] for tenant in (*[self.one] * 9, self.other) if key in tenant.ids]
-            return [*found, "nonsense"]
-        return KNOWN.get(name) or KNOWN.get(type_) or []
+            key = RECORD_NAMES.get(name[:-2], _snake(name[:-2]))
+            existing_ids = [tenant.ids[key] for tenant in (*[self.one] * 9, self.other) if key in tenant.ids]
+            return [*existing_ids, "nonsense"]
+        return ARGUMENT_VALUES.get(name) or ARGUMENT_VALUES.get(type_) or []
 
 
 @asynccontextmanager
-async def homes_on(database_url: str) -> AsyncIterator[Homes]:
-    """A tenant with three homes, one of which has a meter point whose consent is withdrawn, and another tenant."""
+async def open_homes(database_url: str) -> AsyncIterator[Homes]:
+    """Yield a tenant with three homes, one of them with a meter point without consent, and another tenant."""
     gateway = build_gateway(
         Settings(_env_file=None, database_url=database_url, environment="development"), clock=lambda: NOW
     )
     try:
         await bring_up(gateway.database)
-        made = Homes(gateway, await settle(gateway, "one"), await settle(gateway, "other"))
-        await _furnish(made)
-        yield made
+        homes = Homes(gateway, await settle(gateway, "one"), await settle(gateway, "other"))
+        await _add_homes(homes)
+        yield homes
     finally:
         await gateway.database.close()
 
 
-async def _furnish(homes: Homes) -> None:
-    one = homes.one
-    points = [await metered(one), await metered(one)]
+async def _add_homes(homes: Homes) -> None:
+    tenant = homes.one
+    points = [await metered(tenant), await metered(tenant)]
     for point in points:
-        await one.run("verify_meter_point", mpxn=point.mpxn)
-        await _record(one, point.resource_id)
-    further = [await one.add_resource(f"resource {number}") for number in range(3)]
-    await one.set_tariff(points[0].resource_id, "Metered", standing_charge=Decimal("40"))
-    await _record(one, further[0])
-    home = await one.add_home(points[0].resource_id, further[0], one.ids["resource"])
-    mixed = await one.add_home(points[1].resource_id, further[1])
-    device = await add_device(one, *(point.resource_id for point in points), further[2])
-    await one.run("revoke_consents", mpxns=[points[1].mpxn])
-    resources = [one.ids["resource"], *(point.resource_id for point in points), *further, homes.other.ids["resource"]]
-    homes.seen |= {
+        await tenant.run("verify_meter_point", mpxn=point.mpxn)
+        await _record(tenant, point.resource_id)
+    further = [await tenant.add_resource(f"resource {number}") for number in range(3)]
+    await tenant.set_tariff(points[0].resource_id, "Metered", standing_charge=Decimal("40"))
+    await _record(tenant, further[0])
+    home = await tenant.add_home(points[0].resource_id, further[0], tenant.ids["resource"])
+    mixed = await tenant.add_home(points[1].resource_id, further[1])
+    device = await add_device(tenant, *(point.resource_id for point in points), further[2])
+    await tenant.run("revoke_consents", mpxns=[points[1].mpxn])
+    resources = [
+        tenant.ids["resource"],
+        *(point.resource_id for point in points),
+        *further,
+        homes.other.ids["resource"],
+    ]
+    homes.ids |= {
         "resourceId": [*resources, *resources[:-1], "nonsense"],
-        "veId": [*[home, mixed, one.ids["virtual_entity"]] * 3, homes.other.ids["virtual_entity"], "nonsense"],
-        "deviceId": [device, one.ids["device"], homes.other.ids["device"]],
-        "userId": [one.user_id, homes.other.user_id],
-        "accountId": [one.account_id, homes.other.account_id],
-        "username": [one.username, homes.other.username, "nobody"],
-        "mpxn": [*(point.mpxn for point in points), one.ids["mpxn"], "1"],
+        "veId": [*[home, mixed, tenant.ids["virtual_entity"]] * 3, homes.other.ids["virtual_entity"], "nonsense"],
+        "deviceId": [device, tenant.ids["device"], homes.other.ids["device"]],
+        "userId": [tenant.user_id, homes.other.user_id],
+        "accountId": [tenant.account_id, homes.other.account_id],
+        "username": [tenant.username, homes.other.username, "nobody"],
+        "mpxn": [*(point.mpxn for point in points), tenant.ids["mpxn"], "1"],
         "meterPointNumber": [points[0].mpxn, points[1].mpxn, "nonsense"],
         "eui": [points[0].eui, points[1].eui, "nonsense"],
         "hardwareId": [points[0].eui, "nonsense"],
@@ -146,4 +151,4 @@ async def _record(tenant: Tenant, resource_id: str) -> None:
 
 
 def _snake(name: str) -> str:
-    return "".join(f"_{one.lower()}" if one.isupper() else one for one in name)
+    return "".join(f"_{character.lower()}" if character.isupper() else character for character in name)

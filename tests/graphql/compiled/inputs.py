@@ -1,4 +1,4 @@
-"""Values of input types: as text in a document, and as JSON for a variable."""
+"""Random values of input types, as text in a document and as JSON for a variable."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ from graphql import (
 )
 
 Pool = Callable[[str, str], list[Any]]
-"""JSON values for the name of a type and the name of an argument or input field; none where it knows none."""
+"""Returns JSON values for the name of a type and the name of an argument or input field, or an empty list."""
 
 Variable = Callable[[Any, bool], str | None]
-"""A variable that may stand where a type is asked for, and whether there is a default; None for no variable."""
+"""Returns a variable that is valid for a type, given whether the position has a default, or None."""
 
-WRONG: tuple[Any, ...] = (None, "nonsense", 1.5, 2**40, [[1]], {"no": "field"}, True, "", [None])
-"""Values of variables that fit few types."""
+INVALID_VALUES: tuple[Any, ...] = (None, "nonsense", 1.5, 2**40, [[1]], {"no": "field"}, True, "", [None])
+"""Values of variables that are invalid for most types."""
 
 _SCALARS: Mapping[str, Callable[[Random], Any]] = {
     "Int": lambda rng: rng.choice((0, 1, 2, 3, -7, 2**31 - 1)),
@@ -40,17 +40,17 @@ _SCALARS: Mapping[str, Callable[[Random], Any]] = {
 
 
 class Inputs:
-    """Makes values of input types."""
+    """Creates values of input types."""
 
     def __init__(self, rng: Random, pool: Pool) -> None:
         self._rng = rng
         self._pool = pool
 
     def literal(self, type_: Any, name: str, variable: Variable, depth: int = 3, *, default: bool = False) -> str:
-        """A value as text; parts of it may be variables."""
-        found = variable(type_, default) if self._rng.random() < 0.3 else None
-        if found is not None:
-            return found
+        """Return a value as text. Parts of it may be variables."""
+        variable_text = variable(type_, default) if self._rng.random() < 0.3 else None
+        if variable_text is not None:
+            return variable_text
         if isinstance(type_, GraphQLNonNull):
             type_ = type_.of_type
         elif self._rng.random() < 0.12:
@@ -67,7 +67,7 @@ class Inputs:
         return text(self._leaf(type_, name), enum=isinstance(type_, GraphQLEnumType))
 
     def json(self, type_: Any, name: str, depth: int = 3) -> Any:
-        """A value for a variable."""
+        """Return a value for a variable."""
         if isinstance(type_, GraphQLNonNull):
             type_ = type_.of_type
         elif self._rng.random() < 0.12:
@@ -75,27 +75,27 @@ class Inputs:
         if isinstance(type_, GraphQLList):
             if self._rng.random() < 0.1:
                 return self.json(_present(type_.of_type), name, depth)
-            return [self.json(type_.of_type, name, depth - 1) for _ in range(self._some(depth))]
+            return [self.json(type_.of_type, name, depth - 1) for _ in range(self._list_length(depth))]
         if isinstance(type_, GraphQLInputObjectType):
             return {key: self.json(kind, key, depth - 1) for key, kind in self._fields(type_, depth)}
         return self._leaf(type_, name)
 
     def constant(self, type_: Any, name: str) -> str:
-        """A value as text without variables: a default."""
+        """Return a value as text without variables, for a default."""
         return self.literal(type_, name, lambda _type, _default: None)
 
     def _leaf(self, type_: Any, name: str) -> Any:
-        known = self._pool(type_.name, name)
-        if known and self._rng.random() < 0.97:
-            return self._rng.choice(known)
+        values = self._pool(type_.name, name)
+        if values and self._rng.random() < 0.97:
+            return self._rng.choice(values)
         if isinstance(type_, GraphQLEnumType):
             return self._rng.choice(list(type_.values))
         return _SCALARS[type_.name](self._rng)
 
     def _list(self, item: Any, name: str, variable: Variable, depth: int) -> str:
         if self._rng.random() < 0.1:
-            return self.constant(_present(item), name)  # one item stands for a list of it
-        items = (self.literal(item, name, variable, depth - 1) for _ in range(self._some(depth)))
+            return self.constant(_present(item), name)  # GraphQL coerces one item to a list
+        items = (self.literal(item, name, variable, depth - 1) for _ in range(self._list_length(depth)))
         return f"[{', '.join(items)}]"
 
     def _object(self, type_: GraphQLInputObjectType, variable: Variable, depth: int) -> str:
@@ -117,24 +117,24 @@ class Inputs:
             if is_required_input_field(field) or self._rng.random() < share
         ]
 
-    def _some(self, depth: int) -> int:
+    def _list_length(self, depth: int) -> int:
         return self._rng.choice((0, 1, 1, 2, 3)) if depth > 0 else 0
 
 
 def one_of(type_: GraphQLInputObjectType) -> bool:
-    """Whether exactly one field is given; Strawberry tells it in its own way."""
+    """Return whether exactly one field must be set. Strawberry records it in its own definition."""
     return bool(type_.extensions["strawberry-definition"].is_one_of)
 
 
 def defaulted(type_: GraphQLInputObjectType, name: str) -> bool:
-    """Whether a field has a default, so that a variable that may be null may stand there."""
+    """Return whether a field has a default, so that a nullable variable is valid there."""
     return type_.fields[name].default_value is not Undefined
 
 
 def text(value: Any, *, enum: bool = False) -> str:
-    """A JSON value as GraphQL has it."""
+    """Return a JSON value in GraphQL syntax."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {text(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {text(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(text, value)) + "]"
     return str(value) if enum else json.dumps(value, ensure_ascii=False)

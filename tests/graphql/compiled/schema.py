@@ -1,4 +1,4 @@
-"""The operations of the schema that has everything, and the schema."""
+"""A schema with every feature of GraphQL that plans support, and its operations."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -11,7 +11,7 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from tests.graphql.compiled.loading import answers, changes
+from tests.graphql.compiled.loading import mutation_resolver, query_resolver
 from tests.graphql.compiled.types import (
     ALL_SCALARS,
     Celsius,
@@ -80,12 +80,14 @@ Declare = Callable[[Callable[..., Any]], Operation]
 
 
 def _query(returns: Any) -> Declare:
-    return lambda resolver: operation(OperationKind.QUERY, returns=returns, needs=Permission.ANYONE)(answers(resolver))
+    return lambda resolver: operation(OperationKind.QUERY, returns=returns, needs=Permission.ANYONE)(
+        query_resolver(resolver)
+    )
 
 
 def _mutation(returns: Any) -> Declare:
     return lambda resolver: operation(OperationKind.MUTATION, returns=returns, needs=Permission.ANYONE)(
-        changes(resolver)
+        mutation_resolver(resolver)
     )
 
 
@@ -217,9 +219,11 @@ OPERATIONS: tuple[Operation, ...] = (
 
 @cache
 def schema() -> Schema:
-    """The schema, built once."""
+    """Return the schema. It is built once."""
     roots = {
-        kind: create_type(kind.value, [build_root_field(one) for one in OPERATIONS if one.kind is kind])
+        kind: create_type(
+            kind.value, [build_root_field(operation_) for operation_ in OPERATIONS if operation_.kind is kind]
+        )
         for kind in OperationKind
     }
     return Schema(

@@ -1,9 +1,9 @@
-"""What the tests of plans are worth: each check of a plan is switched off once, and the tests that see it are told.
+"""Mutation test of the tests of plans: switch off each check of a plan once and count the tests that fail.
 
     python -m tests.graphql.compiled.switched_off [name ...]
 
 runs tests/graphql/compiled once for each check, in a process of its own.
-docs/explanation/executor.md has the table that came of it.
+docs/explanation/executor.md has the resulting table.
 """
 
 import builtins
@@ -21,15 +21,15 @@ from graphql import OperationType, Undefined
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled import arguments, codegen, engine, values
 
-CHOSEN = "WATTGATE_TEST_SWITCHED_OFF"
+SWITCH_VARIABLE = "WATTGATE_TEST_SWITCHED_OFF"
 
 
-def _fast(name: str, condition: str) -> Callable[[], None]:
+def _set_coercion_condition(name: str, condition: str) -> Callable[[], None]:
     return lambda: codegen.NEEDS_COERCION.update({name: condition})
 
 
-def _edited(pattern: str, replacement: str) -> Callable[[], None]:
-    """Change the source of every plan."""
+def _edit_source(pattern: str, replacement: str) -> Callable[[], None]:
+    """Return a switch that edits the source of every plan."""
 
     def compile_edited(text: str, *more: Any) -> Any:
         return builtins.compile(re.sub(pattern, replacement, text), *more)
@@ -37,29 +37,32 @@ def _edited(pattern: str, replacement: str) -> Callable[[], None]:
     return lambda: setattr(codegen, "compile", compile_edited)
 
 
-def _set(where: Any, name: str, value: Any) -> Callable[[], None]:
+def _replace(where: Any, name: str, value: Any) -> Callable[[], None]:
     return lambda: setattr(where, name, value)
 
 
 async def _unchecked_members(levels: Any, name: Any, c: Any, v: Any, rows: Any) -> list[Any]:
     names = [name(row) for row in rows]
-    groups = {one: [row for known, row in zip(names, rows, strict=True) if known == one] for one in names}
-    made = await values.gather_or_cancel(*[levels[one](c, v, some) for one, some in groups.items()])
-    following = {one: iter(results) for one, results in zip(groups, made, strict=True)}
-    return [next(following[one]) for one in names]
+    groups = {
+        type_name: [row for row_name, row in zip(names, rows, strict=True) if row_name == type_name]
+        for type_name in names
+    }
+    results = await values.gather_or_cancel(*[levels[type_name](c, v, group) for type_name, group in groups.items()])
+    remaining = {type_name: iter(results) for type_name, results in zip(groups, results, strict=True)}
+    return [next(remaining[type_name]) for type_name in names]
 
 
-def _any_row(self: Any, value: Any) -> None:
+def _check_null_only(self: Any, value: Any) -> None:
     if values.is_null_or_error(value):
         raise values.FallbackRequired("no object")
 
 
-def _any_value(self: Any, value: Any) -> None:
+def _check_type_only(self: Any, value: Any) -> None:
     if self._kind.is_type_of is not None and self._kind.is_type_of(value, self._resolve_info) is not True:
         raise values.FallbackRequired("another object")
 
 
-def _whatever_comes(coerce: Any) -> Any:
+def _unchecked_coercion(coerce: Any) -> Any:
     def coerced(value: Any) -> Any:
         if values.is_null_or_error(value):
             raise values.FallbackRequired("no leaf")
@@ -68,91 +71,95 @@ def _whatever_comes(coerce: Any) -> Any:
     return coerced
 
 
-def _remembered_for_good(self: Any, schema: Any, kind: Any) -> None:
-    _CLASSES(self, schema, kind)
+def _always_remember_class(self: Any, schema: Any, kind: Any) -> None:
+    _KNOWN_CLASSES_INIT(self, schema, kind)
     self._remembers_classes = True
 
 
-def _one_plan(self: Any, document: Any, variables: Any) -> Any:
+def _ignore_condition_variables(self: Any, document: Any, variables: Any) -> Any:
     document.condition_variables = ()
-    return _COMPILED(self, document, variables)
+    return _GET_OR_COMPILE(self, document, variables)
 
 
-async def _again(self: Any, _key: str, operation: Any, given: Any) -> Any:
-    return await self.runner.run(operation, self.principal, given)
+async def _run_again(self: Any, _key: str, operation: Any, arguments: Any) -> Any:
+    return await self.runner.run(operation, self.principal, arguments)
 
 
-async def _from_the_start(self: Any, plan: Any, call: Any, document: Any, given: Any, _done: Any) -> Any:
-    return await _GO_ON(self, plan, call, document, given, {})
+async def _resume_from_start(self: Any, plan: Any, call: Any, document: Any, raw_variables: Any, _done: Any) -> Any:
+    return await _RESUME(self, plan, call, document, raw_variables, {})
 
 
-async def _at_once(self: Any, plan: Any, call: Any, _document: Any, variables: Any, done: Any) -> Any:
+async def _run_concurrently(self: Any, plan: Any, call: Any, _document: Any, variables: Any, completed: Any) -> Any:
     query: Any = SimpleNamespace(kind=OperationType.QUERY)
-    return await _RUN(self, plan, call, query, variables, done)
+    return await _RUN_PLAN(self, plan, call, query, variables, completed)
 
 
-async def _cancelled(self: Any, plan: Any, call: Any, document: Any, variables: Any, done: Any) -> Any:
+async def _cancel_on_error(self: Any, plan: Any, call: Any, document: Any, variables: Any, completed: Any) -> Any:
     async def complete(key: str, root: Any) -> None:
-        done[key] = await root(call, variables)
+        completed[key] = await root(call, variables)
 
     if document.kind is OperationType.MUTATION:
-        return await _RUN(self, plan, call, document, variables, done)
+        return await _RUN_PLAN(self, plan, call, document, variables, completed)
     await values.gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
-    return {key: done[key] for key in plan.roots}
+    return {key: completed[key] for key in plan.roots}
 
 
-def _null_at_its_place(plan: Any, call: Any, error: Any) -> Any:
-    told = _EXPECTED(plan, call, error)
-    return told and told._replace(data=dict.fromkeys(plan.fields))
+def _always_null(plan: Any, call: Any, error: Any) -> Any:
+    outcome = _REJECTION_OUTCOME(plan, call, error)
+    return outcome and outcome._replace(data=dict.fromkeys(plan.fields))
 
 
-_CLASSES, _COMPILED, _GO_ON = (
+_KNOWN_CLASSES_INIT, _GET_OR_COMPILE, _RESUME = (
     values.KnownClasses.__init__,
     engine.ExecutionEngine.get_or_compile,
     engine.ExecutionEngine._resume_with_graphql_core,
 )
-_RUN, _EXPECTED = engine.ExecutionEngine._run_plan, engine._rejection_outcome
-_NOTHING = values.is_null_or_error
+_RUN_PLAN, _REJECTION_OUTCOME = engine.ExecutionEngine._run_plan, engine._rejection_outcome
+_IS_NULL_OR_ERROR = values.is_null_or_error
 
 SWITCHES: dict[str, Callable[[], None]] = {
-    "class of String": _fast("String", "{0} is None"),
-    "class of ID": _fast("ID", "{0} is None"),
-    "class of Boolean": _fast("Boolean", "{0} is None"),
-    "class of Int": _fast("Int", "not -2147483648 <= {0} <= 2147483647"),
-    "range of Int": _fast("Int", "{0}.__class__ is not int"),
-    "class of Float": _fast("Float", "{0} - {0} != 0.0"),
-    "Float is finite": _fast("Float", "{0}.__class__ is not float"),
-    "class of an enum": _edited(r"if (\w+)\.__class__ is enum_\d+ else \w+\(\1\)", ""),
-    "null, undefined, error, awaitable": _set(values, "is_null_or_error", lambda value: value is None),
-    "undefined alone": _set(values, "is_null_or_error", lambda value: value is not Undefined and _NOTHING(value)),
-    "a leaf that is told as null": _set(codegen, "checked_coercion", _whatever_comes),
-    "class of objects": _set(values.KnownClasses, "check", lambda self, value: None),
-    "class of objects, but for null": _set(values.KnownClasses, "check", _any_row),
-    "class of objects, null alone": _set(values.KnownClasses, "check", _any_value),
-    "is_type_of that looks at the value": _set(values.KnownClasses, "__init__", _remembered_for_good),
-    "member that cannot stand there, in line": _edited(r"raise Fault\(\w+\)", "pass"),
-    "member that cannot stand there, of a level": _set(codegen, "resolve_abstract", _unchecked_members),
-    "lists": _set(codegen, "as_list", lambda value: value),
-    "length of what an edge gave": _set(codegen, "check_lengths", lambda found, parents: found),
-    "arguments that may be changed": _set(arguments, "IMMUTABLE_TYPES", (object,)),
-    "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
-    "plans by conditions": _set(engine.ExecutionEngine, "get_or_compile", _one_plan),
-    "operations run once": _set(GraphQLContext, "run_operation", _again),
-    "what is complete stays": _set(engine.ExecutionEngine, "_resume_with_graphql_core", _from_the_start),
-    "mutations wait for each other": _set(engine.ExecutionEngine, "_run_plan", _at_once),
-    "queries end beside one that fails": _set(engine.ExecutionEngine, "_run_plan", _cancelled),
-    "an error of a non-null root": _set(engine, "_rejection_outcome", _null_at_its_place),
+    "class of String": _set_coercion_condition("String", "{0} is None"),
+    "class of ID": _set_coercion_condition("ID", "{0} is None"),
+    "class of Boolean": _set_coercion_condition("Boolean", "{0} is None"),
+    "class of Int": _set_coercion_condition("Int", "not -2147483648 <= {0} <= 2147483647"),
+    "range of Int": _set_coercion_condition("Int", "{0}.__class__ is not int"),
+    "class of Float": _set_coercion_condition("Float", "{0} - {0} != 0.0"),
+    "Float is finite": _set_coercion_condition("Float", "{0}.__class__ is not float"),
+    "class of an enum": _edit_source(r"if (\w+)\.__class__ is enum_\d+ else \w+\(\1\)", ""),
+    "null, undefined, error, awaitable": _replace(values, "is_null_or_error", lambda value: value is None),
+    "only undefined": _replace(
+        values, "is_null_or_error", lambda value: value is not Undefined and _IS_NULL_OR_ERROR(value)
+    ),
+    "a leaf that serialises to null": _replace(codegen, "checked_coercion", _unchecked_coercion),
+    "class of objects": _replace(values.KnownClasses, "check", lambda self, value: None),
+    "class of objects, except null": _replace(values.KnownClasses, "check", _check_null_only),
+    "class of objects, only null": _replace(values.KnownClasses, "check", _check_type_only),
+    "is_type_of that inspects the value": _replace(values.KnownClasses, "__init__", _always_remember_class),
+    "impossible member, inline": _edit_source(r"raise FallbackRequired\(\w+\)", "pass"),
+    "impossible member, of a level": _replace(codegen, "resolve_abstract", _unchecked_members),
+    "lists": _replace(codegen, "as_list", lambda value: value),
+    "length of an edge's result": _replace(codegen, "check_lengths", lambda found, parents: found),
+    "arguments that resolvers may modify": _replace(arguments, "IMMUTABLE_TYPES", (object,)),
+    "optional variables": _replace(arguments, "NonNullTypeNode", object),
+    "one function for each combination of conditions": _replace(
+        engine.ExecutionEngine, "get_or_compile", _ignore_condition_variables
+    ),
+    "operations run once": _replace(GraphQLContext, "run_operation", _run_again),
+    "completed parts are kept": _replace(engine.ExecutionEngine, "_resume_with_graphql_core", _resume_from_start),
+    "mutations run one after the other": _replace(engine.ExecutionEngine, "_run_plan", _run_concurrently),
+    "queries finish beside one that fails": _replace(engine.ExecutionEngine, "_run_plan", _cancel_on_error),
+    "an error of a non-null root": _replace(engine, "_rejection_outcome", _always_null),
 }
-"""What is switched off, by what it looks at."""
+"""The switches, by the check that each disables."""
 
 
 def pytest_configure() -> None:
-    """As a plugin: switch off what the environment names."""
-    SWITCHES[os.environ[CHOSEN]]()
+    """Disable the check that the environment names, as a pytest plugin."""
+    SWITCHES[os.environ[SWITCH_VARIABLE]]()
 
 
-def red(name: str) -> Counter[str]:
-    """How many tests of each module fail without a check."""
+def count_failures(name: str) -> Counter[str]:
+    """Return the number of failed tests of each module without a check."""
     command = [
         sys.executable,
         "-m",
@@ -164,10 +171,12 @@ def red(name: str) -> Counter[str]:
         __spec__.name,
         "tests/graphql/compiled",
     ]
-    done = subprocess.run(command, env={**os.environ, CHOSEN: name}, capture_output=True, text=True, check=False)
-    if "passed" not in done.stdout and "failed" not in done.stdout:
-        raise RuntimeError(done.stdout + done.stderr)
-    return Counter(re.findall(r"^(?:FAILED|ERROR) tests/graphql/compiled/test_(\w+)\.py", done.stdout, re.MULTILINE))
+    process = subprocess.run(
+        command, env={**os.environ, SWITCH_VARIABLE: name}, capture_output=True, text=True, check=False
+    )
+    if "passed" not in process.stdout and "failed" not in process.stdout:
+        raise RuntimeError(process.stdout + process.stderr)
+    return Counter(re.findall(r"^(?:FAILED|ERROR) tests/graphql/compiled/test_(\w+)\.py", process.stdout, re.MULTILINE))
 
 
 MODULES = ("single_faults", "differential", "events", "gateway", "engine")
@@ -177,8 +186,8 @@ def main(names: list[str]) -> None:
     write = sys.stdout.write
     write(f"| switched off | {' | '.join(MODULES)} |\n|---|{'---:|' * len(MODULES)}\n")
     for name in names or SWITCHES:
-        found = red(name)
-        write(f"| {name} | {' | '.join(str(found[module]) for module in MODULES)} |\n")
+        failures = count_failures(name)
+        write(f"| {name} | {' | '.join(str(failures[module]) for module in MODULES)} |\n")
         sys.stdout.flush()
 
 

@@ -1,7 +1,7 @@
-"""Plans and graphql-core tell the same of documents made by chance, on a schema that has everything.
+"""Plans and graphql-core return the same results for random documents on a schema with every feature.
 
-`make fuzz` runs the same with tens of thousands of documents. A difference is told with its document, its variables
-and both answers; the seed of the test and the number of the document make it again.
+`make fuzz` runs the same tests with tens of thousands of documents. A difference is shown with its document, its
+variables and both answers. The seed of the test and the number of the document reproduce it.
 """
 
 from collections.abc import Callable
@@ -10,47 +10,51 @@ from random import Random
 
 import pytest
 
-from tests.graphql.compiled.comparing import How
+from tests.graphql.compiled.comparing import Outcome
 from tests.graphql.compiled.documents import requests
-from tests.graphql.compiled.running import GRAPHQL_CORE_LEAVES, Report, compare
+from tests.graphql.compiled.running import IGNORE_UNAWAITED_COROUTINES, Report, compare
 from tests.graphql.compiled.scale import RATES, scale
 from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.world import World
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 
-pytestmark = GRAPHQL_CORE_LEAVES
+pytestmark = IGNORE_UNAWAITED_COROUTINES
 SCALE = scale()
-Tell = Callable[[Report], None]
+RecordReport = Callable[[Report], None]
 
 
-async def _compared(seed: int, rate: float, count: int, *, mutations: float) -> Report:
-    made = schema()
+async def _compare_documents(seed: int, rate: float, count: int, *, mutations: float) -> Report:
+    compared_schema = schema()
 
     def context(number: int) -> GraphQLContext:
-        return GraphQLContext(World(made, seed * 1_000_003 + number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
+        return GraphQLContext(World(compared_schema, seed * 1_000_003 + number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
 
-    some = islice(requests(made._schema, Random(f"{seed} {rate} {mutations}"), mutations=mutations), count)
-    return await compare(made, some, context, place=f"seed {seed}, rate {rate}")
+    documents = islice(
+        requests(compared_schema._schema, Random(f"{seed} {rate} {mutations}"), mutations=mutations), count
+    )
+    return await compare(compared_schema, documents, context, label=f"seed {seed}, rate {rate}")
 
 
 @pytest.mark.parametrize("seed", SCALE.seeds)
 @pytest.mark.parametrize("rate", RATES)
-async def test_plans_tell_what_graphql_core_tells(seed: int, rate: float, tell: Tell) -> None:
-    report = await _compared(seed, rate, SCALE.documents, mutations=0.1)
-    tell(report)
-    assert not report.different, report.told
-    assert not report.for_nothing
-    assert report.hows[How.COMPILED] >= report.hows.total() / (2 if rate < 0.05 else 4)
-    assert rate < 0.05 or report.hows[How.FELL_BACK]
+async def test_plans_return_the_results_of_graphql_core(seed: int, rate: float, record_report: RecordReport) -> None:
+    report = await _compare_documents(seed, rate, SCALE.documents, mutations=0.1)
+    record_report(report)
+    assert not report.different, report.summary
+    assert not report.needless_fallbacks
+    assert report.outcomes[Outcome.COMPILED] >= report.outcomes.total() / (2 if rate < 0.05 else 4)
+    assert rate < 0.05 or report.outcomes[Outcome.FELL_BACK]
 
 
 @pytest.mark.parametrize("seed", SCALE.seeds)
 @pytest.mark.parametrize("rate", [0.0, 0.05])
-async def test_mutations_run_in_order_and_once_also_where_some_fail(seed: int, rate: float, tell: Tell) -> None:
-    report = await _compared(seed, rate, SCALE.mutations, mutations=1.0)
-    tell(report)
-    assert not report.different, report.told
-    assert not report.for_nothing
-    assert report.hows[How.COMPILED] > 0
-    assert rate < 0.05 or report.hows[How.FELL_BACK]
+async def test_mutations_run_once_and_in_order_even_if_some_fail(
+    seed: int, rate: float, record_report: RecordReport
+) -> None:
+    report = await _compare_documents(seed, rate, SCALE.mutations, mutations=1.0)
+    record_report(report)
+    assert not report.different, report.summary
+    assert not report.needless_fallbacks
+    assert report.outcomes[Outcome.COMPILED] > 0
+    assert rate < 0.05 or report.outcomes[Outcome.FELL_BACK]

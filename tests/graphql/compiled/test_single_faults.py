@@ -1,4 +1,4 @@
-"""One fault of one kind at one place: each check of a plan by itself, because others often see the same wrong value."""
+"""One fault of one kind at one position: tests each check of a plan alone, because others often find the same value."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.graphql.compiled.comparing import How, Watched, by_engine, by_graphql_core, difference
+from tests.graphql.compiled.comparing import ObservedEngine, Outcome, difference, run_engine, run_graphql_core
 from tests.graphql.compiled.documents import Request
-from tests.graphql.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
+from tests.graphql.compiled.running import IGNORE_UNAWAITED_COROUTINES, NO_LIMITS
 from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.types import LimitsRow, ProbeRow
 from tests.graphql.compiled.values import FAULTS, Fault
@@ -17,15 +17,15 @@ from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.documents import DocumentCache
 from wattgate.principal import Principal, Role
 
-pytestmark = GRAPHQL_CORE_LEAVES
+pytestmark = IGNORE_UNAWAITED_COROUTINES
 SCHEMA = schema()
-ENGINE = Watched(SCHEMA)
+ENGINE = ObservedEngine(SCHEMA)
 DOCUMENTS = DocumentCache(SCHEMA, NO_LIMITS)
 SEED = 4
 
 LEAVES = ["whole", "real", "flag", "text", "key", "colour", "pace", "at", "day", "serial", "price", "extra", "some"]
 
-PLACES = {
+DOCUMENTS_BY_POSITION = {
     **{f"Limits.{name}": f"{{ limits {{ {name} }} }}" for name in LEAVES},
     "Limits.warm": "{ limits { warm } }",
     "Query.limits": "{ limits { __typename } }",
@@ -103,66 +103,66 @@ PLACES = {
     "Mutation.both": "mutation { a: bump { steps } both(by: 3) { value } b: bump { steps } }",
     "Mutation.clear": "mutation { clear bump { value } }",
 }
-"""Documents by the place whose value is wrong in them."""
+"""Documents by the position of the wrong value."""
 
 
 def _context(broken: Mapping[str, Fault]) -> Any:
     return GraphQLContext(World(SCHEMA, SEED, broken=broken), Principal(Role.SYSTEM))  # type: ignore[arg-type]
 
 
-async def _difference(text: str, broken: Mapping[str, Fault]) -> tuple[str | None, How, Any]:
+async def _difference(text: str, broken: Mapping[str, Fault]) -> tuple[str | None, Outcome, Any]:
     request = Request(text, None, {}, mutation=text.startswith("mutation"))
     document = DOCUMENTS.get(text)
-    expected = await by_graphql_core(SCHEMA, document.node, request, _context(broken))
-    found, how = await by_engine(ENGINE, document, request, _context(broken))
-    return difference(expected, found, mutation=request.mutation), how, (expected, found)
+    expected = await run_graphql_core(SCHEMA, document.node, request, _context(broken))
+    actual, outcome = await run_engine(ENGINE, document, request, _context(broken))
+    return difference(expected, actual, mutation=request.mutation), outcome, (expected, actual)
 
 
-@pytest.mark.parametrize("place", PLACES)
-async def test_a_wrong_value_is_told_as_graphql_core_tells_it(place: str) -> None:
-    hows = set()
+@pytest.mark.parametrize("position", DOCUMENTS_BY_POSITION)
+async def test_wrong_value_gives_the_result_of_graphql_core(position: str) -> None:
+    outcomes = set()
     for name, fault in FAULTS.items():
-        what, how, answers = await _difference(PLACES[place], {place: fault})
-        assert what is None, (name, what, how, answers)
-        hows.add(how)
-    assert How.REFUSED not in hows
-    assert hows & {How.FELL_BACK, How.TOLD}
+        differing, outcome, answers = await _difference(DOCUMENTS_BY_POSITION[position], {position: fault})
+        assert differing is None, (name, differing, outcome, answers)
+        outcomes.add(outcome)
+    assert Outcome.NOT_COMPILED not in outcomes
+    assert outcomes & {Outcome.FELL_BACK, Outcome.REPORTED}
 
 
-async def _soon(value: Any) -> Any:
+async def _value_later(value: Any) -> Any:
     return value
 
 
-ONCE: dict[str, tuple[str, Fault]] = {
+READABLE_ONCE: dict[str, tuple[str, Fault]] = {
     "generator for a list": ("Meter.warmth", lambda: (degrees for degrees in (1.5, None))),
     "iterator for a list": ("Room.cube", lambda: iter([[[True]], [[False]]])),
     "generator of objects": ("Panel.hots", lambda: (ProbeRow(kind, "Hot") for kind in "ab")),
     "generator for a leaf": ("Limits.text", lambda: (text for text in "ab")),
-    "coroutine for a leaf": ("Limits.text", lambda: _soon("in time")),
-    "coroutine for a list": ("Room.cube", lambda: _soon([])),
-    "coroutine for an object": ("Meter.limits", lambda: _soon(LimitsRow("in time", *[None] * 14))),
+    "coroutine for a leaf": ("Limits.text", lambda: _value_later("in time")),
+    "coroutine for a list": ("Room.cube", lambda: _value_later([])),
+    "coroutine for an object": ("Meter.limits", lambda: _value_later(LimitsRow("in time", *[None] * 14))),
 }
-"""Values that can be read once, by what they stand for. None of them stands below an edge that is followed twice."""
+"""Values that can be read once, by kind. None of them is below an edge that is loaded twice."""
 
 
-@pytest.mark.parametrize("name", ONCE)
-async def test_what_can_be_read_once_is_left_unread_by_the_plan(name: str) -> None:
-    place, fault = ONCE[name]
-    what, how, answers = await _difference(PLACES[place], {place: fault})
-    assert (what, how) == (None, How.FELL_BACK), answers
+@pytest.mark.parametrize("name", READABLE_ONCE)
+async def test_plan_does_not_consume_values_that_are_readable_once(name: str) -> None:
+    position, fault = READABLE_ONCE[name]
+    differing, outcome, answers = await _difference(DOCUMENTS_BY_POSITION[position], {position: fault})
+    assert (differing, outcome) == (None, Outcome.FELL_BACK), answers
 
 
-async def test_rows_of_a_class_that_has_been_seen_are_looked_at_where_their_value_says_what_they_are() -> None:
+async def test_rows_whose_type_depends_on_their_value_are_always_checked() -> None:
     def rows(kind: str) -> Fault:
         turns = cycle((ProbeRow("good", kind="Hot", warmth=1.5), ProbeRow("other", kind=kind, warmth=1.5)))
         return lambda: next(turns)
 
     for kind in ("Hot", "neither", "Icy"):
-        what, _, answers = await _difference("{ panel { hots { path warmth } } }", {"Panel.hots[]": rows(kind)})
-        assert what is None, answers
+        differing, _, answers = await _difference("{ panel { hots { path warmth } } }", {"Panel.hots[]": rows(kind)})
+        assert differing is None, answers
 
 
-@pytest.mark.parametrize("text", sorted(set(PLACES.values())))
-async def test_without_a_fault_the_plan_tells_all(text: str) -> None:
-    what, how, answers = await _difference(text, {"nowhere": FAULTS["null"]})
-    assert (what, how) == (None, How.COMPILED), answers
+@pytest.mark.parametrize("text", sorted(set(DOCUMENTS_BY_POSITION.values())))
+async def test_plan_executes_everything_without_a_fault(text: str) -> None:
+    differing, outcome, answers = await _difference(text, {"nowhere": FAULTS["null"]})
+    assert (differing, outcome) == (None, Outcome.COMPILED), answers

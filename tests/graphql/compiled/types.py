@@ -1,6 +1,6 @@
-"""The types of a schema that has everything which the compiled executor must do as graphql-core does it.
+"""The types of a schema with every feature that plans must execute as graphql-core does.
 
-Rows of a type are objects of the Strawberry type itself, Structs, or now one and now the other.
+Rows of a type are objects of the Strawberry type itself, Structs, or a mix of both.
 """
 
 from datetime import date, datetime
@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 import strawberry
 
-from tests.graphql.compiled.loading import loads
+from tests.graphql.compiled.loading import edge_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import SCALARS, Json
 from wattgate.principal import Permission
@@ -20,19 +20,22 @@ from wattgate.principal import Permission
 Celsius = NewType("Celsius", float)
 
 
-def _told(degrees: Any) -> float | None:
+def _serialize_celsius(degrees: Any) -> float | None:
     if type(degrees) is not float:
-        raise ValueError(f"{degrees!r} is no temperature")
-    return None if degrees > 1000 else round(degrees, 1)  # which is null for a value that is not, and an error
+        raise ValueError(f"{degrees!r} is not a temperature")
+    return None if degrees > 1000 else round(degrees, 1)  # null for a value that is not null, which is an error
 
 
-def _read(degrees: Any) -> Celsius:
+def _parse_celsius(degrees: Any) -> Celsius:
     if type(degrees) not in (int, float) or degrees < -273.15:
-        raise ValueError(f"{degrees!r} is no temperature")
+        raise ValueError(f"{degrees!r} is not a temperature")
     return Celsius(float(degrees))
 
 
-ALL_SCALARS = {**SCALARS, Celsius: strawberry.scalar(name="Celsius", serialize=_told, parse_value=_read)}
+ALL_SCALARS = {
+    **SCALARS,
+    Celsius: strawberry.scalar(name="Celsius", serialize=_serialize_celsius, parse_value=_parse_celsius),
+}
 
 
 @strawberry.enum
@@ -49,14 +52,14 @@ class Speed(Enum):
 
 
 class Raised:
-    """Stands in a row where reading the attribute raises this error."""
+    """A row value for an attribute that raises this error when it is read."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
-def _of_world(load: Any) -> Any:
-    return edge(loads(load), needs=Permission.ANYONE, description=load.__doc__ or load.__name__)
+def _world_edge(load: Any) -> Any:
+    return edge(edge_loader(load), needs=Permission.ANYONE, description=load.__doc__ or load.__name__)
 
 
 async def kin(world: Any, parents: list[Any], *, limit: int = 2, colour: Colour | None = None) -> Any: ...
@@ -78,8 +81,8 @@ async def sheet(world: Any, parents: list[Any], *, scale: int = 1) -> Any: ...
 class Named:
     path: str
     name: str | None
-    kin: "list[Named]" = _of_world(kin)
-    keeper: "Named | None" = _of_world(keeper)
+    kin: "list[Named]" = _world_edge(kin)
+    keeper: "Named | None" = _world_edge(keeper)
 
 
 @strawberry.interface
@@ -91,7 +94,7 @@ class Metered:
 
     @classmethod
     def resolve_type(cls, row: Any, _info: Any, _kind: Any) -> str | None:
-        """By the class of a row, but for those of a unit that says otherwise, and for some that are none of these."""
+        """Return the name of a row's class, or None or a wrong name for rows that test errors."""
         if isinstance(row, Meter | MeterRow | Panel):
             return None if row.unit == "of no type" else type(row).__name__.removesuffix("Row")
         return "Limits"
@@ -99,7 +102,7 @@ class Metered:
 
 @strawberry.type
 class Limits:
-    """Leaves alone: one of each kind, nullable and not."""
+    """Only leaves: one of each kind, nullable and non-null."""
 
     path: str
     whole: int
@@ -142,14 +145,14 @@ class LimitsRow(msgspec.Struct):
 
 @strawberry.type
 class Tile:
-    """Has no class check of its own but in the union: graphql-core takes any object that has the attributes."""
+    """A type without a class check outside the union: graphql-core accepts any object with the attributes."""
 
     path: str
     label: str | None
     rank: int
-    around: "list[Meter]" = _of_world(around)
-    rooms: "list[Room | None] | None" = _of_world(rooms)
-    count: int = _of_world(count)
+    around: "list[Meter]" = _world_edge(around)
+    rooms: "list[Room | None] | None" = _world_edge(rooms)
+    count: int = _world_edge(count)
 
 
 class TileRow(msgspec.Struct):
@@ -159,7 +162,7 @@ class TileRow(msgspec.Struct):
 
 
 class ProbeRow(msgspec.Struct):
-    """A row of either type: what it is stands in its value."""
+    """A row of either type; its value decides which."""
 
     path: Any
     kind: str
@@ -167,7 +170,7 @@ class ProbeRow(msgspec.Struct):
     frost: Any = None
 
 
-def _is(kind: str) -> classmethod:  # type: ignore[type-arg]
+def _has_kind(kind: str) -> classmethod:  # type: ignore[type-arg]
     return classmethod(lambda _cls, row, _info: isinstance(row, ProbeRow) and row.kind == kind)
 
 
@@ -175,15 +178,15 @@ def _is(kind: str) -> classmethod:  # type: ignore[type-arg]
 class Hot:
     path: str
     warmth: Celsius | None
-    is_type_of = _is("Hot")
+    is_type_of = _has_kind("Hot")
 
 
 @strawberry.type
 class Icy:
     path: str
     frost: int | None
-    keeper: Named | None = _of_world(keeper)
-    is_type_of = _is("Icy")
+    keeper: Named | None = _world_edge(keeper)
+    is_type_of = _has_kind("Icy")
 
 
 @strawberry.type
@@ -191,7 +194,7 @@ class Slab:
     path: str
     tile: Tile | None
     corners: list[list[int | None]]
-    source: Metered | None = _of_world(slab_source)
+    source: Metered | None = _world_edge(slab_source)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -211,7 +214,7 @@ class Meter(Named, Metered):
     marks: list[Limits | None] | None
     grid: list[list[Tile]]
     column: list[float]
-    things: "list[Thing]" = _of_world(things)
+    things: "list[Thing]" = _world_edge(things)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -244,8 +247,8 @@ class Panel(Named, Metered):
     panes: list[list[Tile | None] | None] | None
     part: Part | None
     hots: list[Hot | None]
-    probes: list[Probe | None] = _of_world(probes)
-    keeper: "Room | None" = _of_world(room_keeper)
+    probes: list[Probe | None] = _world_edge(probes)
+    keeper: "Room | None" = _world_edge(room_keeper)
 
 
 @strawberry.type
@@ -255,8 +258,8 @@ class Room(Named):
     parts: list[Part]
     cube: list[list[list[bool]]]
     level: int | None
-    source: "Metered" = _of_world(source)
-    shelves: "list[list[Slab | None]]" = _of_world(shelves)
+    source: "Metered" = _world_edge(source)
+    shelves: "list[list[Slab | None]]" = _world_edge(shelves)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -283,8 +286,8 @@ class Counter:
     text: str | None
     steps: list[str]
     limits: Limits | None
-    sheet: Tile | None = _of_world(sheet)
-    holder: Named = _of_world(holder)
+    sheet: Tile | None = _world_edge(sheet)
+    holder: Named = _world_edge(holder)
 
 
 ROWS: dict[str, tuple[type, ...]] = {

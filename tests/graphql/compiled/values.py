@@ -1,4 +1,4 @@
-"""Values for GraphQL types, the same for the same seed and place, and now and then wrong ones."""
+"""Values for GraphQL types, equal for the same seed and path, and sometimes wrong."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -24,15 +24,15 @@ from wattgate.errors import Forbidden, NotFound
 from wattgate.graphql.core.fields import edge_of
 
 
-class Odd:
-    """What no type has a place for."""
+class UnknownObject:
+    """A value that fits no type."""
 
     def __repr__(self) -> str:
         return "<odd>"
 
 
-class Later(Awaitable[Any]):
-    """Can be awaited any number of times, and always fails."""
+class FailingAwaitable(Awaitable[Any]):
+    """An awaitable that can be awaited many times and always fails."""
 
     def __await__(self) -> Generator[Any, Any, Any]:
         raise ValueError("too late")
@@ -42,8 +42,8 @@ class Later(Awaitable[Any]):
         return "<later>"
 
 
-class Again:
-    """A list in all but its class."""
+class OtherIterable:
+    """An iterable that behaves like a list but has another class."""
 
     def __init__(self, *items: Any) -> None:
         self._items = items
@@ -56,14 +56,14 @@ class Again:
 
 
 class Namesake(Enum):
-    """Members that are called as those of others are."""
+    """An enum with the member names of other enums."""
 
     RED = "another red"
     SLOW = "another slow"
 
 
-class Text(str):
-    """A text that is not exactly a str."""
+class StrSubclass(str):
+    """A subclass of str."""
 
     __slots__ = ()
 
@@ -73,16 +73,16 @@ Fault = Callable[[], Any]
 FAULTS: dict[str, Fault] = {
     "null": lambda: None,
     "undefined": lambda: Undefined,
-    "odd": Odd,
+    "odd": UnknownObject,
     "error as value": lambda: ValueError("as a value"),
-    "told error as value": lambda: NotFound("no such thing"),
+    "gateway error as value": lambda: NotFound("no such thing"),
     "raised": lambda: Raised(RuntimeError("raised")),
-    "told error raised": lambda: Raised(Forbidden("not for you")),
-    "awaitable": Later,
-    "text that tells of no type": lambda: "of no type",
+    "gateway error raised": lambda: Raised(Forbidden("not for you")),
+    "awaitable": FailingAwaitable,
+    "text without a type": lambda: "of no type",
     "text": lambda: "text",
     "number as text": lambda: "12",
-    "subclass of str": lambda: Text("sub"),
+    "subclass of str": lambda: StrSubclass("sub"),
     "whole": lambda: 7,
     "one": lambda: 1,
     "true": lambda: True,
@@ -98,7 +98,7 @@ FAULTS: dict[str, Fault] = {
     "empty list": list,
     "list": lambda: [1, "two", None],
     "tuple": lambda: ("one", 2),
-    "again": lambda: Again("one", "two"),
+    "again": lambda: OtherIterable("one", "two"),
     "dict": lambda: {"path": "dict", "rank": 1},
     "naive instant": lambda: datetime(2026, 3, 4, 5, 6, 7, 89),
     "day": lambda: date(999, 1, 2),
@@ -111,14 +111,15 @@ FAULTS: dict[str, Fault] = {
     "row of neither kind": lambda: ProbeRow("probe", kind="neither"),
     "class": lambda: MeterRow,
 }
-"""What may stand where something else should, by what it is."""
+"""Wrong values by kind."""
 
-LEGAL = frozenset({"undefined", "again", "awaitable"})
-"""Those in which graphql-core may see nothing wrong, but a plan leaves to it; of an awaitable for an object it does not
-where the name of its type is all that is asked.
+ACCEPTED_BY_GRAPHQL_CORE = frozenset({"undefined", "again", "awaitable"})
+"""Faults in which graphql-core may find no error, although a plan falls back.
+
+graphql-core accepts an awaitable for an object if only `__typename` is selected.
 """
 
-CHANCE = tuple(made for name, made in FAULTS.items() if name not in LEGAL)
+RANDOM_FAULTS = tuple(made for name, made in FAULTS.items() if name not in ACCEPTED_BY_GRAPHQL_CORE)
 
 _LEAVES: dict[str, Callable[[Random], Any]] = {
     "Int": lambda rng: rng.choice((0, 1, -1, rng.randint(-(2**31), 2**31 - 1), 2**31 - 1, -(2**31))),
@@ -137,9 +138,9 @@ _MEMBERS = {"Colour": tuple(Colour), "Pace": tuple(Speed)}
 
 
 class Values:
-    """Makes values of output types. A share `rate` of them is wrong, and those at the places named in `broken`.
+    """Creates values of output types. A share `rate` of them is wrong, and so are those at positions in `broken`.
 
-    A place is a field such as `Meter.grid` or `Query.named`, an edge by the name of its loader, or the items of one
+    A position is a field such as `Meter.grid` or `Query.named`, an edge by the name of its loader, or the items of one
     of these: `Meter.grid[]`, `Meter.grid[][]`.
     """
 
@@ -148,20 +149,20 @@ class Values:
         self._rate = rate
         self._broken = broken
 
-    def of(self, type_: Any, rng: Random, path: str, place: str) -> Any:
-        """A value of the type, whose rows stand at the path."""
-        if place in self._broken:
-            return self._broken[place]()
+    def of(self, type_: Any, rng: Random, path: str, position: str) -> Any:
+        """Return a value of the type. `path` becomes part of its rows."""
+        if position in self._broken:
+            return self._broken[position]()
         if self._rate and rng.random() < self._rate:
-            return rng.choice(CHANCE)()
+            return rng.choice(RANDOM_FAULTS)()
         if isinstance(type_, GraphQLNonNull):
-            return self._present(type_.of_type, rng, path, place)
+            return self._present(type_.of_type, rng, path, position)
         absent = rng.random() < 0.15 and not self._broken
-        return None if absent else self._present(type_, rng, path, place)
+        return None if absent else self._present(type_, rng, path, position)
 
-    def _present(self, type_: Any, rng: Random, path: str, place: str) -> Any:
+    def _present(self, type_: Any, rng: Random, path: str, position: str) -> Any:
         if isinstance(type_, GraphQLList):
-            return self._list(type_.of_type, rng, path, f"{place}[]")
+            return self._list(type_.of_type, rng, path, f"{position}[]")
         if is_abstract_type(type_):
             return self.row(rng.choice(self._schema.get_possible_types(type_)), rng, path)
         if isinstance(type_, GraphQLObjectType):
@@ -170,24 +171,24 @@ class Values:
             return rng.choice(_MEMBERS[type_.name])
         return _LEAVES[type_.name](rng)
 
-    def _list(self, type_: Any, rng: Random, path: str, place: str) -> list[Any]:
+    def _list(self, type_: Any, rng: Random, path: str, position: str) -> list[Any]:
         count = 2 if self._broken else rng.choice((0, 1, 2, 2, 3))
-        made = [self.of(type_, rng, f"{path}[{index}]", place) for index in range(count)]
-        items = [one.error if isinstance(one, Raised) else one for one in made]
+        values = [self.of(type_, rng, f"{path}[{index}]", position) for index in range(count)]
+        items = [value.error if isinstance(value, Raised) else value for value in values]
         return WireColumn(items) if path.endswith("column") else items
 
     def row(self, type_: GraphQLObjectType, rng: Random, path: str) -> Any:
-        """A row of the object type with all that is no edge."""
+        """Return a row of the object type with all fields that are not edges."""
         values = {"path": path}
         for field in type_.fields.values():
             declared = field.extensions["strawberry-definition"]
             name = declared.python_name
             if name != "path" and edge_of(declared) is None:
                 values[name] = self.of(field.type, rng, f"{path}.{name}", f"{type_.name}.{name}")
-        return _built(rng.choice(ROWS[type_.name]), type_.name, values)
+        return _build_row(rng.choice(ROWS[type_.name]), type_.name, values)
 
 
-def _built(cls: type, name: str, values: dict[str, Any]) -> Any:
+def _build_row(cls: type, name: str, values: dict[str, Any]) -> Any:
     if cls is ProbeRow:
         values["kind"] = name
     if cls is MeterRow:
@@ -195,5 +196,5 @@ def _built(cls: type, name: str, values: dict[str, Any]) -> Any:
     row = cls(**values)
     for name, value in values.items():
         if isinstance(value, Raised) and name != "held":
-            delattr(row, name)  # so that asking for it raises
+            delattr(row, name)  # so that reading it raises
     return row

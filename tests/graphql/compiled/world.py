@@ -1,5 +1,4 @@
-"""What stands in the place of the gateway's runner: operations and edges whose answers depend on the seed and on the
-call alone."""
+"""A replacement for the gateway's runner: results of operations and edges depend only on the seed and the call."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})
 
 
 class World:
-    """The runner of one execution. Two worlds of the same seed answer the same calls with equal rows."""
+    """The runner of one execution. Two worlds with the same seed return equal rows for equal calls."""
 
     def __init__(
         self, schema: strawberry.Schema, seed: int, rate: float = 0.0, broken: Mapping[str, Fault] = NO_FAULTS
@@ -38,56 +37,56 @@ class World:
         self._counter = Counter(path="counter", value=0, text=None, steps=[], limits=None)
 
     async def run(self, operation: Operation, _principal: Principal, arguments: Mapping[str, Any]) -> Any:
-        """What the gateway's runner does of an operation: call its resolver."""
+        """Call the resolver of an operation, as the runner of the gateway does."""
         self.calls.append(f"{operation.name}({dict(arguments)!r})")
         return await operation.resolver(self, **arguments)
 
     async def load(
         self, edge: EdgeField, _principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
-        """What the gateway's runner does of an edge: call its loader, for somebody."""
-        assert parents, f"{edge.load.__name__} was asked about nobody"
-        found: list[Any] = await edge.load(self, parents, **arguments)
-        return found
+        """Call the loader of an edge, as the runner of the gateway does, for at least one parent."""
+        assert parents, f"{edge.load.__name__} was called without parents"
+        results: list[Any] = await edge.load(self, parents, **arguments)
+        return results
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a query gives."""
+        """Return the result of a query."""
         path = f"{name}{arguments!r}"
-        _spoil(arguments)
-        rng = await self._begin(path)
+        _modify_arguments(arguments)
+        rng = await self._wait_or_fail(path)
         if name == "counter":
             return self._counter
         root = self._schema.query_type
         assert root is not None
-        return _out(self.values.of(root.fields[to_camel_case(name)].type, rng, path, f"Query.{name}"))
+        return _return_or_raise(self.values.of(root.fields[to_camel_case(name)].type, rng, path, f"Query.{name}"))
 
-    async def each(self, name: str, parents: list[Any], arguments: dict[str, Any]) -> list[Any]:
-        """What an edge leads to from each parent. A wrong one is wrong for one parent, or fails as a whole."""
-        await self._begin(f"{name}{arguments!r}")
+    async def load_each(self, name: str, parents: list[Any], arguments: dict[str, Any]) -> list[Any]:
+        """Return one result of an edge for each parent. A fault affects one parent or the whole call."""
+        await self._wait_or_fail(f"{name}{arguments!r}")
         type_ = edges(self._schema)[name]
-        found = []
+        results = []
         for parent in parents:
             path = f"{getattr(parent, 'path', parent)}/{name}{arguments!r}"
             value = self.values.of(type_, Random(f"{self._seed}{path}"), path, name)
-            found.append(value.error if isinstance(value, Raised) else value)
-        return found
+            results.append(value.error if isinstance(value, Raised) else value)
+        return results
 
     async def change(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a mutation gives: mostly the one counter, as it then is."""
+        """Return the result of a mutation, which is mostly the counter in its new state."""
         called = f"{name}{arguments!r}"
-        rng = await self._begin(f"{len(self.calls)} {called}")
+        rng = await self._wait_or_fail(f"{len(self.calls)} {called}")
         counter = self._counter
         counter.value += arguments.get("by", 10)
         counter.path = f"counter at {counter.value}"
         counter.steps.append(called)
-        _spoil(arguments)
+        _modify_arguments(arguments)
         counter.limits = self.values.row(self._row("Limits"), rng, counter.path)
         if rng.random() < 2 * self._rate:
             setattr(counter, rng.choice(("value", "text", "limits")), rng.choice((None, "12", 2**40, [])))
         if rng.random() < 2 * self._rate:
-            raise Conflict(f"{name} stands against {counter.value}")
-        if (place := f"Mutation.{name}") in self._broken:
-            return _out(self._broken[place]())
+            raise Conflict(f"{name} conflicts with {counter.value}")
+        if (position := f"Mutation.{name}") in self._broken:
+            return _return_or_raise(self._broken[position]())
         match name:
             case "bump":
                 return counter
@@ -101,9 +100,9 @@ class World:
                 return True
         return counter.limits
 
-    async def _begin(self, what: str) -> Random:
-        """Wait some turns, as real work does; fail now and then, whoever asks."""
-        rng = Random(f"{self._seed}{what}")
+    async def _wait_or_fail(self, call: str) -> Random:
+        """Yield to other tasks a few times, as real work does, and sometimes fail."""
+        rng = Random(f"{self._seed}{call}")
         for _ in range(rng.randint(0, 3)):
             await asyncio.sleep(0)
         if rng.random() < self._rate:
@@ -111,39 +110,39 @@ class World:
         return rng
 
     def _row(self, name: str) -> GraphQLObjectType:
-        found = self._schema.type_map[name]
-        assert isinstance(found, GraphQLObjectType)
-        return found
+        object_type = self._schema.type_map[name]
+        assert isinstance(object_type, GraphQLObjectType)
+        return object_type
 
 
 def edges(schema: Any) -> dict[str, Any]:
-    """The type of what each edge leads to, by the name of its loader."""
-    found: dict[str, Any] = schema.extensions.setdefault("tests.edges", {})
-    if not found:
+    """Return the result type of each edge by the name of its loader."""
+    types_by_loader: dict[str, Any] = schema.extensions.setdefault("tests.edges", {})
+    if not types_by_loader:
         for type_ in schema.type_map.values():
             if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__"):
                 for field in type_.fields.values():
                     if declared := edge_of(field.extensions["strawberry-definition"]):
-                        found[declared.load.__name__] = field.type
-    return found
+                        types_by_loader[declared.load.__name__] = field.type
+    return types_by_loader
 
 
-def _out(value: Any) -> Any:
+def _return_or_raise(value: Any) -> Any:
     if isinstance(value, Raised):
         raise value.error
     return value
 
 
-def _spoil(value: Any) -> None:
-    """Change what may be changed of arguments: a resolver may, and the next execution must not see it."""
+def _modify_arguments(value: Any) -> None:
+    """Modify mutable arguments: resolvers may do so, and the next execution must not see it."""
     if isinstance(value, dict):
-        for one in value.values():
-            _spoil(one)
+        for item in value.values():
+            _modify_arguments(item)
     elif isinstance(value, list):
-        for one in value:
-            _spoil(one)
+        for item in value:
+            _modify_arguments(item)
         value.append("spoiled")
     elif is_dataclass(value):
-        _spoil(vars(value))
+        _modify_arguments(vars(value))
         for name in vars(value):
             setattr(value, name, "spoiled")

@@ -16,8 +16,8 @@ OpenHouse = Callable[..., AbstractAsyncContextManager[LiveHouse]]
 @pytest.fixture(scope="session")
 async def settled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Settled]:
     """A database with two tenants, which all gateways share."""
-    async with settled_in(tmp_path_factory.mktemp("live")) as made:
-        yield made
+    async with settled_in(tmp_path_factory.mktemp("live")) as value:
+        yield value
 
 
 @pytest.fixture(scope="session", params=list(WIRES))
@@ -34,8 +34,8 @@ def open_house(settled: Settled, wire: str) -> OpenHouse:
 @pytest.fixture(scope="session")
 async def live(settled: Settled, wire: str) -> AsyncIterator[LiveHouse]:
     """A gateway with the usual limits, shared by the tests of a run: its time is left alone."""
-    async with live_house(settled, wire=wire) as made:
-        yield made
+    async with live_house(settled, wire=wire) as value:
+        yield value
 
 
 @pytest.fixture

@@ -30,16 +30,19 @@ def table(*rows: Iterable[str]) -> str:
 
 
 def states() -> str:
-    kinds = [*next(iter(TABLE.values()))]
-    tags = [str(kind.__struct_config__.tag) for kind in kinds]
+    message_types = [*next(iter(TABLE.values()))]
+    tags = [str(message_type.__struct_config__.tag) for message_type in message_types]
     return table(
         ["state", *(f"`{tag}`" for tag in tags)],
-        *([state.value, *(effect(row[kind]) for kind in kinds)] for state, row in TABLE.items()),
+        *(
+            [state.value, *(effect(row[message_type]) for message_type in message_types)]
+            for state, row in TABLE.items()
+        ),
     )
 
 
-def effect(of: Action | CloseCode) -> str:
-    return f"close with {of.value}" if isinstance(of, CloseCode) else of.value
+def effect(action: Action | CloseCode) -> str:
+    return f"close with {action.value}" if isinstance(action, CloseCode) else action.value
 
 
 def codes() -> str:
@@ -51,12 +54,17 @@ def codes() -> str:
 def bounds() -> str:
     """What the limits are, with the first sentence below each of them in the source."""
     (body,) = [node.body for node in ast.parse(inspect.getsource(limits)).body if isinstance(node, ast.ClassDef)]
-    said = {
-        above.target.id: ast.literal_eval(below.value)
-        for above, below in pairwise(body)
-        if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name) and isinstance(below, ast.Expr)
+    descriptions = {
+        assignment.target.id: ast.literal_eval(docstring.value)
+        for assignment, docstring in pairwise(body)
+        if isinstance(assignment, ast.AnnAssign)
+        and isinstance(assignment.target, ast.Name)
+        and isinstance(docstring, ast.Expr)
     }
-    return table(["limit", "what it limits"], *([value(one.name), said[one.name]] for one in fields(ConnectionLimits)))
+    return table(
+        ["limit", "what it limits"],
+        *([value(limit.name), descriptions[limit.name]] for limit in fields(ConnectionLimits)),
+    )
 
 
 def value(name: str) -> str:
@@ -64,77 +72,77 @@ def value(name: str) -> str:
     return unit.format(getattr(ConnectionLimits(), name))
 
 
-@pytest.mark.parametrize("made", [states, codes, bounds])
-def test_the_pages_tables_are_those_of_the_code(made: Callable[[], str]) -> None:
-    name = {"bounds": "limits"}.get(made.__name__, made.__name__)
-    found = re.search(rf"^<!-- {name} -->\n(.*?)\n?<!-- end of {name} -->$", PAGE, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    assert found[1] == made(), "put the table that was expected between the marks"
+@pytest.mark.parametrize("build_table", [states, codes, bounds])
+def test_tables_of_the_page_match_the_code(build_table: Callable[[], str]) -> None:
+    name = {"bounds": "limits"}.get(build_table.__name__, build_table.__name__)
+    match = re.search(rf"^<!-- {name} -->\n(.*?)\n?<!-- end of {name} -->$", PAGE, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    assert match[1] == build_table(), "put the table that was expected between the marks"
 
 
 CONVERSATIONS = re.findall(r"^```transcript\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-class Play:
+class Conversation:
     """A conversation of the page, with a gateway."""
 
-    def __init__(self, house: LiveHouse, one: Socket, words: dict[str, str]) -> None:
+    def __init__(self, house: LiveHouse, client: Socket, placeholders: dict[str, str]) -> None:
         self.house = house
-        self.one = one
-        self.words = words
+        self.client = client
+        self.placeholders = placeholders
 
     async def play(self, lines: Iterable[str]) -> None:
-        doings: dict[str, Callable[[], Awaitable[None]]] = {
+        actions: dict[str, Callable[[], Awaitable[None]]] = {
             "a reading of 230 W is recorded": self.record,
             "a connection whose token expires": self.expire,
         }
         for line in lines:
-            side, said = line[:2], self.filled(line[2:])
+            side, text = line[:2], self.fill_placeholders(line[2:])
             if side == "> ":
-                await self.one.say(**json.loads(said))
+                await self.client.say(**json.loads(text))
             elif side == "< ":
-                assert_like(await self.hear(), json.loads(said))
+                assert_matches(await self.hear(), json.loads(text))
             else:
-                await doings[said]()
+                await actions[text]()
 
     async def hear(self) -> Any:
-        while (message := await self.one.hear(pings=True)) == {"type": "ping"}:
+        while (message := await self.client.hear(pings=True)) == {"type": "ping"}:
             continue
         return message
 
     async def record(self) -> None:
-        resource_id = self.words["RESOURCE"]
+        resource_id = self.placeholders["RESOURCE"]
         readings = [{"at": self.house.clock.utc().isoformat(), "value": 230}]
         body = {"field": "POWER", "readings": readings}
         caller = self.house.one.headers["account"]
-        answer = await self.house.call("POST", f"/resource/{resource_id}/readings", caller, json=body)
-        assert answer.status_code == 200, answer.text
+        response = await self.house.call("POST", f"/resource/{resource_id}/readings", caller, json=body)
+        assert response.status_code == 200, response.text
 
     async def expire(self) -> None:
-        await self.one.init(token=await self.house.dying_token(seconds=60))
+        await self.client.init(token=await self.house.dying_token(seconds=60))
         self.house.pass_time(61)
 
-    def filled(self, said: str) -> str:
-        for word, meant in self.words.items():
-            said = said.replace(word, meant)
-        return said
+    def fill_placeholders(self, text: str) -> str:
+        for placeholder, value in self.placeholders.items():
+            text = text.replace(placeholder, value)
+        return text
 
 
-def assert_like(heard: Any, said: Any) -> None:
+def assert_matches(received: Any, expected: Any) -> None:
     """What was heard is what the page says, where that does not leave it open."""
-    if isinstance(said, dict):
-        assert isinstance(heard, dict)
-        assert heard.keys() == said.keys()
-        for name in said:
-            assert_like(heard[name], said[name])
+    if isinstance(expected, dict):
+        assert isinstance(received, dict)
+        assert received.keys() == expected.keys()
+        for name in expected:
+            assert_matches(received[name], expected[name])
     else:
-        assert said == "..." or heard == said
+        assert expected == "..." or received == expected
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=["whole", "expiry"])
-async def test_the_pages_conversations_take_place(open_house: OpenHouse, conversation: str) -> None:
-    async with open_house() as house, socket(house.url) as one:
+async def test_conversations_of_the_page_match_the_gateway(open_house: OpenHouse, conversation: str) -> None:
+    async with open_house() as house, socket(house.url) as client:
         token = await house.one.add_token()
-        words = {"TOKEN": token, "RESOURCE": await house.one.add_resource()}
-        await Play(house, one, words).play(conversation.splitlines())
-        assert await one.heard() == []
+        placeholders = {"TOKEN": token, "RESOURCE": await house.one.add_resource()}
+        await Conversation(house, client, placeholders).play(conversation.splitlines())
+        assert await client.heard() == []

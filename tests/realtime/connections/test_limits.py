@@ -10,37 +10,37 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, CloseCode
 
 
-async def test_whoever_does_not_say_who_it_is_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:
-    async with open_house() as house, socket(house.url) as one, socket(house.url) as other:
-        await one.say(type="ping")
-        await one.hear()
-        await other.init(**house.one.headers["account"])
+async def test_connection_without_init_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:
+    async with open_house() as house, socket(house.url) as client, socket(house.url) as authenticated:
+        await client.say(type="ping")
+        await client.hear()
+        await authenticated.init(**house.one.headers["account"])
         house.pass_time(9)
-        assert await one.heard() == []
+        assert await client.heard() == []
         house.pass_time(1.5)
-        assert await one.closed() == (4408, "Connection initialisation timeout")
-        assert await other.heard() == []
+        assert await client.closed() == (4408, "Connection initialisation timeout")
+        assert await authenticated.heard() == []
 
 
-async def test_whoever_sends_too_many_messages_is_closed_with_4510(open_house: OpenHouse) -> None:
+async def test_client_that_sends_too_many_messages_is_closed_with_4510(open_house: OpenHouse) -> None:
     limits = ConnectionLimits(max_message_burst=5, max_messages_per_second=0.001, ping_seconds=NEVER)
-    async with open_house(limits=limits) as house, house.socket() as one, house.socket() as other:
+    async with open_house(limits=limits) as house, house.socket() as client, house.socket() as second:
         for _ in range(4):
-            await one.heard()
+            await client.heard()
         house.pass_time(2_000)
         for _ in range(2):
-            await one.heard()
-        await one.say(type="ping")
-        assert await one.closed() == (4510, CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
+            await client.heard()
+        await client.say(type="ping")
+        assert await client.closed() == (4510, CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
         house.pass_time(1_000_000)
         for _ in range(5):  # no more are earned than may come at once
-            await other.heard()
-        await other.say(type="ping")
-        assert (await other.closed())[0] == 4510
+            await second.heard()
+        await second.say(type="ping")
+        assert (await second.closed())[0] == 4510
 
 
 @pytest.mark.parametrize("init", ["says nothing", "empty", "forged token", "forged password", "no text", "anonymous"])
-async def test_a_socket_without_good_credentials_is_closed_with_4403(live: LiveHouse, init: str) -> None:
+async def test_connection_without_valid_credentials_is_closed_with_4403(live: LiveHouse, init: str) -> None:
     payload = {
         "says nothing": None,
         "empty": {},
@@ -49,29 +49,29 @@ async def test_a_socket_without_good_credentials_is_closed_with_4403(live: LiveH
         "no text": {"token": 5},
         "anonymous": {"applicationId": live.one.application_id},
     }[init]
-    async with socket(live.url) as one:
-        await one.say(type="connection_init", payload=payload)
-        assert await one.closed() == (4403, "Forbidden")
+    async with socket(live.url) as client:
+        await client.say(type="connection_init", payload=payload)
+        assert await client.closed() == (4403, "Forbidden")
 
 
 @pytest.mark.parametrize("caller", ["account", "account basic", "application", "acting", "oauth", "administrator"])
-async def test_credentials_are_good_in_the_handshake_and_in_the_payload(live: LiveHouse, caller: str) -> None:
+async def test_credentials_are_accepted_in_the_handshake_and_in_the_payload(live: LiveHouse, caller: str) -> None:
     headers = live.one.headers[caller]
-    async with socket(live.url) as one, socket(live.url, headers=headers) as other:
-        await one.init(**headers)
-        await other.init()
+    async with socket(live.url) as by_payload, socket(live.url, headers=headers) as by_handshake:
+        await by_payload.init(**headers)
+        await by_handshake.init()
 
 
-async def test_credentials_of_the_payload_go_before_those_of_the_handshake(live: LiveHouse) -> None:
-    good, bad = live.one.headers["account"], {"token": "forged"}
-    async with socket(live.url, headers=bad) as one, socket(live.url, headers=good) as other:
-        await one.init(**good)
-        await other.say(type="connection_init", payload=bad)
-        assert (await other.closed())[0] == 4403
+async def test_credentials_of_the_payload_override_those_of_the_handshake(live: LiveHouse) -> None:
+    valid, forged = live.one.headers["account"], {"token": "forged"}
+    async with socket(live.url, headers=forged) as valid_payload, socket(live.url, headers=valid) as forged_payload:
+        await valid_payload.init(**valid)
+        await forged_payload.say(type="connection_init", payload=forged)
+        assert (await forged_payload.closed())[0] == 4403
 
 
 @pytest.mark.parametrize(
-    ("origin", "welcome"),
+    ("origin", "allowed"),
     [
         (None, True),
         ("https://app.example", True),
@@ -83,21 +83,19 @@ async def test_credentials_of_the_payload_go_before_those_of_the_handshake(live:
         ("", False),
     ],
 )
-async def test_only_pages_of_the_gateway_and_of_allowed_origins_may_open_a_socket(
-    open_house: OpenHouse, origin: str | None, welcome: bool
-) -> None:
+async def test_only_allowed_origins_can_open_a_socket(open_house: OpenHouse, origin: str | None, allowed: bool) -> None:
     async with open_house(allowed_origins=["https://app.example"]) as house:
-        assert await opens(house, origin) is welcome
-        assert await opens(house, house.url)  # its own pages
+        assert await can_open_socket(house, origin) is allowed
+        assert await can_open_socket(house, house.url)  # its own pages
 
 
-async def opens(house: LiveHouse, origin: str | None) -> bool:
+async def can_open_socket(house: LiveHouse, origin: str | None) -> bool:
     headers = {} if origin is None else {"Origin": origin}
     try:
-        async with socket(house.url, headers=headers) as one:
-            await one.init(**house.one.headers["account"])
+        async with socket(house.url, headers=headers) as client:
+            await client.init(**house.one.headers["account"])
             return True
-    except InvalidStatus as refused:
-        status = refused.response.status_code
+    except InvalidStatus as error:
+        status = error.response.status_code
     assert status == 403
     return False

@@ -16,7 +16,7 @@ from wattgate.realtime.connections.direct_wire import DirectWire
 from wattgate.realtime.request_batcher import RequestBatcher
 from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
 
-RELIED_ON = {
+UVICORN_METHOD_DIGESTS = {
     "connection_made": "f533ec93747c",
     "data_received": "c89d394077d8",
     "handle_events": "b2c9351a5d13",
@@ -34,112 +34,112 @@ digests of their source. Where one has changed, read it beside `realtime/connect
 new digest here."""
 
 
-@pytest.mark.parametrize("name", RELIED_ON)
-def test_uvicorns_inside_is_the_one_that_the_direct_wire_was_written_for(name: str) -> None:
+@pytest.mark.parametrize("name", UVICORN_METHOD_DIGESTS)
+def test_uvicorn_methods_that_the_direct_wire_uses_are_unchanged(name: str) -> None:
     source = inspect.getsource(getattr(WebSocketsSansIOProtocol, name))
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-    assert digest == RELIED_ON[name], (
+    assert digest == UVICORN_METHOD_DIGESTS[name], (
         f"uvicorn {uvicorn.__version__} has another {name}: "
         "see whether realtime/connections/direct_wire.py still does the right thing"
     )
 
 
-def test_the_direct_wire_replaces_only_what_uvicorn_has() -> None:
-    own = {name for name, value in vars(DirectWire).items() if inspect.isfunction(value)}
-    ours = {"attach", "write", "close", "abort", "_end", "_write"}
-    assert {name for name in own - ours if not hasattr(WebSocketsSansIOProtocol, name)} == set()
-    assert {name for name in ours if hasattr(WebSocketsSansIOProtocol, name)} == set()
+def test_direct_wire_overrides_only_existing_methods_of_uvicorn() -> None:
+    defined = {name for name, value in vars(DirectWire).items() if inspect.isfunction(value)}
+    added = {"attach", "write", "close", "abort", "_end", "_write"}
+    assert {name for name in defined - added if not hasattr(WebSocketsSansIOProtocol, name)} == set()
+    assert {name for name in added if hasattr(WebSocketsSansIOProtocol, name)} == set()
 
 
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 65_535, 65_536, 100_000])
-def test_a_frame_is_read_as_the_text_that_it_was_made_of(length: int) -> None:
+def test_encoded_frame_parses_to_the_same_text(length: int) -> None:
     reader = StreamReader()
     reader.feed_data(frames.text(b"x" * length))
     reader.feed_eof()
-    parsing = Frame.parse(reader.read_exact, mask=False)
+    parser = Frame.parse(reader.read_exact, mask=False)
     with pytest.raises(StopIteration) as parsed:
-        next(parsing)
+        next(parser)
     frame = parsed.value.value
     assert (frame.opcode, frame.fin, bytes(frame.data)) == (1, True, b"x" * length)
 
 
-class Hand:
+class RecordingListener:
     """Something with deadlines: the next ones, and when it was visited."""
 
     def __init__(self, *deadlines: float) -> None:
         self.timer_slot: int | None = None
         self.deadlines = list(deadlines)
-        self.visits: list[float] = []
+        self.calls: list[float] = []
 
     def on_timer(self, now: float) -> float | None:
-        self.visits.append(now)
+        self.calls.append(now)
         return self.deadlines.pop(0) if self.deadlines else None
 
 
-class Broken(Hand):
+class FailingListener(RecordingListener):
     def on_timer(self, now: float) -> float | None:
         raise ValueError("a fault")
 
 
-class Turned:
+class ManualWheel:
     """A wheel whose time a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
         self.wheel = TimerWheel(lambda: self.now)
 
-    def to(self, now: float) -> None:
+    def advance_to(self, now: float) -> None:
         self.now = now
         self.wheel.advance()
 
 
-def test_nobody_is_visited_early_or_more_than_a_slot_late() -> None:
-    turned = Turned()
-    hands = {1_000 + tenth / 10: Hand() for tenth in range(1, 60)}
-    for deadline, hand in hands.items():
-        turned.wheel.schedule(hand, deadline)
-    assert turned.wheel.scheduled_count == len(hands)
+def test_listener_is_called_at_most_one_slot_after_its_deadline() -> None:
+    wheel = ManualWheel()
+    listeners = {1_000 + tenth / 10: RecordingListener() for tenth in range(1, 60)}
+    for deadline, listener in listeners.items():
+        wheel.wheel.schedule(listener, deadline)
+    assert wheel.wheel.scheduled_count == len(listeners)
     for step in range(1, 800):
-        turned.to(1_000 + step / 100)
-    for deadline, hand in hands.items():
-        (visit,) = hand.visits
+        wheel.advance_to(1_000 + step / 100)
+    for deadline, listener in listeners.items():
+        (visit,) = listener.calls
         assert deadline <= visit <= deadline + SLOT_SECONDS + 0.01
-    assert turned.wheel.scheduled_count == 0
+    assert wheel.wheel.scheduled_count == 0
 
 
-def test_the_earliest_of_several_deadlines_counts_and_the_visit_says_the_next() -> None:
-    turned, hand = Turned(), Hand(1_010.0)
+def test_earliest_deadline_applies_and_on_timer_returns_the_next() -> None:
+    wheel, listener = ManualWheel(), RecordingListener(1_010.0)
     for deadline in (1_008.0, 1_004.0, 1_006.0):
-        turned.wheel.schedule(hand, deadline)
-    assert turned.wheel.scheduled_count == 1
+        wheel.wheel.schedule(listener, deadline)
+    assert wheel.wheel.scheduled_count == 1
     for now in range(1_001, 1_020):
-        turned.to(now + 0.5)
-    assert hand.visits == [1_004.5, 1_010.5]
+        wheel.advance_to(now + 0.5)
+    assert listener.calls == [1_004.5, 1_010.5]
 
 
-def test_one_that_was_removed_is_not_visited_and_may_be_removed_again() -> None:
-    turned, hand = Turned(), Hand()
-    turned.wheel.schedule(hand, 1_001)
-    turned.wheel.cancel(hand)
-    turned.wheel.cancel(hand)
-    turned.to(1_010)
-    assert hand.visits == []
-    assert turned.wheel.scheduled_count == 0
+def test_cancelled_listener_is_not_called() -> None:
+    wheel, listener = ManualWheel(), RecordingListener()
+    wheel.wheel.schedule(listener, 1_001)
+    wheel.wheel.cancel(listener)
+    wheel.wheel.cancel(listener)
+    wheel.advance_to(1_010)
+    assert listener.calls == []
+    assert wheel.wheel.scheduled_count == 0
 
 
-def test_a_wheel_that_was_held_up_visits_each_once(caplog: pytest.LogCaptureFixture) -> None:
-    turned, hand, late = Turned(), Hand(), Hand()
-    turned.wheel.schedule(Broken(), 1_000.5)
-    turned.wheel.schedule(hand, 1_001)
-    turned.to(1_000_000)
-    assert hand.visits == [1_000_000]
-    turned.wheel.schedule(late, 5)  # a deadline that is past already
-    turned.to(1_000_000.5)
-    assert late.visits == [1_000_000.5]
-    assert "a deadline ended by a fault" in caplog.text  # of the one that did not keep the others from being visited
+def test_delayed_wheel_calls_each_listener_once(caplog: pytest.LogCaptureFixture) -> None:
+    wheel, listener, late = ManualWheel(), RecordingListener(), RecordingListener()
+    wheel.wheel.schedule(FailingListener(), 1_000.5)
+    wheel.wheel.schedule(listener, 1_001)
+    wheel.advance_to(1_000_000)
+    assert listener.calls == [1_000_000]
+    wheel.wheel.schedule(late, 5)  # a deadline that is past already
+    wheel.advance_to(1_000_000.5)
+    assert late.calls == [1_000_000.5]
+    assert "A timer listener failed" in caplog.text  # of the one that did not keep the others from being visited
 
 
-async def test_what_is_asked_while_an_answer_is_under_way_is_asked_together() -> None:
+async def test_requests_during_a_batch_form_the_next_batch() -> None:
     calls: list[list[int]] = []
     go_on = asyncio.Event()
 
@@ -148,25 +148,25 @@ async def test_what_is_asked_while_an_answer_is_under_way_is_asked_together() ->
         await go_on.wait()
         return [2 * number for number in numbers]
 
-    batches = RequestBatcher(double)
-    asked = [asyncio.create_task(batches.submit([0]))]
+    batcher = RequestBatcher(double)
+    requests = [asyncio.create_task(batcher.submit([0]))]
     await asyncio.sleep(0.01)
-    asked += [asyncio.create_task(batches.submit([number, number + 1])) for number in range(1, 4)]
-    asked[1].cancel()
+    requests += [asyncio.create_task(batcher.submit([number, number + 1])) for number in range(1, 4)]
+    requests[1].cancel()
     await asyncio.sleep(0.01)
     go_on.set()
-    assert [await one for one in (asked[0], *asked[2:])] == [[0], [4, 6], [6, 8]]
+    assert [await request for request in (requests[0], *requests[2:])] == [[0], [4, 6], [6, 8]]
     assert calls[0] == [0]
     assert len(calls) == 2
 
 
-async def test_an_error_is_that_of_all_who_asked_together_and_of_nobody_after_them() -> None:
+async def test_error_of_a_batch_is_raised_for_all_its_callers_only() -> None:
     async def refuse_odd(numbers: list[int]) -> Sequence[int]:
         if any(number % 2 for number in numbers):
             raise ValueError("odd")
         return numbers
 
-    batches = RequestBatcher(refuse_odd)
-    together = await asyncio.gather(batches.submit([2]), batches.submit([1]), return_exceptions=True)
-    assert [type(one) for one in together] == [ValueError, ValueError]
-    assert await batches.submit([4]) == [4]
+    batcher = RequestBatcher(refuse_odd)
+    together = await asyncio.gather(batcher.submit([2]), batcher.submit([1]), return_exceptions=True)
+    assert [type(error) for error in together] == [ValueError, ValueError]
+    assert await batcher.submit([4]) == [4]

@@ -43,13 +43,13 @@ BEFORE: dict[ConnectionState, list[Any]] = {
 CELLS = [pytest.param(state, kind, id=f"{state.value}-{kind.__name__}") for state, row in TABLE.items() for kind in row]
 
 
-async def follows(one: Socket, state: ConnectionState, effect: Action | CloseCode) -> None:
+async def assert_effect(client: Socket, state: ConnectionState, effect: Action | CloseCode) -> None:
     """Look at what comes of a message: it is followed by the effect, and by nothing else."""
     if (
         isinstance(effect, CloseCode) or effect is Action.IGNORE
     ):  # what is ignored comes after a message that was malformed
-        assert await one.rest() == []
-        code, reason = await one.closed()
+        assert await client.rest() == []
+        code, reason = await client.closed()
         assert code == (CloseCode.BAD_REQUEST if effect is Action.IGNORE else effect)
         assert effect is Action.IGNORE or reason == CLOSE_CODE_MEANINGS[effect][0]
         return
@@ -66,8 +66,8 @@ async def follows(one: Socket, state: ConnectionState, effect: Action | CloseCod
     expected = answers[effect]
     if state is ConnectionState.AUTHENTICATING:
         expected = [*expected, ACKNOWLEDGEMENT]
-    assert [_without_cost(await one.hear()) for _ in expected] == expected
-    assert await one.heard() == []
+    assert [_without_cost(await client.hear()) for _ in expected] == expected
+    assert await client.heard() == []
 
 
 def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
@@ -82,14 +82,14 @@ def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
 async def test_each_message_in_each_state_has_the_effect_of_the_table(
     live: LiveHouse, state: ConnectionState, kind: type
 ) -> None:
-    async with socket(live.url, headers=live.one.headers["account"]) as one:
+    async with socket(live.url, headers=live.one.headers["account"]) as client:
         if state is ConnectionState.READY:
-            await one.init()
-        one.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
-        await follows(one, state, TABLE[state][kind])
+            await client.init()
+        client.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
+        await assert_effect(client, state, TABLE[state][kind])
 
 
-def test_the_table_has_a_cell_for_each_message_in_each_state() -> None:
+def test_table_has_a_cell_for_each_message_in_each_state() -> None:
     assert set(TABLE) == set(ConnectionState)
     for row in TABLE.values():
         assert set(row) == set(MESSAGES)
@@ -100,7 +100,7 @@ def test_each_close_code_has_a_meaning() -> None:
 
 
 SUBSCRIBE = '{"type": "subscribe", "id": "1", "payload": %s}'
-NO_MESSAGES: list[str | bytes] = [
+MALFORMED_MESSAGES: list[str | bytes] = [
     "",
     "no json",
     "{",
@@ -148,98 +148,98 @@ NO_MESSAGES: list[str | bytes] = [
 
 
 @pytest.mark.parametrize("acknowledged", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("data", NO_MESSAGES, ids=lambda data: repr(data[:60]))
-async def test_what_is_no_message_closes_the_socket_with_4400(
+@pytest.mark.parametrize("data", MALFORMED_MESSAGES, ids=lambda data: repr(data[:60]))
+async def test_malformed_message_closes_the_socket_with_4400(
     live: LiveHouse, data: str | bytes, acknowledged: bool
 ) -> None:
-    async with socket(live.url) as one:
+    async with socket(live.url) as client:
         if acknowledged:
-            await one.init(**live.one.headers["account"])
-        await one.send(data)
-        code, reason = await one.closed()
+            await client.init(**live.one.headers["account"])
+        await client.send(data)
+        code, reason = await client.closed()
         assert code == 4400
         assert reason is not None
         assert reason.startswith("Invalid message: ")
 
 
-async def test_text_that_is_no_utf_8_closes_the_socket(live: LiveHouse, wire: str) -> None:
-    async with socket(live.url) as one:
-        one.connection.protocol.send_text(b'{"type": "ping", "payload": {"a": "\xff"}}')
-        one.connection.send_data()
-        assert (await one.closed())[0] == (4400 if wire == "direct" else 1007)
+async def test_text_that_is_not_utf_8_closes_the_socket(live: LiveHouse, wire: str) -> None:
+    async with socket(live.url) as client:
+        client.connection.protocol.send_text(b'{"type": "ping", "payload": {"a": "\xff"}}')
+        client.connection.send_data()
+        assert (await client.closed())[0] == (4400 if wire == "direct" else 1007)
 
 
-async def test_members_that_the_protocol_does_not_know_are_ignored(live: LiveHouse) -> None:
-    async with socket(live.url, headers=live.one.headers["account"]) as one:
-        await one.say(type="connection_init", id="5", more={"a": 1})
-        assert await one.hear() == ACKNOWLEDGEMENT
+async def test_unknown_members_are_ignored(live: LiveHouse) -> None:
+    async with socket(live.url, headers=live.one.headers["account"]) as client:
+        await client.say(type="connection_init", id="5", more={"a": 1})
+        assert await client.hear() == ACKNOWLEDGEMENT
 
 
-async def test_an_init_whose_payload_is_null_is_as_one_without(live: LiveHouse) -> None:
-    async with socket(live.url, headers=live.one.headers["account"]) as one:
-        await one.say(type="connection_init", payload=None)
-        assert await one.hear() == ACKNOWLEDGEMENT
+async def test_null_payload_of_init_is_accepted(live: LiveHouse) -> None:
+    async with socket(live.url, headers=live.one.headers["account"]) as client:
+        await client.say(type="connection_init", payload=None)
+        assert await client.hear() == ACKNOWLEDGEMENT
 
 
-async def test_a_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
-    async with socket(live.url) as one:
+async def test_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
+    async with socket(live.url) as client:
         for payload in ({"a": [1, None, "é"]}, {}, {"token": None} | {"x": 10**40}):
-            await one.say(type="ping", payload=payload)
+            await client.say(type="ping", payload=payload)
             if "token" not in payload:
-                assert await one.hear() == {"type": "pong", "payload": payload}
-        assert (await one.closed())[0] == 4401  # a ping that brings credentials is for later
+                assert await client.hear() == {"type": "pong", "payload": payload}
+        assert (await client.closed())[0] == 4401  # a ping that brings credentials is for later
 
 
 @pytest.mark.parametrize("offered", [[], ["graphql-ws"], ["graphql-transport-w"], ["GRAPHQL-TRANSPORT-WS"]], ids=str)
-async def test_another_subprotocol_is_closed_with_4406(live: LiveHouse, offered: list[str]) -> None:
-    async with socket(live.url, subprotocols=offered) as one:
-        assert await one.closed() == (4406, CLOSE_CODE_MEANINGS[CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE][0])
-        assert one.connection.subprotocol is None
+async def test_unsupported_subprotocol_is_closed_with_4406(live: LiveHouse, offered: list[str]) -> None:
+    async with socket(live.url, subprotocols=offered) as client:
+        assert await client.closed() == (4406, CLOSE_CODE_MEANINGS[CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE][0])
+        assert client.connection.subprotocol is None
 
 
-async def test_of_several_subprotocols_ours_is_taken(live: LiveHouse) -> None:
-    async with socket(live.url, subprotocols=["graphql-ws", "graphql-transport-ws"]) as one:
-        assert one.connection.subprotocol == "graphql-transport-ws"
+async def test_supported_subprotocol_is_selected_from_several(live: LiveHouse) -> None:
+    async with socket(live.url, subprotocols=["graphql-ws", "graphql-transport-ws"]) as client:
+        assert client.connection.subprotocol == "graphql-transport-ws"
 
 
 @pytest.mark.parametrize("fragments", [1, 5])
-async def test_a_message_above_64_kib_closes_the_socket_with_1009(live: LiveHouse, fragments: int) -> None:
-    async with live.socket() as one:
+async def test_message_above_64_kib_closes_the_socket_with_1009(live: LiveHouse, fragments: int) -> None:
+    async with live.socket() as client:
         text = '{"type": "ping", "payload": {"a": "%s"}}'
         largest = text % ("x" * (65_536 - len(text) + 2))
         assert len(largest) == 65_536
-        await one.send(largest)
-        assert (await one.hear())["type"] == "pong"
+        await client.send(largest)
+        assert (await client.hear())["type"] == "pong"
         data = text % ("x" * (65_537 - len(text) + 2))
         step = len(data) // fragments + 1
-        await one.connection.send(iter(data[at : at + step] for at in range(0, len(data), step)))
-        assert (await one.closed())[0] == 1009
+        await client.connection.send(iter(data[at : at + step] for at in range(0, len(data), step)))
+        assert (await client.closed())[0] == 1009
 
 
-async def test_a_message_may_come_in_fragments(live: LiveHouse) -> None:
-    async with live.socket() as one:
-        await one.connection.send(iter(['{"type": "pi', "", 'ng", "payload": ', '{"a": 1}}']))
-        assert await one.hear() == {"type": "pong", "payload": {"a": 1}}
+async def test_fragmented_message_is_accepted(live: LiveHouse) -> None:
+    async with live.socket() as client:
+        await client.connection.send(iter(['{"type": "pi', "", 'ng", "payload": ', '{"a": 1}}']))
+        assert await client.hear() == {"type": "pong", "payload": {"a": 1}}
 
 
 @pytest.mark.parametrize("name", ["x" * 60_000, "é" * 5_000, '\\"' * 500])
-async def test_a_long_reason_is_cut_to_what_a_close_frame_holds(live: LiveHouse, name: str) -> None:
-    async with live.socket() as one:
-        await one.send(f'{{"type": "{name}"}}')
-        code, reason = await one.closed()
+async def test_long_reason_is_cut_to_the_size_of_a_close_frame(live: LiveHouse, name: str) -> None:
+    async with live.socket() as client:
+        await client.send(f'{{"type": "{name}"}}')
+        code, reason = await client.closed()
         assert code == 4400
         assert reason is not None
         assert 100 < len(reason.encode()) <= 123
 
 
-async def test_what_is_nested_as_deeply_as_can_be_read_can_be_answered(live: LiveHouse) -> None:
+async def test_any_nesting_that_can_be_parsed_can_be_answered(live: LiveHouse) -> None:
     answered = 0
-    async with live.socket() as one:
+    async with live.socket() as client:
         for depth in range(600, 1_100, 3):
-            await one.say_nested(depth)
+            await client.say_nested(depth)
             try:
-                answered += (await one.hear())["type"] == "pong"
+                answered += (await client.hear())["type"] == "pong"
             except ConnectionClosed:
                 break
-        assert await one.closed() == (4400, "Invalid message: it is nested too deeply")
+        assert await client.closed() == (4400, "Invalid message: it is nested too deeply")
     assert answered > 10

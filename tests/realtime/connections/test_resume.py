@@ -15,20 +15,20 @@ from tests.support.chance import examples
 from tests.support.live import RESUMING, LiveHouse
 from wattgate.realtime import topics
 
-MANY = 700
+TOO_MANY = 700
 """More readings than are kept of a resource."""
 
 RESOURCES = 2
 Step = tuple[str, int, int]
 
-TELLING = st.tuples(st.just("tell"), st.integers(0, RESOURCES - 1), st.integers(1, 6))
-READING = st.tuples(st.just("read"), st.just(0), st.integers(1, 8))
+PUBLISH = st.tuples(st.just("tell"), st.integers(0, RESOURCES - 1), st.integers(1, 6))
+READ = st.tuples(st.just("read"), st.just(0), st.integers(1, 8))
 CUT = st.just(("cut", 0, 0))
-COMING_BACK = st.just(("come back", 0, 0))
-LONG_AWAY = st.tuples(st.just("be away for long"), st.integers(0, RESOURCES - 1), st.just(MANY))
-STEPS = st.lists(st.one_of(TELLING, TELLING, READING, CUT, COMING_BACK), min_size=2, max_size=14)
+RECONNECT = st.just(("come back", 0, 0))
+LONG_ABSENCE = st.tuples(st.just("be away for long"), st.integers(0, RESOURCES - 1), st.just(TOO_MANY))
+STEPS = st.lists(st.one_of(PUBLISH, PUBLISH, READ, CUT, RECONNECT), min_size=2, max_size=14)
 
-OPEN: Any = {
+HYPOTHESIS_OPTIONS: Any = {
     "suppress_health_check": list(HealthCheck),
     "phases": [Phase.generate],  # a message that does not come is waited for: looking for a shorter run takes long
 }
@@ -38,74 +38,74 @@ OPEN: Any = {
 class Display:
     """A client that remembers the position of the last payload it had, and at which gateway it is."""
 
-    houses: Sequence[LiveHouse]
+    gateways: Sequence[LiveHouse]
     ids: Sequence[str]
-    told: list[int] = field(default_factory=lambda: [0] * RESOURCES)
+    published: list[int] = field(default_factory=lambda: [0] * RESOURCES)
     seen: list[int | None] = field(default_factory=lambda: [0] * RESOURCES)
     """The last value of each resource; None where some may be missing."""
     position: str | None = None
     connections: int = 0
-    away_for_long: bool = False
+    was_away_long: bool = False
     recovered: list[bool] = field(default_factory=list)
-    one: Any = None
-    _open: Any = None
+    client: Any = None
+    _context: Any = None
 
-    async def do(self, step: Step) -> None:
+    async def run_step(self, step: Step) -> None:
         match step:
-            case ("tell", which, count):
-                await self.tell(which, count)
-            case ("read", _, count) if self.one is not None:
-                for _ in range(min(count, self.waiting)):
-                    await self.take()
+            case ("tell", index, count):
+                await self.publish(index, count)
+            case ("read", _, count) if self.client is not None:
+                for _ in range(min(count, self.pending_count)):
+                    await self.receive_one()
             case ("cut", _, _):
                 await self.cut()
             case ("come back", _, _):
-                await self.come_back()
-            case ("be away for long", which, count):
+                await self.reconnect()
+            case ("be away for long", index, count):
                 await self.cut()
-                self.away_for_long = True
-                await self.tell(which, count)
+                self.was_away_long = True
+                await self.publish(index, count)
 
-    async def tell(self, which: int, count: int) -> None:
+    async def publish(self, index: int, count: int) -> None:
         """Publish readings of a resource, whose values count up."""
-        begun = self.told[which]
-        self.told[which] += count
-        await self.houses[0].publish_readings(self.ids[which], *range(begun + 1, begun + count + 1))
+        last = self.published[index]
+        self.published[index] += count
+        await self.gateways[0].publish_readings(self.ids[index], *range(last + 1, last + count + 1))
 
     @property
-    def waiting(self) -> int:
+    def pending_count(self) -> int:
         """How many payloads are sure to come."""
-        return sum(told - seen for told, seen in zip(self.told, self.seen, strict=True) if seen is not None)
+        return sum(told - seen for told, seen in zip(self.published, self.seen, strict=True) if seen is not None)
 
-    async def come_back(self) -> None:
-        if self.one is not None:
+    async def reconnect(self) -> None:
+        if self.client is not None:
             return
-        house = self.houses[self.connections % len(self.houses)]
+        house = self.gateways[self.connections % len(self.gateways)]
         self.connections += 1
-        self._open = house.socket()
-        self.one = await self._open.__aenter__()
-        await self.one.subscribe(RESUMING, ids=self.ids, since=self.position)
+        self._context = house.socket()
+        self.client = await self._context.__aenter__()
+        await self.client.subscribe(RESUMING, ids=self.ids, since=self.position)
         if self.position is None:
-            assert (await self.answer()).keys() == {"position"}
-            self.seen = list(self.told)
-        elif self.away_for_long:
-            await self.take()  # what is told before the answer may be among what is missing
+            assert (await self.receive_position()).keys() == {"position"}
+            self.seen = list(self.published)
+        elif self.was_away_long:
+            await self.receive_one()  # what is told before the answer may be among what is missing
 
     async def cut(self) -> None:
-        if self.one is not None:
-            self.one.connection.transport.abort()
-            await self._open.__aexit__(None, None, None)
-            self.one = None
+        if self.client is not None:
+            self.client.connection.transport.abort()
+            await self._context.__aexit__(None, None, None)
+            self.client = None
 
-    async def answer(self) -> Any:
-        payload = await self.one.payload()
+    async def receive_position(self) -> Any:
+        payload = await self.client.payload()
         assert payload["data"] == {"readings": None}
         self.position = payload["extensions"]["position"]
         return payload["extensions"]
 
-    async def take(self) -> None:
+    async def receive_one(self) -> None:
         """Take a payload: the next reading of its resource, or the answer to a position, and then a reading."""
-        payload = await self.one.payload()
+        payload = await self.client.payload()
         extensions, reading = payload["extensions"], payload["data"]["readings"]
         self.position = extensions["position"]
         if "recovered" in extensions:
@@ -113,45 +113,45 @@ class Display:
             if not extensions["recovered"]:
                 self.seen = [None] * RESOURCES
             return
-        which, value = self.ids.index(reading["resourceId"]), int(reading["value"])
-        before = self.seen[which]
+        index, value = self.ids.index(reading["resourceId"]), int(reading["value"])
+        before = self.seen[index]
         assert before is None or value == before + 1, (reading, before)
-        self.seen[which] = value
+        self.seen[index] = value
 
     async def end(self) -> None:
         """Come back and read all there is."""
-        await self.come_back()
-        for which in range(RESOURCES):
-            await self.tell(which, 1)
-        while self.seen != self.told:
-            await self.take()
-        assert await self.one.heard() == []
-        assert self.away_for_long or all(self.recovered)
+        await self.reconnect()
+        for index in range(RESOURCES):
+            await self.publish(index, 1)
+        while self.seen != self.published:
+            await self.receive_one()
+        assert await self.client.heard() == []
+        assert self.was_away_long or all(self.recovered)
         await self.cut()
 
 
-async def run(houses: Sequence[LiveHouse], steps: Sequence[Step]) -> Display:
-    ids = [await houses[0].one.add_resource() for _ in range(RESOURCES)]
-    display = Display(houses, ids)
-    await display.come_back()
+async def run(gateways: Sequence[LiveHouse], steps: Sequence[Step]) -> Display:
+    ids = [await gateways[0].one.add_resource() for _ in range(RESOURCES)]
+    display = Display(gateways, ids)
+    await display.reconnect()
     try:
         for step in steps:
-            await display.do(step)
+            await display.run_step(step)
         await display.end()
     finally:
         await display.cut()
     return display
 
 
-@settings(max_examples=examples(25), **OPEN)
+@settings(max_examples=examples(25), **HYPOTHESIS_OPTIONS)
 @given(steps=STEPS)
 async def test_each_reading_is_seen_once_and_in_order(live: LiveHouse, steps: list[Step]) -> None:
     await run([live], steps)
 
 
-@settings(max_examples=examples(5), **OPEN)
-@given(before=STEPS, away=LONG_AWAY, after=STEPS)
-async def test_whoever_was_away_for_too_long_is_told_so(
+@settings(max_examples=examples(5), **HYPOTHESIS_OPTIONS)
+@given(before=STEPS, away=LONG_ABSENCE, after=STEPS)
+async def test_client_that_was_disconnected_for_too_long_learns_of_the_gap(
     live: LiveHouse, before: list[Step], away: Step, after: list[Step]
 ) -> None:
     display = await run([live], [*before, away, ("come back", 0, 0), *after])
@@ -160,42 +160,40 @@ async def test_whoever_was_away_for_too_long_is_told_so(
 
 @pytest.fixture(scope="module")
 async def pair(open_gateway: OpenHouse) -> AsyncIterator[list[LiveHouse]]:
-    async with open_gateway() as one, open_gateway() as other:
-        yield [one, other]
+    async with open_gateway() as first, open_gateway() as second:
+        yield [first, second]
 
 
-@settings(max_examples=examples(15), **OPEN)
+@settings(max_examples=examples(15), **HYPOTHESIS_OPTIONS)
 @given(steps=STEPS)
-async def test_each_reading_is_seen_once_and_in_order_by_one_who_comes_back_to_another_gateway(
+async def test_each_reading_is_seen_once_and_in_order_across_two_gateways(
     pair: list[LiveHouse], steps: list[Step]
 ) -> None:
     await run(pair, steps)
 
 
-async def test_what_comes_while_a_client_is_caught_up_is_told_once_and_after_what_it_missed(
-    live: LiveHouse, resource_id: str
-) -> None:
-    async with live.socket() as one:
-        await one.subscribe(RESUMING, ids=[resource_id], since=None)
-        position = (await one.payload())["extensions"]["position"]
+async def test_events_during_recovery_are_sent_once_after_the_missed_ones(live: LiveHouse, resource_id: str) -> None:
+    async with live.socket() as client:
+        await client.subscribe(RESUMING, ids=[resource_id], since=None)
+        position = (await client.payload())["extensions"]["position"]
     topic = topics.readings(resource_id)
     await live.until(lambda: topic not in live.gateway.hub._topics)
     await live.publish_readings(resource_id, *range(20))
-    count, after = 20, 0
-    async with live.socket() as one:
-        await one.subscribe(RESUMING, ids=[resource_id], since=position)
+    count, during_recovery = 20, 0
+    async with live.socket() as client:
+        await client.subscribe(RESUMING, ids=[resource_id], since=position)
         while topic not in live.gateway.hub._topics:  # noqa: ASYNC110 (until it begins to be caught up)
             await asyncio.sleep(0)
-        while after < 20:  # and then in each turn of the loop, until it must have been
+        while during_recovery < 20:  # and then in each turn of the loop, until it must have been
             await live.publish_readings(resource_id, count)
             count += 1
-            after += live.listening(resource_id)
+            during_recovery += live.listening(resource_id)
             await asyncio.sleep(0)
-        assert (await one.payload())["extensions"] == {"position": position, "recovered": True}
-        assert await one.values(count) == list(range(count))
+        assert (await client.payload())["extensions"] == {"position": position, "recovered": True}
+        assert await client.values(count) == list(range(count))
 
 
-async def test_what_has_to_wait_for_the_database_is_told_in_order_too(live: LiveHouse) -> None:
+async def test_asynchronous_selections_are_sent_in_order(live: LiveHouse) -> None:
     query = "subscription ($since: String) { alerts(since: $since) { alertId alertType { name } } }"
 
     async def send(start: int, end: int) -> list[str]:
@@ -203,17 +201,17 @@ async def test_what_has_to_wait_for_the_database_is_told_in_order_too(live: Live
         await live.alert(*names)
         return names
 
-    async with live.socket() as one:
-        await one.subscribe(query, since=None)
-        while not (position := (await one.payload())["extensions"]["position"]):
+    async with live.socket() as client:
+        await client.subscribe(query, since=None)
+        while not (position := (await client.payload())["extensions"]["position"]):
             continue  # what the user has not read comes first
         sent = await send(0, 20)
-    async with live.socket() as one:
-        await one.subscribe(query, since=position)
-        assert (await one.payload())["extensions"]["recovered"] is True
-        told = []
+    async with live.socket() as client:
+        await client.subscribe(query, since=position)
+        assert (await client.payload())["extensions"]["recovered"] is True
+        received = []
         for number in range(20, 40):  # while it is still being told what it missed
             sent += await send(number, number + 1)
-            told.append((await one.payload())["data"]["alerts"]["alertId"])
-        told += [(await one.payload())["data"]["alerts"]["alertId"] for _ in range(20)]
-        assert told == sent
+            received.append((await client.payload())["data"]["alerts"]["alertId"])
+        received += [(await client.payload())["data"]["alerts"]["alertId"] for _ in range(20)]
+        assert received == sent

@@ -37,7 +37,7 @@ READING = ReadingRecorded("resource", "POWER", "W", datetime(2026, 11, 1, tzinfo
 
 
 @dataclass
-class Writer:
+class DocumentWriter:
     """Writes a document out of choices that are drawn."""
 
     draw: st.DrawFn
@@ -49,8 +49,8 @@ class Writer:
 
     def selections(self, depth: int = 0) -> str:
         """A selection set of a reading."""
-        written = [self.selection(depth) for _ in range(self.draw(st.integers(1, 3)))]
-        return "{ " + " ".join(written) + " }"
+        parts = [self.selection(depth) for _ in range(self.draw(st.integers(1, 3)))]
+        return "{ " + " ".join(parts) + " }"
 
     def selection(self, depth: int) -> str:
         kind = self.draw(st.sampled_from(["field", "field", "inline", "spread"])) if depth < 2 else "field"
@@ -93,21 +93,21 @@ class Writer:
 
 
 @st.composite
-def written(draw: st.DrawFn) -> str:
-    return Writer(draw).document()
+def document_texts(draw: st.DrawFn) -> str:
+    return DocumentWriter(draw).document()
 
 
-def accepted(document: str) -> bool:
+def is_accepted(document: str) -> bool:
     """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
     return limit_error(parse_document(document, LIMITS), LIMITS) is None
 
 
 def documents() -> st.SearchStrategy[str]:
     """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
-    return written().filter(accepted)
+    return document_texts().filter(is_accepted)
 
 
-def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
+def run_without_waiting(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
     """The result of a coroutine that waits for nothing."""
     try:
         coroutine.send(None)
@@ -126,25 +126,27 @@ def subscription_key(service: SubscriptionService, document: str, variables: dic
     return SubscriptionKey.create(request, service.pipeline.document_for(request), variables)
 
 
-def prepared(service: SubscriptionService, document: str) -> tuple[PreparedSubscription, Any]:
+def prepare(service: SubscriptionService, document: str) -> tuple[PreparedSubscription, Any]:
     """A subscription as it is prepared, and how graphql-core executes it."""
     key = subscription_key(service, document, {"yes": True, "no": False})
-    made = service.prepare_cached(key)
-    return made, build_selection(made.key, None, None, lambda: service.build_executor(key)).execute_async
+    subscription = service.prepare_cached(key)
+    return subscription, build_selection(
+        subscription.key, None, None, lambda: service.build_executor(key)
+    ).execute_async
 
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
-def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
+def test_compiled_selection_renders_the_same_bytes_as_graphql_core(
     service: SubscriptionService, document: str, payloads: list[ReadingRecorded]
 ) -> None:
-    made, in_time = prepared(service, document)
-    assert made.immediate is not None, document
+    subscription, execute_async = prepare(service, document)
+    assert subscription.execute_sync is not None, document
     for payload in payloads:
-        assert made.immediate(payload) == at_once(in_time(payload)), document
+        assert subscription.execute_sync(payload) == run_without_waiting(execute_async(payload)), document
 
 
-STRANGE = [
+INVALID_VALUES = [
     None,
     5,
     2**40,
@@ -164,26 +166,30 @@ STRANGE = [
 
 @pytest.mark.parametrize("name", READING.__struct_fields__)
 @pytest.mark.parametrize(
-    "strange", STRANGE, ids=lambda value: f"{type(value).__name__} {value}" if type(value) is not object else "object"
+    "value",
+    INVALID_VALUES,
+    ids=lambda value: f"{type(value).__name__} {value}" if type(value) is not object else "object",
 )
-def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_core(
-    service: SubscriptionService, name: str, strange: Any
+def test_invalid_payload_renders_the_same_or_is_left_to_graphql_core(
+    service: SubscriptionService, name: str, value: Any
 ) -> None:
-    made, in_time = prepared(service, f'subscription {{ readings(resourceIds: ["a"]) {{ {" ".join(FIELDS)} }} }}')
-    assert made.immediate is not None
-    wrong = structs.replace(READING, **{name: strange})
+    subscription, execute_async = prepare(
+        service, f'subscription {{ readings(resourceIds: ["a"]) {{ {" ".join(FIELDS)} }} }}'
+    )
+    assert subscription.execute_sync is not None
+    invalid = structs.replace(READING, **{name: value})
     try:
-        told = made.immediate(wrong)
+        result = subscription.execute_sync(invalid)
     except RequiresAsync:
         return
-    assert told == at_once(in_time(wrong))
+    assert result == run_without_waiting(execute_async(invalid))
 
 
-@pytest.mark.parametrize(("selection", "plain"), [("alertId data", True), ("alertId alertType { name }", False)])
-def test_a_selection_with_an_edge_is_left_to_graphql_core(
-    service: SubscriptionService, selection: str, plain: bool
+@pytest.mark.parametrize(("selection", "is_compiled"), [("alertId data", True), ("alertId alertType { name }", False)])
+def test_selection_with_an_edge_is_left_to_graphql_core(
+    service: SubscriptionService, selection: str, is_compiled: bool
 ) -> None:
-    made = service.prepare_cached(
+    subscription = service.prepare_cached(
         subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {})
     )
-    assert (made.immediate is not None) is plain
+    assert (subscription.execute_sync is not None) is is_compiled

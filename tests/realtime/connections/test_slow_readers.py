@@ -21,58 +21,58 @@ LIMITS = ConnectionLimits(ping_seconds=NEVER, max_backlog_messages=10, max_backl
 @asynccontextmanager
 async def slow_reader(house: LiveHouse, resource_id: str) -> AsyncIterator[Socket]:
     """A client with subscriptions of readings and alerts, which reads nothing but what it is told to."""
-    async with socket(house.url, window=4096) as one:
-        await one.init(**house.one.headers["account"])
-        await one.subscribe(ALERTS, "alerts")
-        await one.subscribe(READINGS, "readings", ids=[resource_id])
+    async with socket(house.url, window=4096) as client:
+        await client.init(**house.one.headers["account"])
+        await client.subscribe(ALERTS, "alerts")
+        await client.subscribe(READINGS, "readings", ids=[resource_id])
         await house.until(lambda: house.listening(resource_id) == 1 and house.gateway.realtime.groups.count == 2)
-        yield one
+        yield client
 
 
 async def fill(house: LiveHouse, resource_id: str, fast: Socket | None = None) -> int:
     """Tell values from 0 on until the oldest client does not take them any more, though others do; how many."""
-    slow = house.sessions[0]
-    told = waited = 0
+    session = house.sessions[0]
+    published = waited = 0
     while waited < 20:
-        if slow.held is None:
-            await house.publish_readings(resource_id, told)
-            told, waited = told + 1, 0
+        if session.backlog is None:
+            await house.publish_readings(resource_id, published)
+            published, waited = published + 1, 0
             if fast is not None:
-                assert await fast.values(1) == [told - 1]
+                assert await fast.values(1) == [published - 1]
         else:
             waited += 1
         await asyncio.sleep(0.001 if waited else 0)
-        assert told < 20_000
-    return told
+        assert published < 20_000
+    return published
 
 
-async def read(one: Socket, last: Any) -> list[Any]:
+async def read(client: Socket, last: Any) -> list[Any]:
     """Values of readings and ids of alerts, up to and with the last."""
-    heard: list[Any] = []
-    while not heard or heard[-1] != last:
-        data = (await one.payload())["data"]
-        heard.append(data["readings"]["value"] if "readings" in data else data["alerts"]["alertId"])
-    return heard
+    received: list[Any] = []
+    while not received or received[-1] != last:
+        data = (await client.payload())["data"]
+        received.append(data["readings"]["value"] if "readings" in data else data["alerts"]["alertId"])
+    return received
 
 
-async def test_a_slow_reader_gets_the_newest_of_each_field_and_every_alert(open_house: OpenHouse) -> None:
+async def test_slow_reader_receives_the_newest_of_each_field_and_every_alert(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one:
+        async with slow_reader(house, resource_id) as client:
             count = await fill(house, resource_id)
             for number in range(1_000):
                 await house.publish_readings(resource_id, 10**6 + number)
                 if number % 250 == 0:
                     await house.alert(f"alert {number}")
             await house.publish_readings(resource_id, 10**7, field="ENERGY")
-            heard = await read(one, 10**7)
-            assert heard[:count] == list(range(count))
-            assert heard[count:] == ["alert 0", "alert 250", "alert 500", "alert 750", 10**6 + 999, 10**7]
+            received = await read(client, 10**7)
+            assert received[:count] == list(range(count))
+            assert received[count:] == ["alert 0", "alert 250", "alert 500", "alert 750", 10**6 + 999, 10**7]
             await house.publish_readings(resource_id, 1, 2, 3)  # it reads again, and is told each
-            assert await read(one, 3) == [1, 2, 3]
+            assert await read(client, 3) == [1, 2, 3]
 
 
-async def test_others_are_not_held_up(open_house: OpenHouse) -> None:
+async def test_slow_reader_does_not_delay_others(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
         async with slow_reader(house, resource_id), house.socket() as fast:
@@ -82,21 +82,21 @@ async def test_others_are_not_held_up(open_house: OpenHouse) -> None:
             for number in range(100):
                 await house.publish_readings(resource_id, number)
                 assert await fast.values(1) == [number]
-            assert [one.held is not None for one in house.sessions] == [True, False]
+            assert [session.backlog is not None for session in house.sessions] == [True, False]
 
 
-async def test_a_batch_of_readings_makes_nobody_slow(live: LiveHouse, resource_id: str) -> None:
-    async with live.socket() as one:
-        await one.subscribe(READINGS.replace(FILLING, "resourceId unit at quality"), ids=[resource_id])
+async def test_batch_of_readings_makes_no_client_slow(live: LiveHouse, resource_id: str) -> None:
+    async with live.socket() as client:
+        await client.subscribe(READINGS.replace(FILLING, "resourceId unit at quality"), ids=[resource_id])
         await live.until(lambda: live.listening(resource_id) == 1)
         await live.publish_readings(resource_id, *range(300))
-        assert await one.values(300) == list(range(300))
+        assert await client.values(300) == list(range(300))
 
 
-async def test_one_that_is_cut_does_not_keep_an_event_from_those_after_it(open_house: OpenHouse) -> None:
+async def test_closing_a_slow_reader_does_not_skip_the_next_subscriber(open_house: OpenHouse) -> None:
     async with open_house(limits=ConnectionLimits(ping_seconds=NEVER, max_backlog_messages=1)) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one, house.socket() as fast:
+        async with slow_reader(house, resource_id) as client, house.socket() as fast:
             await fast.subscribe(READINGS, ids=[resource_id])
             await house.until(lambda: house.listening(resource_id) == 2)
             await fill(house, resource_id, fast)
@@ -104,44 +104,44 @@ async def test_one_that_is_cut_does_not_keep_an_event_from_those_after_it(open_h
                 await house.publish_readings(resource_id, 5, field=field)
                 assert await fast.values(1) == [5]
             assert house.listening(resource_id) == 1
-            await one.rest()
-            assert (await one.closed())[0] == 4508
+            await client.rest()
+            assert (await client.closed())[0] == 4508
 
 
-async def test_more_alerts_than_may_wait_close_the_socket_with_4508(open_house: OpenHouse) -> None:
+async def test_too_many_queued_alerts_close_the_socket_with_4508(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one:
+        async with slow_reader(house, resource_id) as client:
             count = await fill(house, resource_id)
             for number in range(10):
                 await house.alert(f"alert {number}")
             assert house.sessions[0].backlog is not None
             await house.alert("alert 11")
             assert house.listening(resource_id) == 0
-            heard = await one.rest()
-            assert [message["id"] for message in heard] == ["readings"] * count
-            assert await one.closed() == (4508, "too much waits for it to be read")
+            received = await client.rest()
+            assert [message["id"] for message in received] == ["readings"] * count
+            assert await client.closed() == (4508, "too many messages are unread")
         await house.quiet()
 
 
-async def test_more_bytes_than_may_wait_close_the_socket_with_4508(open_house: OpenHouse) -> None:
+async def test_too_many_queued_bytes_close_the_socket_with_4508(open_house: OpenHouse) -> None:
     async with open_house(limits=ConnectionLimits(ping_seconds=NEVER, max_backlog_bytes=7_000)) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one:
+        async with slow_reader(house, resource_id) as client:
             await fill(house, resource_id)
             for _ in range(100):
                 await house.publish_readings(resource_id, 1)
             assert house.sessions[0].backlog is not None
             for field in "abc":
                 await house.publish_readings(resource_id, 1, field=field)
-            await one.rest()
-            assert (await one.closed())[0] == 4508
+            await client.rest()
+            assert (await client.closed())[0] == 4508
 
 
-async def test_whoever_does_not_read_for_long_is_closed_with_4508_and_cut(open_house: OpenHouse) -> None:
+async def test_client_that_does_not_read_for_long_is_closed_with_4508(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one, house.socket() as fast:
+        async with slow_reader(house, resource_id) as client, house.socket() as fast:
             await fill(house, resource_id)
             house.pass_time(14)
             assert house.listening(resource_id) == 1
@@ -150,30 +150,30 @@ async def test_whoever_does_not_read_for_long_is_closed_with_4508_and_cut(open_h
             house.pass_time(2.5)
             await house.quiet(but=1)
             assert await fast.heard() == []
-            await one.rest()
-            assert (await one.closed())[0] in (4508, 1006)
+            await client.rest()
+            assert (await client.closed())[0] in (4508, 1006)
 
 
-async def test_whoever_reads_again_in_time_stays(open_house: OpenHouse) -> None:
+async def test_client_that_reads_again_in_time_stays(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one:
+        async with slow_reader(house, resource_id) as client:
             count = await fill(house, resource_id)
             house.pass_time(14)
-            await read(one, count - 1)
+            await read(client, count - 1)
             await house.until(lambda: house.sessions[0].backlog is None)
             house.pass_time(14)
-            assert await one.heard() == []
+            assert await client.heard() == []
 
 
-async def test_an_answer_waits_as_well(open_house: OpenHouse) -> None:
+async def test_result_of_a_query_is_queued_for_a_slow_reader(open_house: OpenHouse) -> None:
     async with open_house(limits=LIMITS) as house:
         resource_id = await house.one.add_resource()
-        async with slow_reader(house, resource_id) as one:
+        async with slow_reader(house, resource_id) as client:
             count = await fill(house, resource_id)
-            await one.subscribe("{ __typename }", "query")
+            await client.subscribe("{ __typename }", "query")
             await house.until(lambda: len(house.sessions[0].backlog._messages) == 2)
             await house.publish_readings(resource_id, count)
-            heard = [await one.hear() for _ in range(count + 3)]
-            assert [message["type"] for message in heard[count:]] == ["next", "complete", "next"]
-            assert [message["id"] for message in heard[count:]] == ["query", "query", "readings"]
+            received = [await client.hear() for _ in range(count + 3)]
+            assert [message["type"] for message in received[count:]] == ["next", "complete", "next"]
+            assert [message["id"] for message in received[count:]] == ["query", "query", "readings"]

@@ -38,26 +38,27 @@ def register(
     Example: wattgate documents register operations --application APPLICATION --dry-run
     """
 
-    async def work(gateway: Gateway) -> tuple[list[resolvers.NewDocument], list[DocumentError], Any]:
-        found = [one for file in find_files(path) for one in read_documents(file)]
-        good, faults = check_documents(found, DocumentCache(gateway.schema, DOCUMENT_LIMITS))
-        if faults or dry_run or not good:
-            return good, faults, None
-        return good, [], await _run_operation(gateway, resolvers.register_documents, application, documents=good)
+    async def check_and_register(gateway: Gateway) -> tuple[list[resolvers.NewDocument], list[DocumentError], Any]:
+        sources = [source for file in find_files(path) for source in read_documents(file)]
+        documents, errors = check_documents(sources, DocumentCache(gateway.schema, DOCUMENT_LIMITS))
+        if errors or dry_run or not documents:
+            return documents, errors, None
+        registered = await _run_operation(gateway, resolvers.register_documents, application, documents=documents)
+        return documents, [], registered
 
-    good, faults, registered = run_async(with_gateway(Settings(), work))
-    for fault in faults:
-        err.print(f"{escape(fault.location)}: {escape(fault.message)}", soft_wrap=True)
-    if faults:
-        err.print(f"Faults: {len(faults)}. Nothing is registered.")
+    documents, errors, registered = run_async(with_gateway(Settings(), check_and_register))
+    for error in errors:
+        err.print(f"{escape(error.location)}: {escape(error.message)}", soft_wrap=True)
+    if errors:
+        err.print(f"Errors: {len(errors)}. No document was registered.")
         raise typer.Exit(1)
-    if not good:
-        err.print(f"{escape(str(path))} holds no documents.", soft_wrap=True)
+    if not documents:
+        err.print(f"{escape(str(path))} contains no documents.", soft_wrap=True)
         raise typer.Exit(1)
     if registered is None:
-        out.print(f"Ids of documents: {len(good)}. Nothing is registered, as this is a dry run.")
+        out.print(f"Document IDs: {len(documents)}. Nothing was registered, because this is a dry run.")
     else:
-        out.print(f"Ids of documents: {registered.added} new, {registered.existing} known before.")
+        out.print(f"Document IDs: {registered.added} new, {registered.existing} already registered.")
 
 
 @documents_app.command("list")
@@ -66,9 +67,11 @@ def list_documents(application: ApplicationOption) -> None:
 
     Example: wattgate documents list --application APPLICATION
     """
-    for one in _run_as_system(resolvers.registered_documents, application):
+    for document in _run_as_system(resolvers.registered_documents, application):
         out.print(
-            f"{format_iso(one.created_at)}  {one.document_id}  {escape(one.name)}", soft_wrap=True, highlight=False
+            f"{format_iso(document.created_at)}  {document.document_id}  {escape(document.name)}",
+            soft_wrap=True,
+            highlight=False,
         )
 
 
@@ -81,8 +84,8 @@ def remove(
 
     Example: wattgate documents remove ID --application APPLICATION
     """
-    gone = _run_as_system(resolvers.remove_documents, application, document_ids=document_id)
-    out.print(f"Ids of documents removed: {gone}.")
+    removed_count = _run_as_system(resolvers.remove_documents, application, document_ids=document_id)
+    out.print(f"Document IDs removed: {removed_count}.")
 
 
 @documents_app.command("require")
@@ -99,7 +102,7 @@ def require(
     Example: wattgate documents require --application APPLICATION
     """
     count = _run_as_system(resolvers.require_trusted_documents, application, required=required)
-    out.print(f"Ids of documents: {count}. {'No others are' if required else 'Others are'} executed.")
+    out.print(f"Document IDs: {count}. Other documents are {'rejected' if required else 'accepted'}.")
 
 
 def _run_as_system(operation: Operation, application: str, **arguments: Any) -> Any:

@@ -1,7 +1,8 @@
-"""GraphQL documents in files: as they are written, or as the build of a client has gathered them in a manifest.
+"""Read and check GraphQL documents in files: single documents, or the manifest that a client's build writes.
 
-`.graphql` and `.gql` files hold one document each. `.json` files are manifests: ids and their texts, as GraphQL Code
-Generator (`persistedDocuments` of its client preset) and Relay write them, or Apollo's persisted query manifest.
+Each `.graphql` or `.gql` file holds one document. A `.json` file is a manifest: either an object of IDs and texts, as
+GraphQL Code Generator (`persistedDocuments` of its client preset) and Relay write it, or Apollo's persisted query
+manifest.
 """
 
 import json
@@ -26,7 +27,7 @@ MANIFEST_SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True)
 class DocumentError:
-    """What is wrong, and where: a file, with line and column or the id of a manifest's entry."""
+    """An error and its location: a file, with line and column or with the ID of a manifest entry."""
 
     location: str
     message: str
@@ -34,7 +35,7 @@ class DocumentError:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """A document as it stands in a file, under an id of a manifest's own where it has one."""
+    """The text of a document and its location. `document_id` is the ID in the manifest, if the file is a manifest."""
 
     location: str
     text: str
@@ -53,16 +54,16 @@ class _ApolloManifest(msgspec.Struct):
 
 
 def find_files(path: Path) -> list[Path]:
-    """The files of a folder that hold documents, in order; or the file itself."""
+    """Return the sorted document and manifest files of a folder and its subfolders, or the file itself."""
     if path.is_file():
         return [path]
     return sorted(
-        one for one in path.rglob("*") if one.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and one.is_file()
+        file for file in path.rglob("*") if file.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and file.is_file()
     )
 
 
 def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
-    """The documents of a file, and what cannot be read."""
+    """Yield the documents of a file, or an error if it cannot be read."""
     try:
         text = file.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -76,13 +77,13 @@ def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
     except json.JSONDecodeError as error:
         yield DocumentError(f"{file}:{error.lineno}:{error.colno}", f"is not JSON: {error.msg}")
     except msgspec.ValidationError as error:
-        yield DocumentError(str(file), f"is no manifest of documents: {error}")
+        yield DocumentError(str(file), f"is not a manifest of documents: {error}")
 
 
 def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
     if isinstance(manifest, dict) and "format" in manifest:
-        for one in msgspec.convert(manifest, _ApolloManifest).operations:
-            yield DocumentSource(f"{file}: {one.id}", one.body, one.id)
+        for entry in msgspec.convert(manifest, _ApolloManifest).operations:
+            yield DocumentSource(f"{file}: {entry.id}", entry.body, entry.id)
         return
     for document_id, text in msgspec.convert(manifest, dict[str, str]).items():
         yield DocumentSource(f"{file}: {document_id}", text, document_id)
@@ -91,34 +92,39 @@ def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
 def check_documents(
     sources: Iterable[DocumentSource | DocumentError], documents: DocumentCache
 ) -> tuple[list[NewDocument], list[DocumentError]]:
-    """What can be registered, and all that is wrong. A document with an id of its own is known by its SHA-256 too."""
-    good: dict[str, NewDocument] = {}
-    faults: list[DocumentError] = []
-    for written in sources:
-        if isinstance(written, DocumentError):
-            faults.append(written)
+    """Return the documents to register and all errors.
+
+    A document of a manifest is registered under two IDs if they differ: the manifest's ID and the SHA-256 of its text.
+    """
+    valid: dict[str, NewDocument] = {}
+    errors: list[DocumentError] = []
+    for source in sources:
+        if isinstance(source, DocumentError):
+            errors.append(source)
             continue
-        name, wrong = _check_document(written, documents)
-        faults += wrong
-        digest = digest_of(written.text)
-        own = digest if written.document_id is None else normalize_document_id(written.document_id)
-        if own is None:
-            faults.append(DocumentError(written.location, "is no id of a document"))
-        elif is_digest(own) and own != digest:
-            faults.append(DocumentError(written.location, f"is not the SHA-256 of its text, which is {digest}"))
-        elif own in good and good[own].text != written.text:
-            faults.append(DocumentError(written.location, f"is the id of another text too ({good[own].name})"))
+        name, source_errors = _check_document(source, documents)
+        errors += source_errors
+        digest = digest_of(source.text)
+        document_id = digest if source.document_id is None else normalize_document_id(source.document_id)
+        if document_id is None:
+            errors.append(DocumentError(source.location, "is not a valid document ID"))
+        elif is_digest(document_id) and document_id != digest:
+            errors.append(DocumentError(source.location, f"is not the SHA-256 of its text, which is {digest}"))
+        elif document_id in valid and valid[document_id].text != source.text:
+            errors.append(DocumentError(source.location, f"is also the ID of another text ({valid[document_id].name})"))
         else:
-            good |= {one: NewDocument(one, written.text, name) for one in dict.fromkeys((digest, own))}
-    return list(good.values()), faults
+            valid |= {
+                known_id: NewDocument(known_id, source.text, name) for known_id in dict.fromkeys((digest, document_id))
+            }
+    return list(valid.values()), errors
 
 
 def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[str, list[DocumentError]]:
-    """The names of a document's operations, and what is wrong with it."""
+    """Return the names of a document's operations, separated by commas, and its errors."""
     try:
         node = parse_document(source.text, DOCUMENT_LIMITS)
-        operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
-        names = [one.name.value if one.name else None for one in operations]
+        operations = [definition for definition in node.definitions if isinstance(definition, OperationDefinitionNode)]
+        names = [definition.name.value if definition.name else None for definition in operations]
         for name in names:
             documents.get(source.text, name)
     except GraphQLError as error:
@@ -126,12 +132,10 @@ def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[s
     except InvalidRequest as invalid:
         return "", [_to_document_error(source, error) for error in invalid.errors]
     if not names:
-        return "", [
-            DocumentError(source.location, "has no operation; fragments stand in the document that spreads them")
-        ]
+        return "", [DocumentError(source.location, "has no operation. Define a fragment in the document that uses it")]
     return ", ".join(name or "unnamed" for name in names), []
 
 
-def _to_document_error(written: DocumentSource, error: GraphQLError) -> DocumentError:
-    where = "".join(f":{one.line}:{one.column}" for one in (error.locations or ())[:1])
-    return DocumentError(f"{written.location}{where}", error.message)
+def _to_document_error(source: DocumentSource, error: GraphQLError) -> DocumentError:
+    position = "".join(f":{location.line}:{location.column}" for location in (error.locations or ())[:1])
+    return DocumentError(f"{source.location}{position}", error.message)

@@ -1,4 +1,4 @@
-"""What commands share: where they write, and a gateway's parts for as long as one runs."""
+"""Helpers of the commands: consoles, and the components of a gateway for the time of a command."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,7 +16,7 @@ err = Console(stderr=True)
 
 
 async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Do something with a gateway's parts, and close what that opened."""
+    """Run `work` with the components of a gateway, then close its bus and database."""
     gateway = build_gateway(settings)
     try:
         async with gateway.bus:
@@ -26,5 +26,5 @@ async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Do something asynchronous, and wait for it."""
+    """Run a coroutine in a new event loop and return its result."""
     return asyncio.run(work)

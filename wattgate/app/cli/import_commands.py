@@ -21,6 +21,7 @@ from wattgate.graphql.transport.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.principal import Principal, Role
 
 MAX_SHOWN_REFUSALS = 20
+"""Maximum number of refused lines that are printed; `--refused FILE` writes all of them."""
 
 network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the meter network.")
 tariff_app = typer.Typer(no_args_is_help=True, help="Import tariffs and prices.")
@@ -53,8 +54,8 @@ def readings_import(
     Example: wattgate readings import readings.csv --application APPLICATION --time-zone Europe/London
     """
     zone, principal = _parse_zone(time_zone), Principal(Role.SYSTEM, application_id=application)
-    work = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
-    _run_import(file, refused, work, "readings recorded")
+    importer = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
+    _run_import(file, refused, importer, "readings recorded")
 
 
 @tariff_app.command("import")
@@ -89,51 +90,57 @@ def network_import(file: JsonLinesArgument, refused: RefusedFileOption = None) -
 
     Example: wattgate network import network.jsonl
     """
-    _run_import(file, refused, import_network, "records kept")
+    _run_import(file, refused, import_network, "records stored")
 
 
 class FileImporter(Protocol):
-    """Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
+    """Import a file into the gateway.
+
+    The importer calls `refuse` with the number of each refused line and the reason, and `progress` with the number of
+    bytes read so far.
+    """
 
     def __call__(
         self, file: BinaryIO, /, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
     ) -> Awaitable[BulkReport]: ...
 
 
-def _run_import(file: Path, refused: Path | None, importer: FileImporter, what: str) -> NoReturn:
-    """Import a file, say how much of what was done, and end with 1 where a line was refused."""
+def _run_import(file: Path, refused: Path | None, importer: FileImporter, outcome: str) -> NoReturn:
+    """Import a file and print the counts of its report. Exit with 1 if a line was refused, else with 0."""
     report = run_async(_import_with_progress(file, refused, importer))
-    out.print(f"{report.recorded:,} {what} from {report.lines:,} lines, {report.refused:,} refused")
+    out.print(f"{report.recorded:,} {outcome} from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
 async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter) -> BulkReport:
-    """Import a file with a progress bar; the first refused lines are shown, all are written to `refused`."""
+    """Import a file with a progress bar. Print the first refused lines, and write all of them to the file `refused`."""
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
-        file.open("rb") as lines,
-        refused.open("w") if refused else nullcontext() as sink,
+        file.open("rb") as source,
+        refused.open("w") if refused else nullcontext() as refused_file,
         Progress(*columns, console=err, transient=True) as bar,
     ):
         task = bar.add_task("", total=size.st_size)
-        told = 0
+        refused_count = 0
 
         def refuse(line: int, reason: str) -> None:
-            nonlocal told
-            told += 1
-            if sink:
-                sink.write(f"{line}: {reason}\n")
-            if told <= MAX_SHOWN_REFUSALS:
+            nonlocal refused_count
+            refused_count += 1
+            if refused_file:
+                refused_file.write(f"{line}: {reason}\n")
+            if refused_count <= MAX_SHOWN_REFUSALS:
                 bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
-            elif told == MAX_SHOWN_REFUSALS + 1:
-                bar.console.print("further refused lines are not shown; --refused FILE writes them all")
+            elif refused_count == MAX_SHOWN_REFUSALS + 1:
+                bar.console.print(
+                    "More refused lines are not shown. Use --refused FILE to write all of them to a file."
+                )
 
-        def progress(done: int) -> None:
-            bar.update(task, completed=done)
+        def progress(bytes_read: int) -> None:
+            bar.update(task, completed=bytes_read)
 
         return await with_gateway(
-            Settings(), lambda gateway: importer(lines, runner=gateway.runner, refuse=refuse, progress=progress)
+            Settings(), lambda gateway: importer(source, runner=gateway.runner, refuse=refuse, progress=progress)
         )
 
 
@@ -141,4 +148,6 @@ def _parse_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise typer.BadParameter(f"{name} is not an IANA time zone", param_hint="--time-zone") from None
+        raise typer.BadParameter(
+            f"{name} is not an IANA time zone, such as Europe/London", param_hint="--time-zone"
+        ) from None

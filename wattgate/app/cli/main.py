@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from aiosmtplib import SMTPException
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 from rich.markup import escape
 from rich.table import Table
@@ -41,7 +42,7 @@ from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.principal import Principal, Role
 
 DEMO_FOLDER = Path(".wattgate")
-"""Where the demonstration keeps its database."""
+"""Folder of the database of the demonstration."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
@@ -64,22 +65,33 @@ app.command()(watch)
 
 
 def main() -> None:
-    """Run the command line; what the gateway refuses, and bad settings, are told in a sentence."""
+    """Run the command line. Print invalid settings and errors of the gateway as one sentence each."""
     try:
         app()
     except ValidationError as error:
         for problem in error.errors():
-            setting = "WATTGATE_" + "_".join(map(str, problem["loc"])).upper()
-            err.print(f"[red]{setting}[/]: {escape(problem['msg'])}")
+            setting, message = _describe_setting_problem(problem)
+            err.print(f"[red]{setting}[/]: {escape(message)}")
         raise SystemExit(2) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         setting = f"WATTGATE_{field[1].upper()}" if field else "settings"
-        err.print(f"[red]{setting}[/]: cannot be read; lists are written as JSON")
+        err.print(f"[red]{setting}[/]: the value cannot be parsed. Write a list as JSON.")
         raise SystemExit(2) from None
     except GatewayError as error:
         err.print(f"[red]{error.code}[/]: {error.message}")
         raise SystemExit(1) from None
+
+
+def _describe_setting_problem(problem: ErrorDetails) -> tuple[str, str]:
+    """Return the variable of a problem and its message.
+
+    Pydantic names an invalid setting by its field, but an unknown one of `.env` by its variable in lower case.
+    """
+    name = "_".join(map(str, problem["loc"])).upper()
+    if problem["type"] == "extra_forbidden":
+        return name, "unknown setting in .env. Correct the name or remove the line."
+    return f"WATTGATE_{name}", problem["msg"]
 
 
 @app.command("serve")
@@ -95,12 +107,10 @@ def serve_gateway(
     """
     settings = Settings()
     if workers > 1 and settings.redis_url is None:
-        err.print(
-            "Several workers need Redis, through which events reach the subscribers of all: set WATTGATE_REDIS_URL."
-        )
+        err.print("Several workers need Redis, which carries live events between them. Set WATTGATE_REDIS_URL.")
         raise typer.Exit(2)
     if not run_async(_is_schema_current(settings)):
-        err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     logs.configure_logging(settings)
     if workers > 1:
@@ -109,15 +119,19 @@ def serve_gateway(
 
 
 @app.command("serve-one", hidden=True)
-def serve_one(channel: int, worker_index: int) -> None:
-    """Serve as one of several workers. Displays on a broker are the first one's: a broker knows one of that name."""
+def serve_one(channel_fd: int, worker_index: int) -> None:
+    """Serve as one of several workers that `wattgate serve --workers` started.
+
+    CHANNEL_FD is the file descriptor of the socket to the launcher. Only worker 0 connects to the MQTT broker, because
+    a broker accepts only one connection for each client ID.
+    """
     settings = Settings()
     if worker_index > 0:
         settings = settings.model_copy(update={"mqtt_url": None})
     logs.configure_logging(settings)
-    line = socket.socket(fileno=channel)
-    on = bind_sockets(settings.host, settings.port, shared=True)
-    raise typer.Exit(serve(create_app(settings), settings, on, line))
+    launcher_socket = socket.socket(fileno=channel_fd)
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
+    raise typer.Exit(serve(create_app(settings), settings, sockets, launcher_socket))
 
 
 @app.command("worker")
@@ -131,7 +145,7 @@ def worker() -> None:
     """
     settings = Settings()
     if not run_async(_is_schema_current(settings)):
-        err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     logs.configure_logging(settings)
     start_metrics_server(settings)
@@ -176,7 +190,7 @@ def db_upgrade() -> None:
     Example: wattgate db upgrade
     """
     run_async(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
-    out.print("The database is at this version's schema.")
+    out.print("The database has the schema of this version.")
 
 
 @app_app.command("create")
@@ -192,14 +206,14 @@ def app_create(
     Example: wattgate app create "My app" --username my-app
     """
     arguments = {"name": name, "username": username, "culture_code": culture}
-    made = run_async(
+    application = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
         )
     )
     out.print(
-        f"Application id  {made.application_id}\nBasic           {made.username}:{made.secret}",
+        f"Application id  {application.application_id}\nBasic           {application.username}:{application.secret}",
         soft_wrap=True,
     )
 
@@ -227,7 +241,7 @@ def user_create(
     Example: wattgate user create APPLICATION ada@example.org --name "Ada"
     """
     arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    made = run_async(
+    account = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -235,7 +249,7 @@ def user_create(
             ),
         )
     )
-    out.print(f"User id     {made.user_id}\nAccount id  {made.account_id}")
+    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
 
 
 @oauth_app.command("create")
@@ -257,7 +271,7 @@ def oauth_client_create(
     Example: wattgate oauth-client create APPLICATION "Energy advice" --redirect-uri https://advice.example/callback
     """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    made = run_async(
+    client = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -265,7 +279,7 @@ def oauth_client_create(
             ),
         )
     )
-    out.print(f"Client id      {made.client_id}\nClient secret  {made.secret or 'none'}", soft_wrap=True)
+    out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)
 
 
 @app.command()
@@ -283,9 +297,11 @@ def doctor() -> None:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
     if not current:
-        err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
+        err.print(
+            "[yellow]database[/]   answers, but does not have the schema of this version: run wattgate db upgrade"
+        )
         raise typer.Exit(1)
-    out.print("[green]database[/]   answers and is at this version's schema")
+    out.print("[green]database[/]   answers and has the schema of this version")
     if settings.redis_url is not None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
@@ -305,11 +321,11 @@ def _check_redis(settings: Settings) -> None:
 
 
 def _check_broker(settings: Settings) -> None:
-    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs what is installed only where a broker is set
+    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs the extra `mqtt`
     try:
         run_async(mqtt.check_broker(settings))
     except mqtt.MqttError as error:
-        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        err.print(f"[red]MQTT broker[/]   the connection failed: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]MQTT broker[/]   answers")
 
@@ -318,7 +334,7 @@ def _check_mail_server(channel: SmtpChannel) -> None:
     try:
         run_async(channel.check())
     except (SMTPException, OSError) as error:
-        err.print(f"[red]mail server[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        err.print(f"[red]mail server[/]   the connection or the log-in failed: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]mail server[/]   answers")
 
@@ -333,9 +349,9 @@ def print_routes() -> None:
     for operation in OPERATIONS:
         field = f"{operation.kind.value.lower()} {operation.name}"
         for rest in operation.rest or (None,):
-            place = f"{rest.method} {rest.path}" if rest else "-"
+            endpoint = f"{rest.method} {rest.path}" if rest else "-"
             scheme = rest.scheme.value if rest and rest.scheme else "any"
-            table.add_row(place, field, operation.needs.name.lower(), scheme)
+            table.add_row(endpoint, field, operation.needs.name.lower(), scheme)
     out.print(table)
 
 
@@ -349,15 +365,15 @@ def print_schema() -> None:
 
 
 async def _prepare_demo(settings: Settings) -> int:
-    """A demonstration database with everything up to now; how many readings had to be recorded for that."""
+    """Create or update the demonstration's database up to now. Return the number of readings recorded."""
 
     async def prepare(gateway: Gateway) -> int:
         await upgrade(gateway.database)
-        present = await seed.list_installed_homes(gateway.runner)
-        if not present:
+        homes = await seed.list_installed_homes(gateway.runner)
+        if not homes:
             await seed.install_demo(gateway.runner)
-            present = await seed.list_installed_homes(gateway.runner)
-        return await seed.fill_readings(gateway.runner, present, utc_now())
+            homes = await seed.list_installed_homes(gateway.runner)
+        return await seed.fill_readings(gateway.runner, homes, utc_now())
 
     return await with_gateway(settings, prepare)
 
@@ -367,7 +383,7 @@ async def _is_schema_current(settings: Settings) -> bool:
 
 
 def _serve_in_process(settings: Settings, application: Starlette) -> NoReturn:
-    """Serve with this process until a signal comes."""
-    on = bind_sockets(settings.host, settings.port)
+    """Serve in this process until SIGTERM or SIGINT, then exit."""
+    sockets = bind_sockets(settings.host, settings.port)
     start_metrics_server(settings)
-    raise typer.Exit(serve(application, settings, on))
+    raise typer.Exit(serve(application, settings, sockets))

@@ -43,31 +43,33 @@ def template_check(
     Example: wattgate template check mail.html --subject "High use" --text mail.txt --data sample.json
     """
     source = TemplateSource(_read_text(file), subject, preheader, None if text is None else _read_text(text))
-    made = build_report(source, None if data is None else _read_json_object(data))
+    report = build_report(source, None if data is None else _read_json_object(data))
     if as_json:
-        told = {"ok": made.ok, "htmlBytes": made.html_bytes, "textBytes": made.text_bytes}
-        print(json.dumps({**told, "findings": [asdict(one) for one in made.findings]}, indent=2))  # noqa: T201 (a pipe)
+        summary = {
+            "ok": report.ok,
+            "htmlBytes": report.html_bytes,
+            "textBytes": report.text_bytes,
+            "findings": [asdict(finding) for finding in report.findings],
+        }
+        print(json.dumps(summary, indent=2))  # noqa: T201 (a pipe)
     else:
-        _print_report(file, made)
-    raise typer.Exit(0 if made.ok else 1)
+        _print_report(file, report)
+    raise typer.Exit(0 if report.ok else 1)
 
 
-def _print_report(file: Path, template_report: RenderingReport) -> None:
-    for one in template_report.findings:
+def _print_report(file: Path, report: RenderingReport) -> None:
+    for finding in report.findings:
         out.print(
-            f"{escape(_format_location(file, one))} [{SEVERITY_COLOURS[one.severity]}]{one.severity}[/] "
-            f"{escape(_format_finding(one))}",
+            f"{escape(_format_location(file, finding))} [{SEVERITY_COLOURS[finding.severity]}]{finding.severity}[/] "
+            f"{escape(_format_finding(finding))}",
             soft_wrap=True,
         )
-    out.print(
-        f"{len(template_report.findings)} findings; {template_report.html_bytes:,} bytes of HTML, "
-        f"{template_report.text_bytes:,} of text"
-    )
+    out.print(f"{len(report.findings)} findings; {report.html_bytes:,} bytes of HTML, {report.text_bytes:,} of text")
 
 
 def _format_location(file: Path, finding: Finding) -> str:
-    place = "" if finding.line is None else f":{finding.line}:{finding.column}"
-    return f"{file}{place}:" if finding.part == "html" else f"{finding.part}{place}:"
+    position = "" if finding.line is None else f":{finding.line}:{finding.column}"
+    return f"{file}{position}:" if finding.part == "html" else f"{finding.part}{position}:"
 
 
 def _format_finding(finding: Finding) -> str:
@@ -83,9 +85,9 @@ def _read_text(file: Path) -> str:
 
 def _read_json_object(file: Path) -> dict[str, Any]:
     try:
-        told = json.loads(_read_text(file))
+        value = json.loads(_read_text(file))
     except json.JSONDecodeError as error:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--data") from None
-    if not isinstance(told, dict):
-        raise typer.BadParameter(f"{file} holds no object", param_hint="--data")
-    return told
+    if not isinstance(value, dict):
+        raise typer.BadParameter(f"{file} does not contain a JSON object", param_hint="--data")
+    return value

@@ -1,4 +1,4 @@
-"""`wattgate watch`: live readings in a terminal, told as a display is told them."""
+"""`wattgate watch`: print live readings in a terminal, received over the WebSocket protocol that displays use."""
 
 import asyncio
 import base64
@@ -28,23 +28,23 @@ SUBSCRIPTION = """subscription ($resourceIds: [ID!]!, $since: String) {
 }"""
 
 ACKNOWLEDGE_SECONDS = 15.0
-"""How many seconds a gateway may take to acknowledge a connection."""
+"""Maximum seconds to wait for `connection_ack`."""
 
 MAX_SILENCE_SECONDS = 35.0
-"""After how many seconds without a message the link is taken for lost; a gateway pings every 20."""
+"""Seconds without a message after which the connection counts as lost. The gateway sends a ping every 20 seconds."""
 
 
 class FatalError(Exception):
-    """It is of no use to try again; the message says why."""
+    """An error that a new attempt cannot solve."""
 
 
 class TransientError(Exception):
-    """The subscription has ended by an error that may pass; the message says which."""
+    """The subscription ended with a retryable error."""
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who watches: a token, or a name and a password with, for an account, its application."""
+    """Credentials of the user: a token, or a username and password. An account also needs its application ID."""
 
     token: str | None = None
     user: str | None = None
@@ -52,7 +52,7 @@ class Credentials:
     application: str | None = None
 
     def to_payload(self) -> dict[str, str]:
-        """The credentials, as `connection_init` carries them."""
+        """Return the payload of `connection_init`."""
         if self.token is not None:
             return {"token": self.token}
         basic = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
@@ -61,49 +61,49 @@ class Credentials:
 
 
 class Watcher:
-    """Follows the readings of resources, and goes on where it was whenever the link was lost.
+    """Subscribe to the readings of resources, and resume at the last position after a lost connection.
 
-    `show` is given each reading, `tell` what happens to the connection.
+    Calls `on_reading` with each reading, and `on_status` with a message for each change of the connection.
     """
 
     def __init__(
         self,
         url: str,
-        caller: Credentials,
+        credentials: Credentials,
         resource_ids: list[str],
         *,
         on_reading: Callable[[dict[str, Any]], None],
         on_status: Callable[[str], None],
     ) -> None:
         self._url = websocket_url(url)
-        self._init_message = {"type": "connection_init", "payload": caller.to_payload()}
+        self._init_message = {"type": "connection_init", "payload": credentials.to_payload()}
         self._variables: dict[str, Any] = {"resourceIds": resource_ids, "since": None}
         self._on_reading, self._on_status = on_reading, on_status
         self._backoff, self._failures = Backoff(1.0, 30.0), 0
 
     async def run(self) -> NoReturn:
-        """Follow for ever. Refused where that is of no use."""
+        """Receive readings until cancelled. Raise FatalError if a new attempt cannot succeed."""
         while True:
             pause = 0.0
             try:
                 await self._run_connection()
             except ConnectionClosed as closed:
-                pause, why = self._handle_close(closed)
-            except InvalidStatus as refused:
-                why = f"the gateway answers with status {refused.response.status_code}"
-                if refused.response.status_code < 500:
-                    raise FatalError(f"{self._url}: {why}") from None
+                pause, reason = self._handle_close(closed)
+            except InvalidStatus as rejection:
+                reason = f"the gateway answers with status {rejection.response.status_code}"
+                if rejection.response.status_code < 500:
+                    raise FatalError(f"{self._url}: {reason}") from None
             except (OSError, TimeoutError, InvalidHandshake, TransientError) as failure:
-                why = str(failure) or "no answer"
+                reason = str(failure) or "no answer"
             pause += self._backoff.delay_seconds(self._failures)
             self._failures += 1
-            self._on_status(f"lost: {why}; again in {pause:.1f} s")
+            self._on_status(f"connection lost: {reason}; next attempt in {pause:.1f} s")
             await asyncio.sleep(pause)
 
     def _handle_close(self, closed: ConnectionClosed) -> tuple[float, str]:
-        """How long to stay away at least, and why."""
+        """Return the minimum number of seconds to wait before the next attempt, and the reason of the close."""
         if closed.rcvd is None:
-            return 0.0, "the connection was cut"
+            return 0.0, "closed without a close frame"
         code, reason = closed.rcvd.code, closed.rcvd.reason
         detail = f"{code}{reason and ' ' + reason}"
         reconnection = RECONNECTIONS.get(code)
@@ -116,12 +116,12 @@ class Watcher:
         return reconnection.minimum_seconds, f"the gateway closed the connection ({detail})"
 
     async def _run_connection(self) -> NoReturn:
-        """One connection, until it ends by an exception."""
+        """Open a connection and handle its messages until an exception ends it."""
         async with connect(
             self._url, subprotocols=[PROTOCOL], open_timeout=ACKNOWLEDGE_SECONDS, close_timeout=1
         ) as socket:
             if socket.subprotocol != PROTOCOL:
-                raise FatalError(f"{self._url} does not speak {PROTOCOL}")
+                raise FatalError(f"{self._url} does not support the subprotocol {PROTOCOL}")
             await _send_message(socket, self._init_message)
             while (await _receive_message(socket, ACKNOWLEDGE_SECONDS))["type"] != "connection_ack":
                 continue
@@ -147,7 +147,7 @@ class Watcher:
             case "error":
                 self._raise_for_errors(message["payload"])
             case "complete":
-                raise FatalError("the gateway has ended the subscription")
+                raise FatalError("the gateway ended the subscription")
 
     def _handle_next(self, payload: dict[str, Any]) -> None:
         if payload.get("errors"):
@@ -155,9 +155,9 @@ class Watcher:
         extensions = payload.get("extensions") or {}
         self._variables["since"] = extensions.get("position", self._variables["since"])
         if extensions.get("recovered") is True:
-            self._on_status("recovered: nothing was missed")
+            self._on_status("resumed: no readings were missed")
         elif extensions.get("recovered") is False:
-            self._on_status("not recovered: readings may be missing before the next ones")
+            self._on_status("resumed: readings may be missing before the next one")
         reading = (payload.get("data") or {}).get("readings")
         if reading is not None:
             self._on_reading(reading)
@@ -174,7 +174,7 @@ async def _send_message(socket: ClientConnection, message: dict[str, Any]) -> No
 
 
 async def _receive_message(socket: ClientConnection, timeout_seconds: float) -> dict[str, Any]:
-    """The next message. TimeoutError where none comes."""
+    """Return the next message. Raise TimeoutError if none arrives in time."""
     try:
         async with asyncio.timeout(timeout_seconds):
             message = json.loads(await socket.recv())
@@ -183,12 +183,12 @@ async def _receive_message(socket: ClientConnection, timeout_seconds: float) -> 
     except ValueError:
         message = None
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-        raise FatalError(f"the server does not speak {PROTOCOL}")
+        raise FatalError(f"the server sent a message that is not valid in {PROTOCOL}")
     return message
 
 
 def websocket_url(url: str) -> str:
-    """Where the sockets of the gateway at an address are: at its path `/graphql` unless the address has a path."""
+    """Return the WebSocket URL of a gateway's address. The path is `/graphql` unless the address has a path."""
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     if scheme not in ("ws", "wss") or not parts.hostname:
@@ -197,24 +197,24 @@ def websocket_url(url: str) -> str:
 
 
 def format_reading(reading: dict[str, Any], now: datetime) -> str:
-    """A reading for people: by the clock of this machine, and how old it is."""
+    """Return a reading as a line of text, with its local time and its age."""
     at = datetime.fromisoformat(reading["at"])
     value = str(reading["value"]).removesuffix(".0")
-    told = f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {reading['resourceId']}  {reading['field']:<9}"
-    return f"{told} {value:>12} {reading['unit']:<6} {format_age(now - at)}"
+    reading_text = f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {reading['resourceId']}  {reading['field']:<9}"
+    return f"{reading_text} {value:>12} {reading['unit']:<6} {format_age(now - at)}"
 
 
-def format_age(span: timedelta) -> str:
-    """How long ago something was, in the largest unit that is full."""
-    seconds = int(span.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
+def format_age(age: timedelta) -> str:
+    """Return an age in the largest unit of which it has at least one, rounded down."""
+    seconds = int(age.total_seconds())
+    for unit, unit_seconds in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= unit_seconds:
+            return f"{seconds // unit_seconds} {unit}"
     return f"{seconds} s"
 
 
 class WatchEnvironment(BaseSettings):
-    """What may be known from the environment alone: a command line is seen by everyone on the machine."""
+    """The password, which only the environment may hold: all users of the machine can see a command line."""
 
     model_config = SettingsConfigDict(env_prefix="WATTGATE_")
 
@@ -244,25 +244,29 @@ def watch(
     Example: wattgate watch RESOURCE --user ada@example.org --application APPLICATION
     """
     if (token is None) == (user is None):
-        raise typer.BadParameter("give either a token or a user", param_hint="--token / --user")
+        raise typer.BadParameter("pass either --token or --user", param_hint="--token / --user")
     password = None
     if user is not None:
         password = WatchEnvironment().password or typer.prompt("Password", hide_input=True, err=True)
 
-    def show(reading: dict[str, Any]) -> None:
+    def show_reading(reading: dict[str, Any]) -> None:
         typer.echo(json.dumps(reading) if as_json else format_reading(reading, utc_now()))
 
-    def tell(event: str) -> None:
+    def report_status(event: str) -> None:
         err.print(escape(event), highlight=False, soft_wrap=True)
 
     try:
         run_async(
             Watcher(
-                url, Credentials(token, user, password, application), resources, on_reading=show, on_status=tell
+                url,
+                Credentials(token, user, password, application),
+                resources,
+                on_reading=show_reading,
+                on_status=report_status,
             ).run()
         )
-    except FatalError as refused:
-        tell(str(refused))
+    except FatalError as error:
+        report_status(str(error))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         sys.exit(0)

@@ -1,1 +1,1 @@
-"""A demonstration: an application with simulated homes, so that everything can be tried without a meter."""
+"""The demonstration: an application with simulated homes, to try all features without a meter."""

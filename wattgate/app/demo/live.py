@@ -1,4 +1,4 @@
-"""The demonstration's meters: live power every few seconds, and each half hour's readings when it has ended."""
+"""Simulated meters of the demonstration: live power every few seconds, and energy after each half hour."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -21,27 +21,27 @@ from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.types import readings as types
 
 NETWORK_DELAY = timedelta(minutes=5)
-"""How late the meter network delivers a half hour by itself; a catch-up has it at once."""
+"""Delay after which a half hour's readings arrive without a catch-up. A catch-up retrieves them immediately."""
 
 MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
-"""Seconds between two power readings of the simulated meters."""
+"""Minimum and maximum seconds between two power readings of a simulated meter."""
 
 
 async def run_meters(runner: Runner) -> None:
-    """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
-    present = await list_installed_homes(runner)
-    pace, filled = Random(), datetime.min.replace(tzinfo=UTC)
+    """Record simulated readings of the demonstration's homes until cancelled."""
+    homes = await list_installed_homes(runner)
+    random, filled = Random(), datetime.min.replace(tzinfo=UTC)
     while True:
         now = utc_now()
-        await _send_power(runner, present, now)
+        await _send_power(runner, homes, now)
         delivered = now - NETWORK_DELAY
         if filled < last_half_hour_end(delivered):
-            await fill_readings(runner, present, delivered)
+            await fill_readings(runner, homes, delivered)
             filled = last_half_hour_end(delivered)
-        await asyncio.sleep(pace.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
+        await asyncio.sleep(random.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
 
 
-async def _send_power(runner: Runner, present: list[InstalledHome], now: datetime) -> None:
+async def _send_power(runner: Runner, homes: list[InstalledHome], now: datetime) -> None:
     at = now.replace(microsecond=0)
     series = [
         types.NewReadings(
@@ -49,6 +49,6 @@ async def _send_power(runner: Runner, present: list[InstalledHome], now: datetim
             field="POWER",
             readings=[types.NewReading(at=at, value=Decimal(simulate_power(home.home.habits, at)))],
         )
-        for home in present
+        for home in homes
     ]
     await runner.run(record_readings, SYSTEM_PRINCIPAL, {"series": series})

@@ -1,4 +1,4 @@
-"""What the meter network has of the demonstration's homes, and the displays that stand in them."""
+"""Records of the demonstration's homes in the meter network, and their in-home displays."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,27 +18,27 @@ from wattgate.principal import Principal
 
 COMMISSIONED_AT = datetime(2024, 9, 17, 10, 30, tzinfo=UTC)
 CLASSIFIER_BY_SENSOR = {"ELEC": "electricity.consumption", "GAS": "gas.consumption"}
-"""The sensors of a display, by their protocol ids, and what they measure."""
+"""The classifier that each sensor of a display measures, by the protocol ID of the sensor."""
 
 
 def mpan(number: int) -> str:
-    """The electricity meter point of a home: a distributor's id, the home's number and the check digit."""
+    """Return the MPAN (electricity meter point) of a home: distributor ID, home number and check digit."""
     core = f"23{number:010d}"
     return core + check_digit(core)
 
 
 def mprn(number: int) -> str:
-    """The gas meter point of a home."""
+    """Return the MPRN (gas meter point) of a home."""
     return f"{9_000_000_000 + number}"
 
 
 def display_mac(number: int) -> str:
-    """The network address of a home's display."""
+    """Return the MAC address of a home's display."""
     return f"70B3D5{number:06X}"
 
 
 async def add_meters(runner: Runner, system: Principal, number: int, postcode: str, *, gas: bool) -> None:
-    """Put a home's meter points, devices and registers into the registry."""
+    """Store a home's meter points, devices and registers in the registry."""
     records: list[SQLModel] = [
         *_meter_records(number, mpan(number), postcode, ("CHF", "ESME", "PPMID"), "electricity.consumption", "kWh")
     ]
@@ -50,20 +50,20 @@ async def add_meters(runner: Runner, system: Principal, number: int, postcode: s
 async def add_display_type(
     runner: Runner, system: Principal, add_device_type: Operation, type_ids: dict[str, str]
 ) -> str:
-    """The kind of display that the homes have; its id."""
+    """Add the device type of the homes' displays and return its ID."""
     sensors = [
         types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[CLASSIFIER_BY_SENSOR[name]]))
         for name in CLASSIFIER_BY_SENSOR
     ]
-    given = types.NewDeviceType(
+    new_type = types.NewDeviceType(
         description="In-home display", protocol=types.NewTypeProtocol(protocol="MQTT", sensors=sensors)
     )
-    return str((await runner.run(add_device_type, system, {"input": given})).device_type_id)
+    return str((await runner.run(add_device_type, system, {"input": new_type})).device_type_id)
 
 
 async def add_display(runner: Runner, owner: Principal, device_type_id: str, number: int, *, gas: bool) -> None:
-    """The display of a home; its sensors feed the resources at the home's meter points."""
-    given = types.NewDevice(
+    """Add the display of a home. Its sensors feed the resources of the home's meter points."""
+    new_device = types.NewDevice(
         device_type_id=ID(device_type_id),
         hardware_id=display_mac(number),
         description="Display in the hall",
@@ -75,7 +75,7 @@ async def add_display(runner: Runner, owner: Principal, device_type_id: str, num
             serial_number=f"D{number:07d}",
         ),
     )
-    await runner.run(add_device, owner, {"input": given})
+    await runner.run(add_device, owner, {"input": new_device})
 
 
 def _meter_records(
@@ -102,7 +102,7 @@ def _meter_records(
 
 
 def _eui(number: int, kind: str) -> str:
-    """The EUI-64 of a home's device; that of its display is made of its network address."""
+    """Return the EUI-64 of a home's device. The display's EUI-64 is derived from its MAC address."""
     if kind == "PPMID":
         return f"{display_mac(number)[:6]}FFFE{display_mac(number)[6:]}"
     return f"00155E0000{('CHF', 'ESME', 'GSME', 'GPF').index(kind) + 1:02X}{number:04X}"

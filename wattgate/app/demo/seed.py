@@ -1,4 +1,4 @@
-"""Fills a database with the demonstration: an application, its people, their homes and 13 months of readings."""
+"""Fill a database with the demonstration: an application, its users, their homes and 13 months of readings."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -33,21 +33,23 @@ from wattgate.principal import Principal, Role
 log = logging.getLogger(__name__)
 
 APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
-"""The public application id that published clients of this interface have built in."""
+"""The public application ID that published clients of this interface contain."""
 
 APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
 EDITOR_USERNAME = "editor@wattgate.example"
-"""The administrator who writes the templates; the password is the same."""
+"""The administrator who edits the templates, with the same password."""
 
 SYSTEM_PRINCIPAL = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 
 HISTORY = timedelta(days=396)
+"""Length of the recorded history: 13 months."""
+
 OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
-"""The demonstration's gap: the meter network was away for six hours three weeks before the database was made."""
+"""A simulated outage of the meter network, so that the history has a gap: its start before now, and its length."""
 
 ALERT_TYPE = "CM01"
-"""The short code of the alert type of the demonstration."""
+"""The `systemAlertTypeId` of the demonstration's alert type."""
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
 BATCH_READINGS = 10_000
@@ -55,7 +57,7 @@ BATCH_READINGS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DemoResource:
-    """A kind of series that homes have: of energy, which is recorded, or of its cost, which is computed."""
+    """A resource type of the homes: energy, which is recorded, or its cost, which is computed."""
 
     classifier: str
     name: str
@@ -65,9 +67,9 @@ class DemoResource:
     is_cost: bool = False
     has_live_power: bool = False
 
-    def value(self, counted: HalfHour) -> Decimal:
-        """The reading for half an hour, at the decimals that are stored."""
-        energy = {"GAS": counted.gas, "PWER_AEXP": counted.exported}.get(self.source, counted.imported)
+    def value(self, half_hour: HalfHour) -> Decimal:
+        """Return the reading of a half hour, rounded to the stored decimals."""
+        energy = {"GAS": half_hour.gas, "PWER_AEXP": half_hour.exported}.get(self.source, half_hour.imported)
         return round(Decimal(energy), self.decimals)
 
 
@@ -130,14 +132,14 @@ HOMES = (
 
 @dataclass(frozen=True, slots=True)
 class InstalledHome:
-    """A demonstration home as it stands in the database: its resources' ids by classifier."""
+    """A demonstration home in the database, with the IDs of its resources by classifier."""
 
     home: DemoHome
     resource_ids: dict[str, str]
 
 
 async def install_demo(runner: Runner) -> None:
-    """Make the application, its people and their homes."""
+    """Create the application, its users and their homes."""
     await runner.run(
         provisioning.create_application,
         SYSTEM_PRINCIPAL,
@@ -148,8 +150,8 @@ async def install_demo(runner: Runner) -> None:
             "secret": APPLICATION_SECRET,
         },
     )
-    type_ids = {one.classifier: await _add_resource_type(runner, one) for one in RESOURCES}
-    kind = await runner.run(
+    type_ids = {resource.classifier: await _add_resource_type(runner, resource) for resource in RESOURCES}
+    home_type = await runner.run(
         _find_operation("add_virtual_entity_type"),
         SYSTEM_PRINCIPAL,
         {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
@@ -166,7 +168,7 @@ async def install_demo(runner: Runner) -> None:
                 {"username": home.owner, "password": PASSWORD, "name": "Sam Demo"},
             )
             users[home.owner] = account.user_id
-        await _add_home(runner, home, users[home.owner], kind.ve_type_id, type_ids)
+        await _add_home(runner, home, users[home.owner], home_type.ve_type_id, type_ids)
         owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=users[home.owner])
         gas = bool(home.habits.gas_heating)
         await network.add_meters(runner, SYSTEM_PRINCIPAL, home.habits.seed, home.postal_code, gas=gas)
@@ -177,53 +179,57 @@ async def install_demo(runner: Runner) -> None:
 
 
 async def send_alert(runner: Runner, user_id: str) -> None:
-    """Alert a user of the demonstration to much power."""
-    given = alerts.NewAlert(
+    """Send a user of the demonstration a high consumption alert."""
+    new_alert = alerts.NewAlert(
         user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
     )
-    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": given})
+    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": new_alert})
 
 
 async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
-    """The demonstration homes that the database has."""
+    """Return the demonstration homes that exist in the database."""
     entities = await runner.run(virtual_entities.virtual_entities, SYSTEM_PRINCIPAL, {})
-    found = await runner.load(find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {})
+    resources_by_entity = await runner.load(
+        find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {}
+    )
     by_name = {home.name: home for home in HOMES}
     return [
-        InstalledHome(by_name[entity.name], {one.classifier: one.resource_id for one in owned})
-        for entity, owned in zip(entities, found, strict=True)
+        InstalledHome(
+            by_name[entity.name], {resource.classifier: resource.resource_id for resource in entity_resources}
+        )
+        for entity, entity_resources in zip(entities, resources_by_entity, strict=True)
         if entity.name in by_name
     ]
 
 
 async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetime, history: timedelta = HISTORY) -> int:
-    """Record every half hour that has ended and is not there yet; how many readings that were."""
+    """Record the completed half hours that are missing. Return the number of readings recorded."""
     recorded = 0
     for home in homes:
-        every = [
+        all_rows = [
             await runner.run(resources.resource, SYSTEM_PRINCIPAL, {"resource_id": resource_id})
             for resource_id in home.resource_ids.values()
         ]
-        rows = [row for row in every if not row.cost_of]
-        last = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
-        starts = [one + HALF_HOUR if one else last_half_hour_end(now - history) for one in last]
-        counted = list(
+        rows = [row for row in all_rows if not row.cost_of]
+        last_times = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
+        starts = [last + HALF_HOUR if last else last_half_hour_end(now - history) for last in last_times]
+        half_hours = list(
             _simulate_readings(home.home.habits, min(starts), last_half_hour_end(now), outage=now - OUTAGE_AGO)
         )
         for row, start in zip(rows, starts, strict=True):
-            series = next(one for one in RESOURCES if one.classifier == row.classifier)
-            values = ((at, series.value(one)) for at, one in counted if at >= start)
+            series = next(resource for resource in RESOURCES if resource.classifier == row.classifier)
+            values = ((at, series.value(half_hour)) for at, half_hour in half_hours if at >= start)
             while batch := list(islice(values, BATCH_READINGS)):
                 at, value = map(list, zip(*batch, strict=True))
-                given = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
-                done = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [given]})
-                recorded += done.recorded
+                columns = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
+                result = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [columns]})
+                recorded += result.recorded
         await _fill_prices(runner, rows, min(starts), now)
     return recorded
 
 
 async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
-    """Set the prices of half-hourly tariffs from an instant on for as long as the demonstration may run."""
+    """Set the prices of dynamic tariffs from `start` until PRICES_AHEAD after `now`."""
     for tariff in await runner.load(find_edge(types.Resource, "tariff"), SYSTEM_PRINCIPAL, rows, {}):
         if tariff and tariff.kind is TariffKind.DYNAMIC:
             stop = now + demo_tariffs.PRICES_AHEAD
@@ -232,14 +238,14 @@ async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, no
 
 
 def last_half_hour_end(now: datetime) -> datetime:
-    """The end of the last half hour that is over."""
+    """Return the end of the last completed half hour."""
     return now - (now - EPOCH) % HALF_HOUR
 
 
 def _simulate_readings(
     habits: Habits, start: datetime, stop: datetime, *, outage: datetime
 ) -> Iterator[tuple[datetime, HalfHour]]:
-    """What a home's meters count in each half hour, but for the outage."""
+    """Yield the simulated energy of each half hour from `start` until before `stop`, except during the outage."""
     at = start
     while at < stop:
         if not outage <= at < outage + OUTAGE_DURATION:
@@ -279,7 +285,7 @@ def _storage(sampling: str, field: types.NewStorageField) -> types.NewStorageDef
 
 async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]) -> None:
     owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=user_id)
-    owned = []
+    owned_resources = []
     for series in RESOURCES:
         if series.classifier not in home.classifiers:
             continue
@@ -295,9 +301,9 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
                 )
             },
         )
-        owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        for given in [] if series.is_cost else _tariffs(home, series, added.resource_id):
-            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": given})
+        owned_resources.append(home_types.OwnedResource(resource_id=added.resource_id))
+        for new_tariff in [] if series.is_cost else _tariffs(home, series, added.resource_id):
+            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
     entity = await runner.run(
         virtual_entities.add_virtual_entity,
         owner,
@@ -305,7 +311,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
             "input": home_types.NewVirtualEntity(
                 ve_type_id=ID(ve_type_id),
                 name=home.name,
-                resources=owned,
+                resources=owned_resources,
                 postal_code=home.postal_code,
                 city=home.city,
                 country="GB",
@@ -344,7 +350,8 @@ async def _add_content(runner: Runner) -> None:
                 data=[
                     content.NewQuestionAndReply(
                         question="Why is there a gap in my history?",
-                        reply="The meter network was away for some hours. What it did not keep cannot be shown.",
+                        reply="The meter network was unavailable for some hours. "
+                        "Readings that it did not store cannot be shown.",
                     )
                 ],
             )
@@ -362,23 +369,23 @@ async def _add_content(runner: Runner) -> None:
 
 
 async def _add_templates(runner: Runner) -> None:
-    """Add the mails of the alert type, and the administrator who may change them."""
+    """Add the mail templates of the alert type, and the administrator who may change them."""
     editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
     await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
-    kinds = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
-    for one in demo_templates.TEMPLATES:
-        given = alerts.NewTemplate(
-            alert_type_id=kinds[0].alert_type_id,
-            name=one.name,
+    alert_types = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
+    for template in demo_templates.TEMPLATES:
+        new_template = alerts.NewTemplate(
+            alert_type_id=alert_types[0].alert_type_id,
+            name=template.name,
             channel_type=alerts.Channel.EMAIL,
-            culture_code=one.culture_code,
-            subject=one.subject,
-            preheader=one.preheader,
-            html_template=one.html,
+            culture_code=template.culture_code,
+            subject=template.subject,
+            preheader=template.preheader,
+            html_template=template.html,
         )
-        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": given})
+        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": new_template})
 
 
 def _find_operation(name: str) -> Operation:
-    """An operation that an entity of the catalogue expands to."""
+    """Return an operation of the catalogue by its name. Entities generate these, so no module defines them by name."""
     return next(operation for operation in OPERATIONS if operation.name == name)

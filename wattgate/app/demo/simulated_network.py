@@ -1,4 +1,4 @@
-"""The demonstration's meter network: the registry's meter points and devices, with the readings of simulated meters."""
+"""The demonstration's meter network: the registry with readings of simulated meters."""
 
 from datetime import datetime
 
@@ -10,17 +10,17 @@ from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
 
 
 class SimulatedMeterNetwork(RegistryMeterNetwork):
-    """Has every half hour of the demonstration's homes as soon as it has ended."""
+    """The registry's meter network, with simulated readings for each completed half hour of the homes."""
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
     ) -> list[MeterNetworkReading]:
         homes = [home for home in HOMES if mpxn in (mpan(home.habits.seed), mprn(home.habits.seed))]
-        series = [one for one in RESOURCES if one.classifier == classifier]
-        if not homes or not series:
+        resources = [resource for resource in RESOURCES if resource.classifier == classifier]
+        if not homes or not resources:
             return await super().readings(mpxn, classifier, after, limit=limit)
         stop = last_half_hour_end(utc_now())
         start = stop - HALF_HOUR if after is None else last_half_hour_end(after) + HALF_HOUR
         count = min(limit, max(0, (stop - start) // HALF_HOUR))
         instants = [start + n * HALF_HOUR for n in range(count)]
-        return [MeterNetworkReading(at, series[0].value(simulate_half_hour(homes[0].habits, at))) for at in instants]
+        return [MeterNetworkReading(at, resources[0].value(simulate_half_hour(homes[0].habits, at))) for at in instants]

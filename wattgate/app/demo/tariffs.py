@@ -1,4 +1,4 @@
-"""What the demonstration's homes pay: one by the time of day, one the same at all times, one by the half hour."""
+"""Tariffs of the demonstration's homes: time of use, flat and dynamic, and those for gas and export."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,13 +23,13 @@ FIRST_VALID_FROM = datetime(2024, 4, 1, tzinfo=LONDON).astimezone(UTC)
 CHANGED_FROM = datetime(2026, 4, 1, tzinfo=LONDON).astimezone(UTC)
 VAT_PERCENT = Decimal(5)
 PRICES_AHEAD = timedelta(days=31)
-"""The demonstration knows the prices of a month to come, so that it may run for as long."""
+"""How far into the future prices are set, so that the demonstration can run for a month."""
 
 _NIGHT_BAND, _PEAK_BAND = ("night", "23:30", "05:30", list(Weekday)), ("peak", "16:00", "19:00", list(Weekday)[:5])
 
 
 def night_saver_tariffs(resource_id: str) -> list[types.NewTariff]:
-    """Cheap at night and dear in the early evening of working days; the rates changed once."""
+    """Return a time-of-use tariff: cheap at night, expensive in the early evening of weekdays, with one rate change."""
     return [
         _build_tariff(
             resource_id, "Demo Night Saver", FIRST_VALID_FROM, "47.85", rate="26.19", bands=("7.62", "33.33")
@@ -39,7 +39,7 @@ def night_saver_tariffs(resource_id: str) -> list[types.NewTariff]:
 
 
 def standard_tariffs(resource_id: str) -> list[types.NewTariff]:
-    """The same at all times; the rate changed once."""
+    """Return a flat tariff with one rate change."""
     return [
         _build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "51.24", rate="25.06"),
         _build_tariff(resource_id, "Demo Standard Variable", CHANGED_FROM, "54.75", rate="23.50"),
@@ -47,29 +47,29 @@ def standard_tariffs(resource_id: str) -> list[types.NewTariff]:
 
 
 def half_hourly_tariffs(resource_id: str) -> list[types.NewTariff]:
-    """A price for each half hour."""
+    """Return a dynamic tariff, which has a price for each half hour."""
     return [_build_tariff(resource_id, "Demo Half-Hourly", FIRST_VALID_FROM, "46.36", kind=TariffKind.DYNAMIC)]
 
 
 def gas_tariffs(resource_id: str) -> list[types.NewTariff]:
-    """The tariffs of a home's gas."""
+    """Return the gas tariff of a home."""
     return [_build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "30.15", rate="5.94")]
 
 
 def export_tariffs(resource_id: str) -> list[types.NewTariff]:
-    """What a home is paid for what it exports; no VAT is due on that."""
+    """Return the tariff that a home is paid for exported energy. It has no VAT."""
     return [_build_tariff(resource_id, "Demo Export", FIRST_VALID_FROM, "0", rate="15", vat="0")]
 
 
 async def fill_prices(runner: Runner, principal: Principal, tariff_id: str, start: datetime, stop: datetime) -> None:
-    """Set the prices of a dynamic tariff for every half hour of a range."""
+    """Set the prices of a dynamic tariff for each half hour from `start` until before `stop`."""
     prices = _simulate_prices(start, stop)
     while batch := list(islice(prices, tariffs.MAX_PRICES)):
         await runner.run(tariffs.set_tariff_prices, principal, {"tariff_id": tariff_id, "prices": batch})
 
 
 def simulate_price(at: datetime) -> Decimal:
-    """The price of a half hour: dear in the evening, cheap at night, below zero in some windy ones."""
+    """Return the price of a half hour: high in the evening, low at night, and negative in some windy nights."""
     local = at.astimezone(LONDON)
     hour, day = local.hour + local.minute / 60, (at - EPOCH).days
     wind = cos(2 * pi * day / 9) * cos(2 * pi * day / 31)
@@ -97,8 +97,8 @@ def _build_tariff(
 ) -> types.NewTariff:
     terms: dict[str, Any] = {
         "bands": [
-            types.NewTariffBand(name=band, rate=Decimal(its), weekdays=days, start=start, end=end)
-            for (band, start, end, days), its in zip((_NIGHT_BAND, _PEAK_BAND), bands, strict=False)
+            types.NewTariffBand(name=band, rate=Decimal(band_rate), weekdays=days, start=start, end=end)
+            for (band, start, end, days), band_rate in zip((_NIGHT_BAND, _PEAK_BAND), bands, strict=False)
         ],
         "rate": None if rate is None else Decimal(rate),
         "kind": kind or (TariffKind.TIME_OF_USE if bands else TariffKind.FLAT),

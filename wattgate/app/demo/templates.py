@@ -1,4 +1,4 @@
-"""What alerts of the demonstration say by mail, in two cultures."""
+"""Mail templates of the demonstration's alert type, in two cultures."""
 
 from dataclasses import dataclass
 
@@ -59,7 +59,7 @@ TEMPLATES = (
             now="now",
             advice="Is the oven, the shower or a heater on? If so, all is well.",
             link="See it live",
-            foot="You get this mail because you asked to be told of high consumption.",
+            foot="You receive this mail because you turned on alerts for high consumption.",
         ),
     ),
     DemoTemplate(
@@ -78,4 +78,4 @@ TEMPLATES = (
         ),
     ),
 )
-"""One in the application's culture, and one for French readers."""
+"""A template in the application's default culture, and a French one."""

@@ -1,4 +1,4 @@
-"""Metrics of requests, and where Prometheus reads metrics."""
+"""Metrics of HTTP requests, and the endpoints that serve metrics to Prometheus."""
 
 import logging
 from time import perf_counter
@@ -18,11 +18,11 @@ log = logging.getLogger(__name__)
 
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 OTHER_LABEL = "other"
-"""Any other method, and any path that no route has: a caller may send whatever it likes."""
+"""Label of unknown methods and of paths without a route, so that callers cannot create arbitrary label values."""
 
 
 class HttpMetricsMiddleware:
-    """Measures each request until its answer is sent; an event stream is no request that takes long."""
+    """Middleware that measures the duration of each request, except event streams, which stay open."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -31,28 +31,28 @@ class HttpMetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, streams = 500, False
+        status, is_stream = 500, False
 
-        async def watched(message: Message) -> None:
-            nonlocal status, streams
+        async def note_response(message: Message) -> None:
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
-                streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                is_stream = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
             await send(message)
 
-        begun = perf_counter()
+        started_at = perf_counter()
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, note_response)
         finally:
-            if not streams:
+            if not is_stream:
                 method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER_LABEL
-                seconds, route = perf_counter() - begun, route_template(scope)
+                seconds, route = perf_counter() - started_at, route_template(scope)
                 HTTP_SECONDS.labels(method, route, status).observe(seconds)
-                log.debug("%s %s was answered with %d in %.1f ms", method, route, status, seconds * 1000)
+                log.debug("%s %s responded with %d in %.1f ms", method, route, status, seconds * 1000)
 
 
 def route_template(scope: Scope) -> str:
-    """The template of the route that took a request, such as /api/v0-1/resource/{resourceId}."""
+    """Return the path template of the route of a request, such as /api/v0-1/resource/{resourceId}."""
     route = scope.get("route")
     if route is None:
         return OTHER_LABEL
@@ -61,20 +61,21 @@ def route_template(scope: Scope) -> str:
 
 
 async def metrics_endpoint(request: Request) -> Response:
-    """What Prometheus asks for."""
+    """Return all metrics in the format that the request accepts."""
     content, media_type = render_metrics(request.headers.get("accept", ""))
     return Response(content, media_type=media_type)
 
 
 def serves_metrics_on_main_port(settings: Settings) -> bool:
-    """Whether /metrics stands beside the interface: in development, or where its port is the same."""
+    """Return whether the main port serves /metrics: in development, or if WATTGATE_METRICS_PORT is WATTGATE_PORT."""
     return settings.environment == "development" or settings.metrics_port == settings.port
 
 
 def start_metrics_server(settings: Settings, directory: str | None = None) -> None:
-    """Serve the metrics on a port of their own where the settings name one, for as long as the process lives.
+    """Serve the metrics on their own port if the settings have one, until the process exits.
 
-    `folder` is that of several processes, whose sum is told. Unavailable where the port cannot be had.
+    With `directory`, serve the sum of the metrics that several processes write there. Raise Unavailable if the port
+    cannot be bound.
     """
     host, port = settings.metrics_host, settings.metrics_port
     if port is None or port == settings.port:
@@ -82,4 +83,4 @@ def start_metrics_server(settings: Settings, directory: str | None = None) -> No
     try:
         start_http_server(port, host, build_registry(directory))
     except OSError as error:
-        raise Unavailable(f"cannot tell metrics on {host}, port {port}: {error.strerror}") from None
+        raise Unavailable(f"Cannot serve metrics on {host}, port {port}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""The log: a line for each thing that happened, as text or as JSON, without what would let others in."""
+"""Logging as text or JSON lines, with the request context and without credentials or e-mail addresses."""
 
 import logging
 import re
@@ -20,34 +20,35 @@ _REDACTIONS = (
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "[token]"),
     (re.compile(r"""((?:password|secret|token)['"]?\s*[:=]\s*['"]?)[^\s'",&}]+""", re.IGNORECASE), r"\1[secret]"),
 )
-"""What may come in with the words of others (a database, a broker, a client), and what stands in its place. The
-gateway's own tokens are 256 bits in base64, which are 43 characters."""
+"""Patterns of secrets and their replacements. Messages of a database, a broker or a client may contain secrets.
+
+The gateway's own tokens have 256 bits in base64, which are 43 characters."""
 
 _ID = re.compile(r"[\w.:-]{1,100}")
-"""An id, which a caller without credentials may have thought up: nothing else comes into a line by it."""
+"""Permitted values of ID fields. A caller without credentials may send any text as an ID, such as a forged log line."""
 
 
 def redact(text: str) -> str:
-    """A text without e-mail addresses, tokens and passwords, so far as they can be known by their form."""
-    for secret, instead in _REDACTIONS:
-        text = secret.sub(instead, text)
+    """Return a text with recognizable e-mail addresses, tokens and passwords replaced."""
+    for pattern, replacement in _REDACTIONS:
+        text = pattern.sub(replacement, text)
     return text
 
 
 def request_fields(record: logging.LogRecord) -> dict[str, str]:
-    """What is known of the request that a record is about: its trace, the application, and who acts.
+    """Return the fields of the request that a log record belongs to: trace ID, application, actor and user.
 
-    A record may say itself which trace it belongs to and who acts, as `trace_id` and `caller`; else the task says it.
+    The attributes `trace_id` and `caller` of the record take precedence over the context variables of the task.
     """
     caller = getattr(record, "caller", None) or CURRENT_PRINCIPAL.get()
-    found = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
+    fields = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
     if caller is not None:
-        found |= {"applicationId": caller.application_id, "actor": format_actor(caller), "userId": caller.user_id}
-    return {name: value for name, value in found.items() if value is not None and _ID.fullmatch(value)}
+        fields |= {"applicationId": caller.application_id, "actor": format_actor(caller), "userId": caller.user_id}
+    return {name: value for name, value in fields.items() if value is not None and _ID.fullmatch(value)}
 
 
 class TextFormatter(logging.Formatter):
-    """Lines for a person at a terminal."""
+    """Formatter for a terminal: one line of text for each record."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -62,7 +63,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object a line, for a log collector."""
+    """Formatter for a log collector: one JSON object for each record."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -79,13 +80,13 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(settings: Settings) -> None:
-    """Log to standard error as the settings say.
+    """Log to standard error with the level and format of the settings.
 
-    Other libraries tell at most what is worth knowing: some of them log every statement with its values at `debug`.
+    Other libraries log at `info` or above, because some of them log each statement with its values at `debug`.
     """
     level = settings.log_level.upper()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.INFO), handlers=[handler], force=True)
     logging.getLogger("wattgate").setLevel(level)
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells at every look which database it looks at
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it logs the database at each schema check

@@ -1,7 +1,8 @@
-"""Spans for OpenTelemetry, sent by OTLP over HTTP, as the variables of OpenTelemetry's own specification say.
+"""OpenTelemetry tracing over OTLP/HTTP, configured by the OTEL_* variables of the OpenTelemetry specification.
 
-A request has a span, and an operation on a connection; their steps are the operations of the catalogue, edges and
-statements. All have the trace id that the caller is told and the log has. What nobody asked for has no spans.
+Each request has a span, and so has each operation on a WebSocket connection. Their child spans are operations of the
+catalogue, edges and database statements. All have the trace ID of the response and the log. Background work has no
+spans.
 """
 
 import asyncio
@@ -41,30 +42,30 @@ from wattgate.errors import GatewayError
 from wattgate.tracer import NO_ATTRIBUTES, SpanAttributes
 
 FLUSH_SECONDS = 1.0
-"""How long the end waits for the collector to take the last spans."""
+"""Maximum seconds that the shutdown waits for the export of the last spans."""
 
 UNTRACED_PATHS = {"/healthz", "/readyz", "/metrics"}
-"""Paths that are asked for every few seconds, by nobody who would look for it."""
+"""Paths without spans: monitoring systems request them every few seconds."""
 
 MAX_STATEMENT_LENGTH = 2_000
-"""Characters of a statement that are told. Its values never are."""
+"""Maximum characters of a statement in a span. A span never contains the values of the statement."""
 
 FIRST_SERVER_ERROR_STATUS = 500
-"""The first HTTP status, and that of the first of our errors, which is not the caller's fault."""
+"""HTTP statuses from here on are errors of the server. Errors of the caller do not mark a span as failed."""
 
 _SPAN_ATTRIBUTE = "wattgate_span"
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class TraceIdGenerator(RandomIdGenerator):
-    """A trace that begins here has the id that its request has."""
+    """Generator that uses the trace ID of the current request for a new trace."""
 
     def generate_trace_id(self) -> int:
         return int(TRACE_ID.get() or "0", 16) or super().generate_trace_id()
 
 
 class CurrentSpan(AbstractContextManager["CurrentSpan"]):
-    """A span that is the current one until the context ends, and ends with it unless it has ended before."""
+    """A context in which a span is the current one. The span ends with the context, or earlier by `end`."""
 
     def __init__(self, span: Span) -> None:
         self.span = span
@@ -87,7 +88,7 @@ class CurrentSpan(AbstractContextManager["CurrentSpan"]):
 
 
 class OpenTelemetryBackend:
-    """What `app.tracing.Tracing` says, by OpenTelemetry."""
+    """The implementation of `TracingBackend` with OpenTelemetry."""
 
     def __init__(self) -> None:
         self._provider = TracerProvider(
@@ -101,8 +102,8 @@ class OpenTelemetryBackend:
         return (Middleware(TracingMiddleware, tracer=self._tracer),)
 
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        within = _context_of_request(context.get_current())
-        return CurrentSpan(self._tracer.start_span(name, within, SpanKind.SERVER, attributes))
+        parent = _context_of_request(context.get_current())
+        return CurrentSpan(self._tracer.start_span(name, parent, SpanKind.SERVER, attributes))
 
     def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         if not get_current_span().is_recording():
@@ -126,23 +127,26 @@ class OpenTelemetryBackend:
             execution.__dict__[_SPAN_ATTRIBUTE] = self._start_statement_span(connection.dialect.name, statement)
 
     def _start_statement_span(self, system: str, sql: str) -> Span:
-        """The span of a statement that is sent."""
-        word = sql.split(None, 1)[0].upper()
+        """Start the span of a database statement."""
+        command = sql.split(None, 1)[0].upper()
         attributes = {
             db_attributes.DB_SYSTEM_NAME: system,
-            db_attributes.DB_OPERATION_NAME: word,
+            db_attributes.DB_OPERATION_NAME: command,
             db_attributes.DB_QUERY_TEXT: sql[:MAX_STATEMENT_LENGTH],
         }
-        return self._tracer.start_span(word, kind=SpanKind.CLIENT, attributes=attributes)
+        return self._tracer.start_span(command, kind=SpanKind.CLIENT, attributes=attributes)
 
     async def close(self) -> None:
-        ending = Thread(target=self._provider.shutdown, daemon=True)
-        ending.start()
-        await asyncio.to_thread(ending.join, FLUSH_SECONDS)
+        shutdown = Thread(target=self._provider.shutdown, daemon=True)
+        shutdown.start()
+        await asyncio.to_thread(shutdown.join, FLUSH_SECONDS)
 
 
 class TracingMiddleware:
-    """Gives each request a span: an event stream until it begins, a socket until it is accepted."""
+    """Middleware that gives each request a span.
+
+    The span of an event stream ends when the stream starts, and that of a WebSocket when the connection is accepted.
+    """
 
     def __init__(self, app: ASGIApp, tracer: Tracer) -> None:
         self._app = app
@@ -154,26 +158,26 @@ class TracingMiddleware:
             return
         method = scope.get("method", "GET")
         method = method if method in KNOWN_METHODS else OTHER_LABEL
-        caller = _PROPAGATOR.extract(dict(Headers(scope=scope)), Context())
+        caller_context = _PROPAGATOR.extract(dict(Headers(scope=scope)), Context())
         span = self._tracer.start_span(
-            method, _context_of_request(caller), SpanKind.SERVER, {http_attributes.HTTP_REQUEST_METHOD: method}
+            method, _context_of_request(caller_context), SpanKind.SERVER, {http_attributes.HTTP_REQUEST_METHOD: method}
         )
-        running, answered = CurrentSpan(span), False
+        current_span, has_response = CurrentSpan(span), False
 
-        async def watched(message: Message) -> None:
-            nonlocal answered
-            if not answered:
-                answered = True
+        async def note_response(message: Message) -> None:
+            nonlocal has_response
+            if not has_response:
+                has_response = True
                 if record_response(span, f"{method} {route_template(scope)}", route_template(scope), message):
-                    running.end()
+                    current_span.end()
             await send(message)
 
-        with running:
-            await self._app(scope, receive, watched)
+        with current_span:
+            await self._app(scope, receive, note_response)
 
 
 def record_response(span: Span, name: str, route: str, message: Message) -> bool:
-    """Tell how a request is answered, by the first message of the answer. Whether that is all of it."""
+    """Record the status and route of a response from its first message. Return whether the span ends there."""
     statuses = {"websocket.accept": 101, "websocket.close": 403}
     status = message.get("status") or statuses.get(message["type"], FIRST_SERVER_ERROR_STATUS)
     span.update_name(name)
@@ -181,17 +185,17 @@ def record_response(span: Span, name: str, route: str, message: Message) -> bool
     if status >= FIRST_SERVER_ERROR_STATUS:
         span.set_attribute(error_attributes.ERROR_TYPE, str(status))
         span.set_status(StatusCode.ERROR)
-    streams = Headers(raw=message.get("headers", [])).get("content-type", "").startswith("text/event-stream")
-    return streams or message["type"] in statuses
+    is_stream = Headers(raw=message.get("headers", [])).get("content-type", "").startswith("text/event-stream")
+    return is_stream or message["type"] in statuses
 
 
 def record_error(span: Span, error: Exception) -> None:
-    """Tell by which kind of error a span ends. Its words are not told: they may be about a person."""
-    kind, fault = type(error).__qualname__, True
+    """Record the type of an error on a span, but not its message, which may contain personal data."""
+    error_type, is_server_error = type(error).__qualname__, True
     if isinstance(error, GatewayError):
-        kind, fault = error.code, error.status >= FIRST_SERVER_ERROR_STATUS
-    span.set_attribute(error_attributes.ERROR_TYPE, kind)
-    if fault:
+        error_type, is_server_error = error.code, error.status >= FIRST_SERVER_ERROR_STATUS
+    span.set_attribute(error_attributes.ERROR_TYPE, error_type)
+    if is_server_error:
         span.set_status(StatusCode.ERROR)
 
 
@@ -208,15 +212,15 @@ def _on_statement_error(exception_context: Any) -> None:
         span.end()
 
 
-def _context_of_request(within: Context) -> Context:
-    """A context for a span of this trace: the one at hand, unless its span belongs to another or to none."""
-    here = get_current_span(within).get_span_context()
-    return within if format_trace_id(here.trace_id) == TRACE_ID.get() else Context()
+def _context_of_request(parent: Context) -> Context:
+    """Return `parent` if its span belongs to the current trace, else an empty context."""
+    span_context = get_current_span(parent).get_span_context()
+    return parent if format_trace_id(span_context.trace_id) == TRACE_ID.get() else Context()
 
 
 def _build_resource() -> Resource:
-    """Who tells it, as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say, or else by our name and version."""
-    told = Resource.create()
-    ours = Resource({SERVICE_VERSION: version("wattgate")}).merge(told)
-    nameless = str(told.attributes[SERVICE_NAME]).startswith("unknown_service")
-    return ours.merge(Resource({SERVICE_NAME: "wattgate"})) if nameless else ours
+    """Return the resource of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, by default our name and version."""
+    detected = Resource.create()
+    resource = Resource({SERVICE_VERSION: version("wattgate")}).merge(detected)
+    is_unnamed = str(detected.attributes[SERVICE_NAME]).startswith("unknown_service")
+    return resource.merge(Resource({SERVICE_NAME: "wattgate"})) if is_unnamed else resource

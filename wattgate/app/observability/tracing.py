@@ -1,4 +1,4 @@
-"""Whether a tracing system is told how long things take. Who tells it is loaded only then (`telemetry.py`)."""
+"""The selection of the tracing backend. `telemetry.py` is imported only if tracing is configured."""
 
 import logging
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ log = logging.getLogger(__name__)
 
 
 class TracingBackend(Tracer, Protocol):
-    """Spans, and where those come from that nobody writes down: requests and statements."""
+    """A tracer that also creates spans for HTTP requests and database statements."""
 
     @property
     def middleware(self) -> Sequence[Middleware]:
-        """What requests pass so that they have spans."""
+        """Middleware that creates the spans of requests."""
 
     def instrument_engine(self, engine: Engine) -> None:
-        """Make steps of a database's statements."""
+        """Create a span for each statement of a database engine."""
 
     async def close(self) -> None:
-        """Send what is not sent yet, so far as that is quick."""
+        """Export the remaining spans, within a short time limit."""
 
 
 class NoopTracingBackend(NoopTracer):
-    """Nobody is told."""
+    """A backend without spans."""
 
     middleware: Sequence[Middleware] = ()
 
@@ -42,14 +42,14 @@ class NoopTracingBackend(NoopTracer):
 
 
 def create_tracing_backend() -> TracingBackend:
-    """OpenTelemetry where its own variables name a collector and it is installed."""
+    """Return the OpenTelemetry backend if the OTEL_* variables name a collector and the extra `otel` is installed."""
     if not is_tracing_configured():
         return NoopTracingBackend()
     if not _is_exporter_installed():
-        log.warning("no traces are sent, because what sends them is not installed: pip install wattgate[otel]")
+        log.warning("Traces are not exported: OpenTelemetry is not installed. Run: pip install wattgate[otel]")
         return NoopTracingBackend()
-    made: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
-    return made
+    backend: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
+    return backend
 
 
 def _is_exporter_installed() -> bool:

@@ -1,4 +1,4 @@
-"""Authentication at the edge: from the headers of a request or socket to a principal."""
+"""Authentication: resolve the headers of a request or connection to a principal."""
 
 import base64
 import binascii
@@ -12,23 +12,28 @@ from wattgate.principal import Principal, Role
 from wattgate.request_context import CURRENT_PRINCIPAL
 
 UNKNOWN_APPLICATION_ID = "unknown"
+"""Application ID of an anonymous caller that names an application which does not exist."""
 
 
 class Authenticator:
-    """Knows SPEC.md's two schemes: Basic (an application's credential, or an account's username and password)
-    and a token, in the header `token` or as Bearer."""
+    """Authenticator for two schemes: Basic and token.
+
+    Basic carries the credential of an application, or the username and password of an account. A token is in the header
+    `token` or in `Authorization: Bearer`.
+    """
 
     def __init__(self, identity: CredentialLookup, clock: Clock = utc_now) -> None:
         self._identity = identity
         self._clock = clock
 
     async def authenticate(self, headers: Mapping[str, str]) -> Principal:
-        """The caller, by lower-case header names; an anonymous principal where no credentials are shown.
+        """Return the caller. Without credentials, return an anonymous principal.
 
-        Unauthenticated where credentials are shown and are not good.
+        Header names are in lower case. Raise Unauthenticated if the credentials are invalid.
         """
         application_id = headers.get("applicationid") or None
-        CURRENT_PRINCIPAL.set(Principal(Role.ANONYMOUS, application_id=application_id))  # until more is known
+        # for log records during authentication
+        CURRENT_PRINCIPAL.set(Principal(Role.ANONYMOUS, application_id=application_id))
         principal = await self._resolve_principal(headers, application_id)
         CURRENT_PRINCIPAL.set(principal)
         return principal
@@ -49,11 +54,11 @@ class Authenticator:
         return await self._act_for_user(principal, headers.get("userid"))
 
     async def _anonymous_principal(self, application_id: str | None) -> Principal:
-        """Somebody without credentials. Whatever application they make up, it is the same one."""
+        """Return an anonymous principal. All applications that do not exist share the ID `unknown`."""
         if application_id is None:
             return Principal(Role.ANONYMOUS)
-        found = await self._identity.anonymous_principal(application_id)
-        return found or Principal(Role.ANONYMOUS, application_id=UNKNOWN_APPLICATION_ID)
+        principal = await self._identity.anonymous_principal(application_id)
+        return principal or Principal(Role.ANONYMOUS, application_id=UNKNOWN_APPLICATION_ID)
 
     async def _authenticate_basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:
@@ -70,10 +75,10 @@ class Authenticator:
         )
 
     async def _act_for_user(self, principal: Principal, user_id: str | None) -> Principal:
-        """An application's principal with the user it names in the header userId."""
+        """Return the principal with the user of the header `userId`, if the principal is an application."""
         if not user_id or principal.role is not Role.APPLICATION:
             return principal
-        assert principal.application_id is not None  # an application's credential has one
+        assert principal.application_id is not None  # credentials always belong to an application
         if not await self._identity.has_user(principal.application_id, user_id):
             raise Unauthenticated("Access denied")
         return replace(principal, user_id=user_id)

@@ -1,4 +1,4 @@
-"""What several gateways have in common: in Redis, or in the process of the only one."""
+"""State that the gateways of a cluster share: in Redis, or in memory for a single gateway."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from wattgate.realtime.server_address import ServerAddress
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What the gateways keep together: their connections, what callers have spent, texts that clients name."""
+    """State that gateways share: connection slots, rate limit buckets, and texts of persisted queries (APQ)."""
 
     connection_slots: ConnectionSlots
     rate_buckets: BucketStore
@@ -27,19 +27,21 @@ class ClusterState:
 
 
 def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterState]:
-    """What joins the gateways, and what they keep together."""
-    buckets, texts = LocalBucketStore(), LocalApqStore()
+    """Create the event bus and the shared state: in Redis if it is configured, else in memory."""
+    local_buckets, local_apq_store = LocalBucketStore(), LocalApqStore()
     if settings.redis_url is None:
-        return MemoryBus(), ClusterState(LocalConnectionSlots(), buckets, texts)
+        return MemoryBus(), ClusterState(LocalConnectionSlots(), local_buckets, local_apq_store)
     bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
     redis = BestEffortRedis(bus.client)
     return bus, ClusterState(
-        RedisConnectionSlots(bus.client, clock), RedisBucketStore(redis, buckets), RedisApqStore(redis, texts)
+        RedisConnectionSlots(bus.client, clock),
+        RedisBucketStore(redis, local_buckets),
+        RedisApqStore(redis, local_apq_store),
     )
 
 
 def create_budget_limits(settings: Settings) -> BudgetLimits:
-    """The budgets of the settings, where 0 sets no limit."""
+    """Return the budget limits of the settings. A budget of 0 means no limit."""
     caller, application = (
         Allowance(capacity, capacity / settings.budget_seconds) if capacity else None
         for capacity in (settings.caller_budget, settings.application_budget)

@@ -1,4 +1,4 @@
-"""How a gateway goes down: what its server and its application tell each other, and how long each step takes."""
+"""Types for the drain: the interface between the HTTP server and the application, and the timeouts of each step."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,18 +7,21 @@ from wattgate.app.settings import Settings
 
 
 class Drainable(Protocol):
-    """What stays open beyond a request: sockets and event streams."""
+    """Connections that outlive a request: WebSocket connections and event streams."""
 
     @property
     def count(self) -> int:
-        """How many are open."""
+        """The number of open connections."""
 
     async def drain(self, seconds: float) -> None:
-        """Close all of them, evenly over that time, so that their clients come back elsewhere; until they are gone."""
+        """Close all connections, spread evenly over `seconds`, and wait until they are closed.
+
+        The spread keeps the clients from reconnecting to another gateway all at the same time.
+        """
 
 
 class NoConnections:
-    """Nothing is open beyond a request."""
+    """An application without long-lived connections."""
 
     count = 0
 
@@ -28,15 +31,19 @@ class NoConnections:
 
 @dataclass(slots=True)
 class Readiness:
-    """Whether the gateway still wants to be sent requests; its server ends that."""
+    """Readiness that /readyz reports. The server sets `draining` when the shutdown begins."""
 
     draining: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DrainTimeouts:
-    """How long, in seconds: the pause in which a load balancer sees that this gateway is no longer ready, the closing
-    of sockets, and everything together, in which requests may end."""
+    """Timeouts of the drain steps, in seconds.
+
+    `pause_seconds`: time for a load balancer to notice that this gateway is no longer ready.
+    `close_seconds`: time over which the closing of connections is spread.
+    `total_seconds`: limit of the whole drain, in which running requests may finish.
+    """
 
     pause_seconds: float = 0.0
     close_seconds: float = 0.0

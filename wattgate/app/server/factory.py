@@ -1,4 +1,4 @@
-"""The composition root: every part of the gateway is made here and handed to those that need it."""
+"""The composition root: create all components of the gateway and connect them."""
 
 import asyncio
 import logging
@@ -72,7 +72,7 @@ from wattgate.tracer import NOOP_TRACER, Tracer
 log = logging.getLogger(__name__)
 
 BackgroundTask = Callable[[Runner], Awaitable[None]]
-"""Work that runs beside the requests for as long as the gateway does."""
+"""Background work that runs until the gateway shuts down."""
 
 CORS_HEADERS = (
     "Authorization",
@@ -89,16 +89,16 @@ CORS_HEADERS = (
 )
 
 READINGS_PATH = "/readings"
-"""Where bulk intake has its place; its streams have no bound."""
+"""Path of the bulk intake under the base path. Its request bodies are streamed and have no size limit."""
 
 NOTIFICATION_BASE_PATH = "/ns"
 NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
-"""The notification system also stands under a base of its own, where published clients look for it."""
+"""Published clients use these paths under an additional base path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The parts of a gateway that more than one face uses."""
+    """The components that several interfaces of a gateway share."""
 
     database: Database
     bus: Bus
@@ -115,7 +115,7 @@ class Gateway:
 
     @property
     def connections(self) -> ConnectionRegistry:
-        """The connections that stay."""
+        """The open WebSocket connections and event streams."""
         return self.realtime.connections
 
 
@@ -127,27 +127,22 @@ def build_gateway(
     limits: ConnectionLimits | None = None,
     tracer: Tracer = NOOP_TRACER,
 ) -> Gateway:
-    """Make the parts that the settings ask for. Nothing is connected yet.
+    """Create the components for the settings, without opening a connection.
 
-    The limits of connections are those of the settings, unless others are given.
+    `limits` replaces the connection limits of the settings.
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
-    bus, shared = create_cluster_state(settings, clock)
-    budgets = Budgets(create_budget_limits(settings), shared.rate_buckets)
+    bus, state = create_cluster_state(settings, clock)
+    budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     runner = Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
+        database, bus, network=network, clock=clock, tracer=tracer, outbound_policy=_outbound_policy(settings)
     )
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
-    gate = GraphQLPipeline(
+    pipeline = GraphQLPipeline(
         schema,
         runner,
-        persisted_documents=PersistedDocuments(documents, shared.apq_store),
+        persisted_documents=PersistedDocuments(documents, state.apq_store),
         budgets=budgets,
         time_limit_seconds=settings.operation_seconds,
         clock=clock,
@@ -156,7 +151,7 @@ def build_gateway(
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
-        gate, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
+        pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     return Gateway(
         database=database,
@@ -164,10 +159,10 @@ def build_gateway(
         hub=hub,
         runner=runner,
         schema=schema,
-        pipeline=gate,
+        pipeline=pipeline,
         authenticator=authenticator,
         subscription_service=service,
-        realtime=RealtimeRuntime(hub, bus, shared.connection_slots, service, limits or _connection_limits(settings)),
+        realtime=RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings)),
         budgets=budgets,
         trusted_documents=documents,
     )
@@ -195,45 +190,44 @@ def create_app(
     clock: Clock = utc_now,
     limits: ConnectionLimits | None = None,
 ) -> Starlette:
-    """The gateway as an ASGI application."""
-    traces = create_tracing_backend()
-    gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=traces)
-    traces.instrument_engine(gateway.database.autocommit_engine.sync_engine)
+    """Create the gateway as an ASGI application."""
+    tracing = create_tracing_backend()
+    gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
+    tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
     authenticate = gateway.authenticator.authenticate
     http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
     streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
     graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
-    rest = _rest_routes(gateway, clock)
-
+    rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
-    async def described(request: Request) -> Response:
+    async def serve_reference(request: Request) -> Response:
         return JSONResponse(reference)
 
-    async def ready(request: Request) -> Response:
+    async def serve_readiness(request: Request) -> Response:
         return await _check_readiness(gateway)
 
     application = Starlette(
         routes=[
             Route("/healthz", _check_health),
-            Route("/readyz", ready),
+            Route("/readyz", serve_readiness),
             *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
             WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
             *page_routes(settings.base_path),
             *_mail_routes(settings, gateway.runner),
-            Route(f"{settings.base_path}/openapi.json", described),
+            Route(f"{settings.base_path}/openapi.json", serve_reference),
             Mount(
                 f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
-                routes=[one for one in rest if _is_notification_route(one)],
+                routes=[route for route in rest_routes if _is_notification_route(route)],
             ),
-            Mount(settings.base_path, routes=rest),
+            Mount(settings.base_path, routes=rest_routes),
         ],
-        middleware=_middleware(settings, traces),
+        middleware=_middleware(settings, tracing),
         exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
         lifespan=_lifespan(
             gateway,
-            traces,
+            tracing,
             [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background],
         ),
     )
@@ -253,7 +247,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
 
 
 def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """What is woken by the bus: catch-ups and rules, and the deliveries unless others do these."""
+    """Return the workers that events of the bus wake: catch-ups, alert rules, and deliveries if enabled."""
     return [
         lambda runner: run_catch_ups(runner, gateway.hub),
         lambda runner: AlertRuleWorker(runner, gateway.hub).run(),
@@ -261,26 +255,29 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
     ]
 
 
-def _lifespan(gateway: Gateway, traces: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
-    """Starts only on a database that is current, with the background work beside; closes what was opened."""
+def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
+    """Return a lifespan that runs the background work and closes all components at shutdown.
+
+    The start fails if the database does not have the schema of this version.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
-            raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
+            raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield
         finally:
             await gateway.database.close()
-            await traces.close()
+            await tracing.close()
 
     return lifespan
 
 
 @asynccontextmanager
 async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask]) -> AsyncIterator[None]:
-    """The background work, for as long as the context lasts."""
+    """Run the background work until the context exits, then cancel it."""
     tasks = [asyncio.ensure_future(work(runner)) for work in background]
     try:
         yield
@@ -291,30 +288,30 @@ async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask
 
 
 def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:
-    """The MQTT intake where a broker is set. It is loaded only then, because it needs what may not be installed."""
+    """Return the MQTT intake if a broker is configured. Import it only then, because it needs the extra `mqtt`."""
     if settings.mqtt_url is None:
         return []
     return [import_module("wattgate.app.workers.mqtt_intake").create_intake(settings).run]
 
 
 def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """The worker of the outbox, unless others do its work."""
+    """Return the delivery worker, unless WATTGATE_DELIVER is false."""
     if not settings.deliver:
         return []
 
     async def deliver(runner: Runner) -> None:
-        parts = create_delivery_handlers(settings, runner, clock)
-        made = DeliveryWorker(runner, gateway.hub, parts, clock=clock, lease=settings.delivery_lease)
-        await made.run()
+        handlers = create_delivery_handlers(settings, runner, clock)
+        worker = DeliveryWorker(runner, gateway.hub, handlers, clock=clock, lease=settings.delivery_lease)
+        await worker.run()
 
     return [deliver]
 
 
 def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
-    """Where links in mails lead, and where mails are that are kept."""
-    known = create_links(settings)
+    """Return the routes of the links in mails, and of the development outbox."""
+    links = create_links(settings)
     return [
-        *([unsubscribe_route(runner, known)] if known else []),
+        *([unsubscribe_route(runner, links)] if links else []),
         *(outbox_routes(runner) if is_mail_outbox_enabled(settings) else []),
     ]
 
@@ -323,8 +320,8 @@ def _is_notification_route(route: BaseRoute) -> bool:
     return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
 
 
-def _middleware(settings: Settings, traces: TracingBackend) -> list[Middleware]:
-    """What every request passes, outermost first."""
+def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]:
+    """Return the middleware of all requests, outermost first."""
     return [
         Middleware(TraceIdMiddleware),
         Middleware(
@@ -336,7 +333,7 @@ def _middleware(settings: Settings, traces: TracingBackend) -> list[Middleware]:
             max_age=600,
         ),
         Middleware(PathNormalizationMiddleware),
-        *traces.middleware,
+        *tracing.middleware,
         Middleware(HttpMetricsMiddleware),
         Middleware(
             BodyLimitMiddleware,
@@ -351,24 +348,26 @@ async def _check_health(request: Request) -> Response:
 
 
 async def _check_readiness(gateway: Gateway) -> Response:
-    """Ready while the database answers, until the gateway is to end. Without Redis every answer is right, and only
-    live events are missing."""
+    """Return 200 while the database responds and the gateway is not draining, else 503.
+
+    If Redis does not respond, the gateway is still ready: queries are correct and only live events are missing.
+    """
     if gateway.readiness.draining:
         return JSONResponse({"status": "draining"}, 503)
     try:
         async with gateway.database.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except (SQLAlchemyError, OSError) as error:
-        log.warning("not ready: the database does not answer: %s", error)
+        log.warning("Not ready: the database does not respond: %s", error)
         return JSONResponse({"status": "unavailable", "database": "does not answer"}, 503)
     try:
         await gateway.bus.check()
     except Unavailable as error:
-        log.warning("ready without live events: %s", error.message)
+        log.warning("Ready, but without live events: %s", error.message)
         return JSONResponse({"status": "OK", "live": "unavailable"})
     return JSONResponse({"status": "OK"})
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:
-    """A fault of ours: nothing of it is told but the trace id, under which the server's log has it."""
+    """Return a masked error with the trace ID, under which the log contains the exception."""
     return error_response(Internal("An error has occurred"))

@@ -1,7 +1,7 @@
-"""`wattgate serve --workers N`: as many processes on one port, started again when they die, drained together.
+"""`wattgate serve --workers N`: start N worker processes on one port, restart those that die, and drain them together.
 
-uvicorn's own supervisor runs servers of its own class, which know no drain, and has its workers share one listening
-socket, on which connections spread unevenly. Here each worker has a socket of its own on the port (SO_REUSEPORT).
+uvicorn has its own supervisor, but its workers do not use our DrainingServer, and they share one listening socket, so
+that the connections spread unevenly. Here each worker has its own listening socket on the port (SO_REUSEPORT).
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from wattgate.realtime.backoff import Backoff
 log = logging.getLogger(__name__)
 
 KILL_GRACE_SECONDS = 1.5
-"""Seconds that a worker has beyond the limit of its drain, before it is killed."""
+"""Seconds after WATTGATE_DRAIN_LIMIT until a worker that still runs is killed."""
 
 STABLE_AFTER_SECONDS = 10.0
-"""Seconds after which a worker that dies has not died of its start: the next one is started at once."""
+"""A worker that ran longer than this is restarted immediately. A shorter run counts as a failed start and backs off."""
 
 BACKOFF = Backoff(min_seconds=1.0, max_seconds=30.0)
 
 
 class WorkerProcess:
-    """A process that serves, and the line on which it is told things."""
+    """A worker process, and the socket on which the launcher sends it commands."""
 
     def __init__(self, process: asyncio.subprocess.Process, channel: socket.socket) -> None:
         self.process = process
@@ -47,26 +47,26 @@ class WorkerProcess:
         self._channel = channel
 
     def send_command(self, command: bytes) -> None:
-        """Tell it something, if it still lives."""
+        """Send a command. Do nothing if the worker has exited."""
         try:
             self._channel.send(command)
         except OSError:
-            log.debug("worker %d is gone already", self.process.pid)
+            log.debug("Worker %d has already exited", self.process.pid)
 
     async def wait_for_exit(self) -> int:
-        """Wait until it has ended; its exit code. Meanwhile it may say that it serves."""
+        """Wait until the worker exits and return its exit code. Set `is_serving` when it reports that it serves."""
         loop = asyncio.get_running_loop()
         try:
             self.is_serving = await loop.sock_recv(self._channel, 1) == SERVING_SIGNAL
         except ConnectionError:
-            log.debug("worker %d ended without a word", self.process.pid)
+            log.debug("Worker %d exited before it served", self.process.pid)
         if self.is_serving:
-            log.info("worker %d serves", self.process.pid)
+            log.info("Worker %d is serving", self.process.pid)
         return await self.process.wait()
 
 
 class Launcher:
-    """Keeps as many workers as it was told, until it gets a signal."""
+    """Supervisor that keeps a number of workers running until SIGTERM or SIGINT."""
 
     def __init__(self, settings: Settings, count: int, port: int, folder: str) -> None:
         self._settings = settings
@@ -79,70 +79,68 @@ class Launcher:
         self._has_failed = False
 
     async def run(self) -> int:
-        """Serve until a signal comes; the exit code, which is 0 if all workers have ended as they should."""
+        """Serve until a signal arrives. Return 0 if all workers then exited with 0, else 1."""
         loop = asyncio.get_running_loop()
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(one, self._stop)
-        places = [asyncio.create_task(self._supervise(place)) for place in range(self._count)]
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, self._stop)
+        tasks = [asyncio.create_task(self._supervise(index)) for index in range(self._count)]
         await self._stopping.wait()
-        _, late = await asyncio.wait(places, timeout=self._settings.drain_limit + KILL_GRACE_SECONDS)
-        if late:
+        _, unfinished = await asyncio.wait(tasks, timeout=self._settings.drain_limit + KILL_GRACE_SECONDS)
+        if unfinished:
             for worker in self._workers:
-                log.error("worker %d did not end in time and is killed", worker.process.pid)
+                log.error("Worker %d did not exit within the drain limit and is killed", worker.process.pid)
                 worker.process.kill()
-        await asyncio.gather(*places)
+        await asyncio.gather(*tasks)
         return int(self._has_failed)
 
     def _stop(self) -> None:
-        """The first signal lets the workers drain, the second has them skip the rest."""
-        word = SKIP_DRAIN_COMMAND if self._stopping.is_set() else DRAIN_COMMAND
+        """Handle a signal: the first one starts the drain, the second one skips the rest of it."""
+        command = SKIP_DRAIN_COMMAND if self._stopping.is_set() else DRAIN_COMMAND
         self._stopping.set()
         for worker in self._workers:
-            worker.send_command(word)
+            worker.send_command(command)
 
     async def _supervise(self, index: int) -> None:
-        """Have a worker in a place: start one, and the next when it has ended."""
+        """Run the worker with this index, and restart it whenever it exits, until the launcher stops."""
         loop = asyncio.get_running_loop()
-        deaths = 0
+        failures = 0
         while not self._stopping.is_set():
-            begun = loop.time()
+            started_at = loop.time()
             async with self._start_worker(index) as worker:
                 code = await worker.wait_for_exit()
             self._has_served = self._has_served or worker.is_serving
             if self._stopping.is_set():
                 self._has_failed = self._has_failed or code != 0
             elif not self._has_served:
-                log.error("worker %d could not start (%s): the gateway ends", worker.process.pid, describe_exit(code))
+                log.error("Worker %d could not start (%s); the gateway exits", worker.process.pid, describe_exit(code))
                 self._has_failed = True
                 self._stop()
             else:
-                deaths = 0 if loop.time() - begun > STABLE_AFTER_SECONDS else deaths + 1
-                pause = BACKOFF.delay_seconds(deaths - 1) if deaths else 0.0
-                log.error(
-                    "worker %d has ended (%s); the next in %.1f s", worker.process.pid, describe_exit(code), pause
-                )
+                failures = 0 if loop.time() - started_at > STABLE_AFTER_SECONDS else failures + 1
+                pause = BACKOFF.delay_seconds(failures - 1) if failures else 0.0
+                log.error("Worker %d exited (%s); restarting in %.1f s", worker.process.pid, describe_exit(code), pause)
                 await self._pause(pause)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not beyond a signal."""
+        """Wait for some seconds, or until a signal arrives."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
 
     @asynccontextmanager
     async def _start_worker(self, index: int) -> AsyncIterator[WorkerProcess]:
-        """A new process for a place."""
-        ours, its = socket.socketpair()
-        with ours, its:
-            ours.setblocking(False)
+        """Start the process of a worker, and remove the worker when the context exits."""
+        launcher_socket, worker_socket = socket.socketpair()
+        with launcher_socket, worker_socket:
+            launcher_socket.setblocking(False)
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "wattgate", "serve-one", str(its.fileno()), str(index)),
+                *(sys.executable, "-m", "wattgate", "serve-one", str(worker_socket.fileno()), str(index)),
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=[its.fileno()],
+                pass_fds=[worker_socket.fileno()],
             )
-            its.close()
-            worker = WorkerProcess(process, ours)
+            worker_socket.close()
+            worker = WorkerProcess(process, launcher_socket)
             self._workers.add(worker)
             if self._stopping.is_set():
                 worker.send_command(DRAIN_COMMAND)
@@ -154,18 +152,22 @@ class Launcher:
 
 
 def describe_exit(code: int) -> str:
-    """How a process has ended, in words."""
+    """Return the exit code or the name of the signal that ended a process, as text."""
     return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
 
 def launch(settings: Settings, count: int) -> int:
-    """Serve with so many processes until a signal comes; the exit code. Unavailable where the port cannot be had."""
-    held = bind_sockets(settings.host, settings.port, shared=True)  # they never listen: the port stays ours meanwhile
+    """Serve with `count` processes until a signal arrives, and return the exit code.
+
+    Raise Unavailable if the port cannot be bound.
+    """
+    # these sockets never listen: they only reserve the port while workers restart
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
     with TemporaryDirectory(prefix="wattgate-metrics-") as folder:
         start_metrics_server(settings, folder)
-        log.info("%d workers on %s", count, bound_url(held))
+        log.info("Serving with %d workers on %s", count, bound_url(sockets))
         try:
-            return asyncio.run(Launcher(settings, count, bound_port(held), folder).run())
+            return asyncio.run(Launcher(settings, count, bound_port(sockets), folder).run())
         finally:
-            for one in held:
-                one.close()
+            for bound_socket in sockets:
+                bound_socket.close()

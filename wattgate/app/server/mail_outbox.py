@@ -24,45 +24,45 @@ MAIL_HTML_HEADERS = {
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     ),
 }
-"""What a mail's HTML may do in a browser: have styles and pictures. No script runs."""
+"""Headers for the HTML of a mail. The policy permits styles and images, and blocks scripts."""
 
 
 def outbox_routes(runner: Runner) -> list[BaseRoute]:
-    """The page of the outbox, and what it loads: the list, each mail, and its HTML by itself."""
+    """Return the routes of the outbox page and its data: the list of mails, each mail, and the HTML of a mail."""
 
-    async def listed(request: Request) -> Response:
-        found: list[KeptMail] = []
+    async def list_mails(request: Request) -> Response:
+        mails: list[KeptMail] = []
         for application_id in await runner.run(mail.applications_with_mail, Principal(Role.SYSTEM), {}):
-            found += await runner.run(mail.kept_mails, Principal(Role.SYSTEM, application_id=application_id), {})
-        newest = sorted(found, key=lambda one: one.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
-        return JSONResponse([_mail_summary(one) for one in newest], headers=PAGE_HEADERS)
+            mails += await runner.run(mail.kept_mails, Principal(Role.SYSTEM, application_id=application_id), {})
+        newest = sorted(mails, key=lambda kept_mail: kept_mail.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
+        return JSONResponse([_mail_summary(kept_mail) for kept_mail in newest], headers=PAGE_HEADERS)
 
-    async def shown(request: Request) -> Response:
-        kept = await _load_mail(runner, request.path_params)
-        return JSONResponse({**_mail_summary(kept), **_mail_parts(kept)}, headers=PAGE_HEADERS)
+    async def show_mail(request: Request) -> Response:
+        kept_mail = await _load_mail(runner, request.path_params)
+        return JSONResponse({**_mail_summary(kept_mail), **_mail_parts(kept_mail)}, headers=PAGE_HEADERS)
 
-    async def html(request: Request) -> Response:
+    async def show_html(request: Request) -> Response:
         body = parse_mail((await _load_mail(runner, request.path_params)).content).get_body(("html",))
         if body is None:
-            raise HTTPException(404, "this mail has no HTML")
+            raise HTTPException(404, "This mail has no HTML part.")
         return HTMLResponse(body.get_content(), headers=MAIL_HTML_HEADERS)
 
-    one = "/outbox/mails/{application_id}/{delivery_id}"
+    mail_path = "/outbox/mails/{application_id}/{delivery_id}"
     return [
         page_route("/outbox", "outbox/index.html"),
-        Route("/outbox/mails", listed),
-        Route(one, shown),
-        Route(f"{one}/html", html),
+        Route("/outbox/mails", list_mails),
+        Route(mail_path, show_mail),
+        Route(f"{mail_path}/html", show_html),
     ]
 
 
 async def _load_mail(runner: Runner, path: Mapping[str, Any]) -> KeptMail:
     system = Principal(Role.SYSTEM, application_id=path["application_id"])
     try:
-        found: KeptMail = await runner.run(mail.kept_mail, system, {"delivery_id": path["delivery_id"]})
+        kept_mail: KeptMail = await runner.run(mail.kept_mail, system, {"delivery_id": path["delivery_id"]})
     except NotFound:
-        raise HTTPException(404, "there is no such mail") from None
-    return found
+        raise HTTPException(404, "No such mail in the outbox.") from None
+    return kept_mail
 
 
 def _mail_summary(kept_mail: KeptMail) -> dict[str, Any]:

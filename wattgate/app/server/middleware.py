@@ -1,4 +1,4 @@
-"""What happens to every request before it reaches a route. Plain ASGI: (scope, receive, send)."""
+"""ASGI middleware for trace IDs, path normalization and the size limit of request bodies."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -12,12 +12,15 @@ from wattgate.request_context import new_trace_id, parse_traceparent
 from wattgate.rest_compat.error_responses import error_response
 
 RESPONSE_START_TYPES = {"http.response.start", "websocket.accept"}
-"""Messages by which an answer begins, with its headers."""
+"""ASGI messages that start a response and carry its headers."""
 
 
 class TraceIdMiddleware:
-    """Gives each request an id, which stands in the answer's header, in errors and in the log. It is the caller's own
-    where that has one (`traceparent`). A connection that stays has that of the request that opened it."""
+    """Middleware that gives each request a trace ID, for the response header, errors and log records.
+
+    The trace ID is that of the request header `traceparent`, or a new one. A WebSocket connection or event stream has
+    the trace ID of the request that opened it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -29,16 +32,16 @@ class TraceIdMiddleware:
         trace_id = parse_traceparent(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
         TRACE_ID.set(trace_id)
 
-        async def traced(message: Message) -> None:
+        async def send_with_trace_id(message: Message) -> None:
             if message["type"] in RESPONSE_START_TYPES:
                 MutableHeaders(scope=message)["X-Trace-Id"] = trace_id
             await send(message)
 
-        await self._app(scope, receive, traced)
+        await self._app(scope, receive, send_with_trace_id)
 
 
 class PathNormalizationMiddleware:
-    """Serves `/auth/` and `//auth` as `/auth`: a redirect would lose the body of a POST."""
+    """Middleware that serves `/auth/` and `//auth` as `/auth`. A redirect would lose the body of a POST."""
 
     _slashes = re.compile(r"/{2,}")
 
@@ -47,16 +50,16 @@ class PathNormalizationMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
-            plain = self._slashes.sub("/", scope["path"])
-            scope = {**scope, "path": plain.rstrip("/") or "/"}
+            path = self._slashes.sub("/", scope["path"])
+            scope = {**scope, "path": path.rstrip("/") or "/"}
         await self._app(scope, receive, send)
 
 
 class BodyLimitMiddleware:
-    """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives.
+    """Middleware that rejects a request body of more than `limit` bytes.
 
-    `streamed` are the paths whose bodies may be of any size, for they are not kept but worked on as they arrive, with
-    the media types of those bodies.
+    It checks the header Content-Length, and counts the bytes as they arrive. `streamed` has the paths without a limit,
+    with the media types to which that applies: their bodies are processed as they arrive and are not buffered.
     """
 
     def __init__(self, app: ASGIApp, limit: int, streamed: Mapping[str, Collection[str]]) -> None:
@@ -68,27 +71,27 @@ class BodyLimitMiddleware:
         if scope["type"] != "http" or _content_type(scope) in self._streamed.get(scope["path"], ()):
             await self._app(scope, receive, send)
             return
-        seen, started = 0, False
+        received_bytes, has_response = 0, False
 
-        async def counted() -> Message:
-            nonlocal seen
+        async def receive_within_limit() -> Message:
+            nonlocal received_bytes
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._limit:
-                raise TooLarge(f"the body is larger than {self._limit} bytes")
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > self._limit:
+                raise TooLarge(f"The request body is larger than {self._limit} bytes.")
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal started
-            started = True
+        async def note_response(message: Message) -> None:
+            nonlocal has_response
+            has_response = True
             await send(message)
 
         try:
             if _content_length(scope) > self._limit:
-                raise TooLarge(f"the body is larger than {self._limit} bytes")
-            await self._app(scope, counted, watched)
+                raise TooLarge(f"The request body is larger than {self._limit} bytes.")
+            await self._app(scope, receive_within_limit, note_response)
         except TooLarge as error:
-            if started:
+            if has_response:
                 raise
             await error_response(error)(scope, receive, send)
 

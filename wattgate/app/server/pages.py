@@ -1,4 +1,4 @@
-"""The pages: plain HTML, CSS and ES modules from `static/`, served under a strict content security policy."""
+"""Routes of the HTML pages, CSS and ES modules in `static/`, with a strict content security policy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,11 +30,11 @@ PREVIEW_HEADERS = {
         "frame-ancestors 'none'"
     ),
 }
-"""A mail in a frame of the page inherits its policy: it may have styles and pictures, and no scripts."""
+"""Headers of the template page. A mail in its frame inherits the policy: styles and images, but no scripts."""
 
 
 class _StaticFilesWithHeaders(StaticFiles):
-    """Static files that carry the pages' headers."""
+    """Static files with the headers of the pages."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -43,7 +43,7 @@ class _StaticFilesWithHeaders(StaticFiles):
 
 
 def page_route(path: str, file: str, headers: Mapping[str, str] = PAGE_HEADERS, *, welcome: str = "") -> Route:
-    """A page of `static/` at a path. `welcome` is what its log-in form says, where it has one."""
+    """Return the route of a page of `static/`. `welcome` is the text of its log-in form, if it has one."""
     login = _read_template("shared/login.html").substitute(welcome=welcome)
     content = _read_template(file).substitute(login=login)
 
@@ -58,7 +58,7 @@ def _read_template(file: str) -> Template:
 
 
 def page_routes(base_path: str) -> list[BaseRoute]:
-    """The routes of the pages and of what they load; the REST interface's reference stands under its base path."""
+    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
     return [
         page_route(f"{base_path}/docs", "reference/index.html"),
         page_route("/", "index.html"),

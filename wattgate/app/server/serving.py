@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with our settings, and a shutdown that lets everybody go in order."""
+"""The HTTP server: uvicorn with the settings of the gateway, and a shutdown that drains connections and requests."""
 
 import asyncio
 import logging
@@ -19,24 +19,27 @@ from wattgate.realtime.connections.direct_wire import DirectWire
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 64 * 1024
-"""The largest message that a socket takes, in bytes."""
+"""Maximum size of a WebSocket message from a client, in bytes."""
 
 KEEP_ALIVE_SECONDS = 75
-"""Seconds that a connection waits for a further request: longer than load balancers let theirs wait (60 is usual), so
-that none sends one just when the gateway closes."""
+"""Seconds for which an idle HTTP connection stays open.
+
+It is longer than the idle timeout of load balancers (usually 60 seconds). So a load balancer does not send a request on
+a connection that the gateway is closing.
+"""
 
 SHUTDOWN_RESERVE_SECONDS = 2.0
-"""Seconds that a drain keeps for what the application itself has to close."""
+"""Seconds at the end of a drain that are reserved for the shutdown of the application."""
 
 CONNECTION_CLOSE_SECONDS = 3.0
-"""Seconds that closed sockets have to go, beyond those over which they are closed."""
+"""Seconds for the close handshake of the last connections, after the time over which the closing is spread."""
 
 DRAIN_COMMAND, SKIP_DRAIN_COMMAND, SERVING_SIGNAL = b"d", b"s", b"r"
-"""What a launcher tells a worker (drain; skip the rest of it), and a worker its launcher (it serves)."""
+"""Bytes on the socket to the launcher: two commands to the worker, and its report that it serves."""
 
 
 class CancelledRequestFilter(logging.Filter):
-    """Leaves out what uvicorn tells of requests that a drain has cut: that is no fault of theirs."""
+    """Log filter for uvicorn: drop the errors of requests that the drain cancelled."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
@@ -46,8 +49,8 @@ CANCELLED_REQUEST_FILTER = CancelledRequestFilter()
 
 
 def build_uvicorn_config(application: ASGIApp) -> uvicorn.Config:
-    """How every gateway is served: by `wattgate serve`, in the demonstration and in tests."""
-    logging.getLogger("uvicorn.error").addFilter(CANCELLED_REQUEST_FILTER)  # once, however often it is added
+    """Return the uvicorn configuration of `wattgate serve`, the demonstration and the tests."""
+    logging.getLogger("uvicorn.error").addFilter(CANCELLED_REQUEST_FILTER)  # adding the same filter again has no effect
     return uvicorn.Config(
         application,
         lifespan="on",
@@ -63,48 +66,51 @@ def build_uvicorn_config(application: ASGIApp) -> uvicorn.Config:
 
 
 def bind_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.socket]:
-    """A socket for each address of the host, all on one port, which is any free one for 0.
+    """Bind a socket for each address of the host, all on the same port. Port 0 means any free port.
 
-    They do not listen yet. Where they are `shared`, other processes may listen on the same port, and the kernel
-    spreads connections over those that do. Unavailable where the port cannot be had.
+    The sockets do not listen yet. If they are `shared`, other processes may listen on the same port, and the kernel
+    spreads the connections over them. Raise Unavailable if the port cannot be bound.
     """
-    made: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
-            made.append(socket.socket(family, kind, protocol))
-            made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sockets.append(socket.socket(family, kind, protocol))
+            sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if shared:
-                made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             if family == socket.AF_INET6:
-                made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            made[-1].bind((address[0], port or bound_port(made[:1])))
+                sockets[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sockets[-1].bind((address[0], port or bound_port(sockets[:1])))
     except OSError as error:
-        for one in made:
-            one.close()
-        raise Unavailable(f"cannot listen on {host}, port {port}: {error.strerror}") from None
-    return made
+        for opened in sockets:
+            opened.close()
+        raise Unavailable(f"Cannot listen on {host}, port {port}: {error.strerror}") from None
+    return sockets
 
 
-def bound_port(bound: list[socket.socket]) -> int:
-    """The port of bound sockets; 0 for one that is not bound yet."""
-    port: int = bound[0].getsockname()[1]
+def bound_port(sockets: list[socket.socket]) -> int:
+    """Return the port of bound sockets, or 0 if the first one is not bound yet."""
+    port: int = sockets[0].getsockname()[1]
     return port
 
 
-def bound_url(bound: list[socket.socket]) -> str:
-    """Where to look at the gateway."""
-    host: str = bound[0].getsockname()[0]
-    return f"http://[{host}]:{bound_port(bound)}" if ":" in host else f"http://{host}:{bound_port(bound)}"
+def bound_url(sockets: list[socket.socket]) -> str:
+    """Return the URL of the gateway at the first of its bound sockets."""
+    host: str = sockets[0].getsockname()[0]
+    return f"http://[{host}]:{bound_port(sockets)}" if ":" in host else f"http://{host}:{bound_port(sockets)}"
 
 
 class DrainingServer(uvicorn.Server):
-    """A server whose shutdown is a drain: not ready, a pause, no more connections, sockets, requests, the end.
+    """A uvicorn server whose shutdown is a drain.
 
-    The second signal skips what is left of it. Under a launcher, signals come to all processes at once (from a
-    terminal or a service manager), so that there only the launcher says when to skip, on `channel`; if it dies, its
-    workers drain.
+    The drain has these steps: report not ready, pause, stop listening, close WebSocket connections and event streams,
+    finish running requests, shut down the application.
+
+    A second signal skips the rest of the drain. A terminal or service manager may send a signal to the launcher and all
+    workers at the same time. Therefore a worker ignores the second signal, and only the launcher sends the command to
+    skip, on `channel`. If the launcher dies, its workers drain.
     """
 
     def __init__(
@@ -133,32 +139,36 @@ class DrainingServer(uvicorn.Server):
 
     def _on_launcher_command(self) -> None:
         assert self._channel is not None
-        words = self._channel.recv(64)
+        commands = self._channel.recv(64)
         self._begin_drain()
-        if SKIP_DRAIN_COMMAND in words:
+        if SKIP_DRAIN_COMMAND in commands:
             self.force_exit = True
-        if not words:  # the launcher is gone
+        if not commands:  # the launcher is gone
             asyncio.get_running_loop().remove_reader(self._channel)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._drain.total_seconds
+        deadline = loop.time() + self._drain.total_seconds
         self._begin_drain()
-        log.info("draining: %d sockets and event streams are open", self._connections.count)
-        await self._run_drain_step("the pause", asyncio.sleep(self._drain.pause_seconds), end)
+        log.info("Draining: %d WebSocket connections and event streams are open", self._connections.count)
+        await self._run_drain_step("pause", asyncio.sleep(self._drain.pause_seconds), deadline)
         self._close_listeners(sockets or [])
-        gone = min(loop.time() + self._drain.close_seconds + CONNECTION_CLOSE_SECONDS, end - SHUTDOWN_RESERVE_SECONDS)
-        await self._run_drain_step("closing sockets", self._connections.drain(self._drain.close_seconds), gone)
-        self.config.timeout_graceful_shutdown = max(1, int(end - loop.time() - SHUTDOWN_RESERVE_SECONDS))
-        await self._run_drain_step("the end of requests", super().shutdown(sockets), end)
+        close_deadline = min(
+            loop.time() + self._drain.close_seconds + CONNECTION_CLOSE_SECONDS, deadline - SHUTDOWN_RESERVE_SECONDS
+        )
+        await self._run_drain_step(
+            "close connections", self._connections.drain(self._drain.close_seconds), close_deadline
+        )
+        self.config.timeout_graceful_shutdown = max(1, int(deadline - loop.time() - SHUTDOWN_RESERVE_SECONDS))
+        await self._run_drain_step("finish requests", super().shutdown(sockets), deadline)
         if self.force_exit:
-            log.warning("the rest of the drain is skipped")
+            log.warning("A second signal arrived: the rest of the drain is skipped")
             await self._cancel_requests()
         else:
-            log.info("drained")
+            log.info("Drain finished")
 
     async def _cancel_requests(self) -> None:
-        """Cut what still runs, and let the application close what it has opened, so far as that is quick."""
+        """Cancel the running requests, and shut the application down within SHUTDOWN_RESERVE_SECONDS."""
         for task in self.server_state.tasks:
             task.cancel()
         with suppress(TimeoutError):
@@ -166,27 +176,27 @@ class DrainingServer(uvicorn.Server):
                 await self.lifespan.shutdown()
 
     def _close_listeners(self, sockets: list[socket.socket]) -> None:
-        """No more connections; those that wait for a further request are closed, the others after their answer."""
+        """Stop listening. Close idle HTTP connections now, and the others after their response."""
         for server in self.servers:
             server.close()
-        for one in sockets:
-            one.close()
+        for listener in sockets:
+            listener.close()
         for connection in list(self.server_state.connections):
             if isinstance(connection, self.config.http_protocol_class):
                 connection.shutdown()
 
     async def _run_drain_step(self, step: str, work: Awaitable[None], deadline: float) -> None:
-        """Wait for a step of the drain until an instant of the loop's clock, or until the second signal."""
+        """Run a step of the drain until it ends, until `deadline` (time of the event loop) or until a second signal."""
         loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(work)
         while not task.done() and not self.force_exit and loop.time() < deadline:
             await asyncio.wait({task}, timeout=0.05)
         if task.done():
             if error := task.exception():
-                log.error("while draining, %s failed", step, exc_info=error)
+                log.error("Drain step '%s' failed", step, exc_info=error)
             return
         if not self.force_exit:
-            log.warning("while draining, %s took too long and was cut short", step)
+            log.warning("Drain step '%s' exceeded its time limit and was cancelled", step)
         task.cancel()
         await asyncio.wait({task}, timeout=1)
 
@@ -194,9 +204,9 @@ class DrainingServer(uvicorn.Server):
 def serve(
     application: Starlette, settings: Settings, sockets: list[socket.socket], channel: socket.socket | None = None
 ) -> int:
-    """Serve until a signal comes; the exit code, which is 0 unless a second one has cut the drain short."""
+    """Serve until a signal arrives. Return the exit code: 0, or 1 if a second signal cut the drain short."""
     if channel is None:
-        log.info("serving on %s", bound_url(sockets))
+        log.info("Serving on %s", bound_url(sockets))
     server = DrainingServer(build_uvicorn_config(application), DrainTimeouts.from_settings(settings), channel)
     server.run(sockets=sockets)
     return int(server.force_exit)

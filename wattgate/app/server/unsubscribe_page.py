@@ -1,4 +1,4 @@
-"""What the link in every mail leads to: a page that asks, and the one click that mail programs do by themselves."""
+"""The unsubscribe link of mails: a confirmation page for people, and one-click requests of mail programs (RFC 8058)."""
 
 from string import Template
 
@@ -16,21 +16,21 @@ from wattgate.principal import Principal, Role
 PAGES_DIRECTORY = STATIC_DIRECTORY / "unsubscribe"
 PAGE_TEMPLATE = Template((PAGES_DIRECTORY / "frame.html").read_text())
 CONFIRMATION_PAGE, UNSUBSCRIBED_PAGE, UNKNOWN_LINK_PAGE = (
-    PAGE_TEMPLATE.substitute(content=(PAGES_DIRECTORY / f"{one}.html").read_text())
-    for one in ("ask", "done", "unknown")
+    PAGE_TEMPLATE.substitute(content=(PAGES_DIRECTORY / f"{page}.html").read_text())
+    for page in ("ask", "done", "unknown")
 )
 
 
 def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
-    """Where people and programs unsubscribe (RFC 8058). Looking changes nothing: scanners follow every link."""
+    """Return the route of the unsubscribe link. Only POST unsubscribes, because mail scanners GET every link."""
 
     async def serve(request: Request) -> Response:
-        known = links.parse_unsubscribe_token(request.path_params["token"])
-        if known is None:
+        delivery = links.parse_unsubscribe_token(request.path_params["token"])
+        if delivery is None:
             return HTMLResponse(UNKNOWN_LINK_PAGE, 404, PAGE_HEADERS)
         if request.method != "POST":
             return HTMLResponse(CONFIRMATION_PAGE, headers=PAGE_HEADERS)
-        application_id, delivery_id = known
+        application_id, delivery_id = delivery
         try:
             system = Principal(Role.SYSTEM, application_id=application_id)
             await runner.run(mail.unsubscribe, system, {"delivery_id": delivery_id})

@@ -1,4 +1,4 @@
-"""`wattgate worker`: a process that delivers, and does nothing else."""
+"""`wattgate worker`: a process that only sends deliveries."""
 
 import asyncio
 import logging
@@ -12,26 +12,26 @@ from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 10.0
-"""Seconds that deliveries under way have after a signal, before they are given back."""
+"""Seconds that running deliveries have after a signal. Then the worker releases them for other workers."""
 
 
 async def run_worker(settings: Settings, gateway: Gateway) -> None:
-    """Deliver until a signal comes, and a little longer for what is under way."""
+    """Deliver until SIGTERM or SIGINT, then give running deliveries GRACE_SECONDS to finish."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, stopping.set)
-    made = DeliveryWorker(
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stopping.set)
+    worker = DeliveryWorker(
         gateway.runner,
         gateway.hub,
         create_delivery_handlers(settings, gateway.runner),
         lease=settings.delivery_lease,
         grace=GRACE_SECONDS,
     )
-    task = asyncio.create_task(made.run())
-    log.info("delivering as %s", made.worker_id)
+    task = asyncio.create_task(worker.run())
+    log.info("Delivering as worker %s", worker.worker_id)
     await stopping.wait()
-    log.info("ending: what is under way has %g seconds", GRACE_SECONDS)
+    log.info("Stopping: running deliveries have %g s to finish", GRACE_SECONDS)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    log.info("ended")
+    log.info("Stopped")

@@ -1,4 +1,4 @@
-"""The worker that evaluates alert rules: as readings arrive, and as time passes."""
+"""The worker that evaluates alert rules: when readings arrive, and when a rule is due."""
 
 import logging
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from wattgate.realtime.hub import Hub
 log = logging.getLogger(__name__)
 
 MAX_IDLE_SECONDS = 15.0
-"""Seconds until rules are looked for that time alone makes due."""
+"""Maximum seconds between two searches for rules that are due without a new reading."""
 
 MIN_PAUSE_SECONDS = 0.2
-"""Seconds between two rounds at least: readings that come meanwhile are judged together."""
+"""Minimum seconds between two iterations. Readings that arrive in this time are evaluated together."""
 
 ERROR_PAUSE_SECONDS = 5.0
 
 MAX_RULES_PER_BATCH = 200
-"""How many rules of an application that are due are taken up by one look."""
+"""Maximum number of due rules of an application in one iteration."""
 
 MAX_PENDING_FIELDS = 10_000
-"""How many fields are remembered to have new readings; the rules on further ones wait until they are due."""
+"""Maximum number of fields with new readings to remember. Rules of further fields wait until they are due."""
 
 
 class AlertRuleWorker:
-    """Evaluates rules for as long as it runs. Several may: each evaluation has its rule to itself."""
+    """Evaluate alert rules until cancelled. Several workers may run, because an evaluation locks its rule."""
 
     def __init__(self, runner: Runner, hub: Hub) -> None:
         self._runner = runner
@@ -46,15 +46,15 @@ class AlertRuleWorker:
             )
 
     async def evaluate_pending(self) -> int:
-        """Evaluate what readings have woken and what is due; how many alerts were sent."""
+        """Evaluate the rules of fields with new readings, and the due rules. Return the number of alerts sent."""
         recorded, self._pending_fields = self._pending_fields, set()
-        places: dict[str, list[tuple[str, str]]] = {}
-        for one in recorded:
-            places.setdefault(one.application_id, []).append((one.resource_id, one.field))
+        fields_by_application: dict[str, list[tuple[str, str]]] = {}
+        for reading in recorded:
+            fields_by_application.setdefault(reading.application_id, []).append((reading.resource_id, reading.field))
         sent = 0
-        for application_id, some in places.items():
+        for application_id, fields in fields_by_application.items():
             sent += await self._evaluate(
-                application_id, alert_rules.rules_for_recorded_fields, {"recorded_fields": some}
+                application_id, alert_rules.rules_for_recorded_fields, {"recorded_fields": fields}
             )
         for application_id in await self._runner.run(
             alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
@@ -63,7 +63,7 @@ class AlertRuleWorker:
         return sent
 
     def _on_recorded(self, event: Event) -> None:
-        """Readings were recorded for a resource that has rules."""
+        """Remember a field with new readings whose resource has rules."""
         if len(self._pending_fields) < MAX_PENDING_FIELDS:
             self._pending_fields.add(event.payload)
 
@@ -74,12 +74,12 @@ class AlertRuleWorker:
         await self.wake_signal.wait(MAX_IDLE_SECONDS)
 
     async def _evaluate(self, application_id: str, operation: Operation, arguments: Mapping[str, object]) -> int:
-        """Evaluate rules of an application, one by one. What fails waits for its next time."""
+        """Evaluate rules of an application one by one. A rule that fails is evaluated again when it is next due."""
         system = Principal(Role.SYSTEM, application_id=application_id)
         sent = 0
         for rule_id in await self._runner.run(operation, system, arguments):
             try:
                 sent += await self._runner.run(alert_rules.evaluate_rule, system, {"rule_id": rule_id})
             except GatewayError as error:
-                log.warning("alert rule %s was not evaluated: %s", rule_id, error.message)
+                log.warning("Alert rule %s could not be evaluated: %s", rule_id, error.message)
         return sent

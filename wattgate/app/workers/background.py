@@ -1,4 +1,4 @@
-"""Work that is done again and again for as long as the gateway runs."""
+"""Helpers of background workers: a supervised loop, and a signal that wakes it."""
 
 import asyncio
 import logging
@@ -15,22 +15,28 @@ log = logging.getLogger(__name__)
 async def run_forever(
     name: str, work: Callable[[], Awaitable[object]], *, pause: float, pause_after_error: float
 ) -> None:
-    """Do the work, with a pause (seconds) after each round. Whatever goes wrong is logged, and the next round comes."""
+    """Repeat the work until cancelled.
+
+    Wait `pause` seconds after each iteration, or `pause_after_error` seconds if it raised. Exceptions are logged.
+    """
     while True:
-        following = pause
+        next_pause = pause
         try:
             await work()
         except GatewayError as error:
-            log.warning("%s: this has to wait: %s", name, error.message)
-            following = pause_after_error
-        except Exception:  # the supervisor: one fault must not end the work for good
-            log.exception("%s: a round ended by a fault", name)
-            following = pause_after_error
-        await asyncio.sleep(following)
+            next_pause = pause_after_error
+            log.warning("%s: iteration failed: %s; retrying in %g s", name, error.message, next_pause)
+        except Exception:  # the supervisor: an exception must not stop the work forever
+            next_pause = pause_after_error
+            log.exception("%s: iteration failed; retrying in %g s", name, next_pause)
+        await asyncio.sleep(next_pause)
 
 
 class WakeSignal:
-    """Wakes work that rests as soon as something comes on a topic; without the bus the work finds it a little later."""
+    """A signal that wakes idle work when an event arrives on a topic.
+
+    Without the bus, the work finds new items when its maximum wait ends.
+    """
 
     def __init__(self, hub: Hub, topic: str, on_event: Callable[[Event], None] | None = None) -> None:
         self._hub = hub
@@ -40,7 +46,7 @@ class WakeSignal:
 
     @contextmanager
     def subscribed(self) -> Iterator[None]:
-        """Be rung by the topic for as long as the context lasts."""
+        """Listen to the topic until the context exits."""
         self._hub.add_listener(self, [self._topic])
         try:
             yield
@@ -48,13 +54,13 @@ class WakeSignal:
             self._hub.remove_listener(self, [self._topic])
 
     def on_event(self, event: Event) -> None:
-        """Something has come."""
+        """Handle an event of the topic: wake the work."""
         if self._on_event is not None:
             self._on_event(event)
         self._event.set()
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Something may have come."""
+        """Handle lost events of the topic: wake the work, because one may have been for it."""
         self._event.set()
 
     def wake(self) -> None:
@@ -62,16 +68,16 @@ class WakeSignal:
         self._event.set()
 
     def clear(self) -> None:
-        """What has come until now is about to be looked for."""
+        """Clear the signal. Call this before looking for work, so that later events wake it again."""
         self._event.clear()
 
     async def wait_subscribed(self) -> None:
-        """Return once the topic is heard, so that what comes from now on rings."""
+        """Wait until the topic is open, so that all later events wake the work. Return immediately without the bus."""
         with suppress(Unavailable):
             await self._hub.open_topics([self._topic])
 
     async def wait(self, max_seconds: float) -> None:
-        """Rest until it rings, or has rung since it was silenced; at most so many seconds."""
+        """Wait until the signal is set, or already was set since `clear`, for at most `max_seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max_seconds):
                 await self._event.wait()

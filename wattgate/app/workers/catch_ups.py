@@ -1,4 +1,4 @@
-"""The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
+"""The worker that retrieves readings from the meter network for requested catch-ups."""
 
 from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.db.models import CatchUp
@@ -12,22 +12,22 @@ from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub
 
 MAX_IDLE_SECONDS = 5.0
-"""Seconds until retrievals are looked for of which nothing was told: those of workers that have died."""
+"""Maximum seconds between two searches for catch-ups. Catch-ups of a worker that died have no event."""
 
 ERROR_PAUSE_SECONDS = 5.0
 
 
 async def run_catch_ups(runner: Runner, hub: Hub) -> None:
-    """Work on catch-ups for as long as the gateway runs."""
-    bell = WakeSignal(hub, topics.queued_catch_ups())
-    with bell.subscribed():
+    """Process catch-ups until cancelled."""
+    wake_signal = WakeSignal(hub, topics.queued_catch_ups())
+    with wake_signal.subscribed():
         await run_forever(
-            "catch-ups", lambda: _run_iteration(runner, bell), pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS
+            "catch-ups", lambda: _run_iteration(runner, wake_signal), pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS
         )
 
 
 async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
-    """Do what waits until nothing does, and rest."""
+    """Process all waiting catch-ups, then wait for the next event."""
     await wake_signal.wait_subscribed()
     wake_signal.clear()
     while await process_waiting(runner):
@@ -36,38 +36,38 @@ async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
 
 
 async def process_waiting(runner: Runner) -> bool:
-    """Do one waiting catch-up of each application; whether there were any."""
-    busy = False
+    """Process one waiting catch-up of each application. Return whether there were any."""
+    processed = False
     for application_id in await runner.run(catch_ups.applications_with_catch_ups, Principal(Role.SYSTEM), {}):
         system = Principal(Role.SYSTEM, application_id=application_id)
-        claimed = await runner.run(catch_ups.claim_catch_up, system, {})
-        if claimed is not None:
-            busy = True
-            await _retrieve(runner, system, claimed)
-    return busy
+        catch_up = await runner.run(catch_ups.claim_catch_up, system, {})
+        if catch_up is not None:
+            processed = True
+            await _retrieve(runner, system, catch_up)
+    return processed
 
 
-async def _retrieve(runner: Runner, system: Principal, claimed: CatchUp) -> None:
-    """Record what the network has, page by page, and say how it ended."""
+async def _retrieve(runner: Runner, system: Principal, catch_up: CatchUp) -> None:
+    """Record the readings of the meter network page by page, and update the state of the catch-up."""
     recorded = 0
 
-    async def move(state: CatchUpState, reason: str | None = None) -> None:
-        told = {"catch_up_id": claimed.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
-        await runner.run(catch_ups.update_catch_up, system, told)
+    async def update_state(state: CatchUpState, reason: str | None = None) -> None:
+        arguments = {"catch_up_id": catch_up.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
+        await runner.run(catch_ups.update_catch_up, system, arguments)
 
     try:
-        while page := await runner.run(catch_ups.network_readings, system, {"resource_id": claimed.resource_id}):
+        while page := await runner.run(catch_ups.network_readings, system, {"resource_id": catch_up.resource_id}):
             recorded += (await runner.run(record_readings, system, {"series": [page]})).recorded
-            await move(CatchUpState.RUNNING)
+            await update_state(CatchUpState.RUNNING)
     except GatewayError as error:
-        await move(CatchUpState.FAILED, _failure_reason(error))
+        await update_state(CatchUpState.FAILED, _failure_reason(error))
     except Exception:
-        await move(CatchUpState.FAILED, "an unexpected error has occurred")
+        await update_state(CatchUpState.FAILED, "an unexpected error has occurred")
         raise
     else:
-        await move(CatchUpState.DONE)
+        await update_state(CatchUpState.DONE)
 
 
 def _failure_reason(error: GatewayError) -> str:
-    """Why the network's readings could not be had or recorded; of many problems the first."""
+    """Return the message of the first problem of an error, or of the error itself."""
     return error.problems[0].message if error.problems else error.message

@@ -1,4 +1,4 @@
-"""The worker that takes what has to leave the house from the outbox, and sends it."""
+"""The worker that claims due deliveries from the outbox and sends them: mails, pushes and webhooks."""
 
 import asyncio
 import logging
@@ -32,36 +32,36 @@ from wattgate.realtime.hub import Hub
 log = logging.getLogger(__name__)
 
 OUTCOME_LABELS: Mapping[type[Outcome], str] = {Sent: "sent", TemporaryFailure: "retry", PermanentFailure: "refused"}
-"""The label `outcome` of the metric of deliveries, by the class of an outcome."""
+"""The value of the metric label `outcome` for each outcome class."""
 
 MAX_CONCURRENT_DELIVERIES = 20
-"""How many deliveries one worker makes at the same time."""
+"""Maximum number of deliveries that one worker sends at the same time."""
 
 MAX_IDLE_SECONDS = 5.0
-"""Seconds until a worker looks for work again, even if nothing has told it that there is some."""
+"""Maximum seconds until a worker looks for work again without an event."""
 
 MIN_IDLE_SECONDS = 0.05
-"""Seconds between two looks at least, so that clocks that differ a little make no worker run hot."""
+"""Minimum seconds between two searches, so that a small clock difference to the database does not cause a busy loop."""
 
 ERROR_PAUSE_SECONDS = 2.0
 
 GRACE_SECONDS = 1.0
-"""Seconds that deliveries under way have at the end of a gateway, before they are given back."""
+"""Seconds that running deliveries have at shutdown. Then the worker releases them for other workers."""
 
 MIN_RECORD_SECONDS = 30.0
-"""Seconds for which a worker tries at least to keep what became of an attempt."""
+"""Minimum seconds for which a worker tries to record the outcome of an attempt."""
 
 MAX_ATTEMPT_LEASE_SHARE = 0.75
-"""The part of a lease that an attempt may take; the rest is for keeping what became of it."""
+"""Maximum share of a lease for an attempt. The rest is for recording its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryHandler:
-    """How deliveries of one kind are made.
+    """The operations and the channel for deliveries of one kind.
 
-    `prepare` answers from `delivery_id` what goes out: `Outgoing`, or `Refused` or `Retry` where nothing can.
-    `settle` keeps what became of it (`delivery_id, worker, attempt, outcome`); False where the lease was lost.
-    `close` ends what the channel holds open.
+    `prepare` takes `delivery_id` and returns the `OutboundMessage`, or `PermanentFailure` or `TemporaryFailure` if
+    there is none to send. `record_outcome` takes `delivery_id`, `worker`, `attempt` and `outcome`, and returns a false
+    value if the lease was lost. `close` closes the connections of the channel.
     """
 
     prepare: Operation
@@ -71,7 +71,11 @@ class DeliveryHandler:
 
 
 class DeliveryWorker:
-    """Delivers for as long as it runs. What it has taken and cannot finish, others get: at once, or after its lease."""
+    """Claim and send due deliveries until cancelled.
+
+    On cancellation, the worker releases unfinished deliveries. After a crash, other workers claim them when the lease
+    expires. `lease` and `grace` are in seconds.
+    """
 
     def __init__(
         self,
@@ -93,93 +97,93 @@ class DeliveryWorker:
         self._in_flight: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; then give back what cannot be finished soon."""
+        """Deliver until cancelled, then release the deliveries that do not finish within the grace period."""
         try:
             with self._wake_signal.subscribed():
                 await run_forever("deliveries", self._run_iteration, pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS)
         finally:
             await self._finish_in_flight()
-            for carrier in self._handlers.values():
-                if carrier.close is not None:
-                    await carrier.close()
+            for handler in self._handlers.values():
+                if handler.close is not None:
+                    await handler.close()
 
     async def deliver_due(self) -> int:
-        """Make every delivery that is due now, and wait for them; how many they were."""
+        """Send all deliveries that are due now and wait for them. Return their number."""
         count = 0
-        while begun := await self._start_due():
-            count += len(begun)
-            await asyncio.gather(*begun)
+        while tasks := await self._start_due():
+            count += len(tasks)
+            await asyncio.gather(*tasks)
         return count
 
     async def _run_iteration(self) -> None:
-        """Take what is due, so far as there is room; with nothing to take, rest until there may be something."""
+        """Start due deliveries. If there are none or all slots are in use, wait for an event or the next due time."""
         self._wake_signal.clear()
         if len(self._in_flight) >= MAX_CONCURRENT_DELIVERIES or not await self._start_due():
             await self._wake_signal.wait_subscribed()
             await self._wake_signal.wait(await self._idle_seconds())
 
     async def _start_due(self) -> list[asyncio.Task[None]]:
-        """Begin deliveries of all applications that have some, as many as there is room for."""
-        begun: list[asyncio.Task[None]] = []
+        """Claim due deliveries and start their tasks. Share the free slots between the applications that have some."""
+        tasks: list[asyncio.Task[None]] = []
         due = await self._find_due()
         for application_id in due.applications:
-            room = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
-            if room <= 0:
+            free_slots = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
+            if free_slots <= 0:
                 break
             system = Principal(Role.SYSTEM, application_id=application_id)
             claim = {"kinds": list(self._handlers), "worker": self.worker_id, "lease": self._lease}
-            share = max(1, room // len(due.applications))
-            for delivery in await self._runner.run(deliveries.claim_deliveries, system, {**claim, "limit": share}):
+            limit = max(1, free_slots // len(due.applications))
+            for delivery in await self._runner.run(deliveries.claim_deliveries, system, {**claim, "limit": limit}):
                 task = asyncio.create_task(self._deliver(system, delivery))
                 self._in_flight.add(task)
                 task.add_done_callback(self._on_task_done)
-                begun.append(task)
-        return begun
+                tasks.append(task)
+        return tasks
 
     async def _find_due(self) -> deliveries.DueDeliveries:
-        kinds = {"kinds": list(self._handlers)}
-        found: deliveries.DueDeliveries = await self._runner.run(
-            deliveries.due_deliveries, Principal(Role.SYSTEM), kinds
+        arguments = {"kinds": list(self._handlers)}
+        due: deliveries.DueDeliveries = await self._runner.run(
+            deliveries.due_deliveries, Principal(Role.SYSTEM), arguments
         )
-        return found
+        return due
 
     async def _idle_seconds(self) -> float:
-        """For how many seconds there is nothing to begin; not for very long."""
+        """Return the seconds until the next delivery is due, between MIN_IDLE_SECONDS and MAX_IDLE_SECONDS."""
         due = await self._find_due()
-        rest = MAX_IDLE_SECONDS
+        seconds = MAX_IDLE_SECONDS
         if due.next_at is not None:
-            rest = min(rest, (due.next_at - self._clock()).total_seconds())
+            seconds = min(seconds, (due.next_at - self._clock()).total_seconds())
         if due.applications and len(self._in_flight) < MAX_CONCURRENT_DELIVERIES:
-            rest = 0.0
-        return max(rest, MIN_IDLE_SECONDS)
+            seconds = 0.0
+        return max(seconds, MIN_IDLE_SECONDS)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)
         self._wake_signal.wake()
         if not task.cancelled() and (error := task.exception()):
-            log.error("a delivery ended by a fault; another attempt comes after its lease", exc_info=error)
+            log.error("A delivery task failed; the delivery is retried after its lease expires", exc_info=error)
 
     async def _deliver(self, system: Principal, delivery: Delivery) -> None:
-        """One attempt, and what became of it."""
-        carrier = self._handlers[delivery.kind]
-        mine = {"delivery_id": delivery.delivery_id, "worker": self.worker_id, "attempt": delivery.attempts}
+        """Make one attempt and record its outcome. Release the delivery if the task is cancelled."""
+        handler = self._handlers[delivery.kind]
+        claim = {"delivery_id": delivery.delivery_id, "worker": self.worker_id, "attempt": delivery.attempts}
         try:
             async with asyncio.timeout(self._lease * MAX_ATTEMPT_LEASE_SHARE):
-                outcome = await self._attempt(carrier, system, delivery)
+                outcome = await self._attempt(handler, system, delivery)
         except TimeoutError:
             outcome = TemporaryFailure(f"it took longer than {self._lease * MAX_ATTEMPT_LEASE_SHARE:g} seconds")
         except asyncio.CancelledError:
-            await self._runner.run(deliveries.release_delivery, system, mine)
+            await self._runner.run(deliveries.release_delivery, system, claim)
             raise
         DELIVERIES.labels(delivery.kind.value, OUTCOME_LABELS[type(outcome)]).inc()
-        await self._record_outcome(carrier, system, {**mine, "outcome": outcome})
+        await self._record_outcome(handler, system, {**claim, "outcome": outcome})
 
     async def _attempt(self, handler: DeliveryHandler, system: Principal, delivery: Delivery) -> Outcome:
-        """Send it. Whatever is wrong is an outcome: this is the supervisor of channels."""
-        told = {"delivery_id": delivery.delivery_id}
+        """Prepare and send a delivery. Convert all exceptions to outcomes: this is the supervisor of the channels."""
+        arguments = {"delivery_id": delivery.delivery_id}
         try:
             prepared: OutboundMessage | PermanentFailure | TemporaryFailure = await self._runner.run(
-                handler.prepare, system, told
+                handler.prepare, system, arguments
             )
             return await handler.channel.send(prepared) if isinstance(prepared, OutboundMessage) else prepared
         except GatewayError as error:
@@ -189,33 +193,33 @@ class DeliveryWorker:
                 else PermanentFailure("not_possible", error.message)
             )
         except Exception:
-            log.exception("%s delivery %s failed by a fault", delivery.kind.value, delivery.delivery_id)
+            log.exception("Delivery %s (%s) failed with an exception", delivery.delivery_id, delivery.kind.value)
             return TemporaryFailure("an unexpected error has occurred")
 
     async def _record_outcome(
         self, handler: DeliveryHandler, system: Principal, arguments: Mapping[str, object]
     ) -> None:
-        """Keep the outcome, trying again for a lease at least: what is not kept is sent once more.
+        """Record the outcome, and retry for at least the time of a lease, because an unrecorded delivery is sent again.
 
-        After the end of the lease it is kept only if nobody else has taken the delivery over.
+        After the end of the lease, the outcome is recorded only if no other worker has claimed the delivery.
         """
         async with asyncio.timeout(max(self._lease, MIN_RECORD_SECONDS)):
             while True:
                 try:
-                    kept = await self._runner.run(handler.record_outcome, system, arguments)
+                    recorded = await self._runner.run(handler.record_outcome, system, arguments)
                 except Unavailable as error:
-                    log.warning("what became of a delivery has to wait: %s", error.message)
+                    log.warning("The outcome of a delivery could not be recorded yet: %s", error.message)
                     await asyncio.sleep(error.retry_after or ERROR_PAUSE_SECONDS)
                 else:
                     break
-        if not kept:
-            log.warning("delivery %s took longer than its lease; another worker has it", arguments["delivery_id"])
+        if not recorded:
+            log.warning("Delivery %s exceeded its lease; another worker has claimed it", arguments["delivery_id"])
 
     async def _finish_in_flight(self) -> None:
-        """Let what is under way come to its end, if that is soon; give back the rest."""
+        """Wait for the running deliveries for the grace period, then cancel the others, which releases them."""
         if not self._in_flight:
             return
-        _, late = await asyncio.wait(self._in_flight, timeout=self._grace)
-        for task in late:
+        _, unfinished = await asyncio.wait(self._in_flight, timeout=self._grace)
+        for task in unfinished:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await asyncio.gather(*unfinished, return_exceptions=True)

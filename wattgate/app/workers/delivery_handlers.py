@@ -1,4 +1,4 @@
-"""How each kind of delivery is made, as the settings ask for."""
+"""Create the delivery handler of each delivery kind from the settings."""
 
 from collections.abc import Mapping
 from ssl import create_default_context
@@ -23,16 +23,16 @@ from wattgate.graphql.resolvers import mail, webhooks
 from wattgate.graphql.resolvers import push as pushes
 
 DEFAULT_SENDER = "wattgate <alerts@wattgate.example>"
-"""Who writes mails that are kept, where nobody is named."""
+"""Sender of mails in the development outbox if WATTGATE_MAIL_FROM is not set."""
 
 
 def create_delivery_handlers(
     settings: Settings, runner: Runner, clock: Clock = utc_now
 ) -> Mapping[DeliveryKind, DeliveryHandler]:
-    """The carriers by kind; what has none waits in the outbox."""
-    callout = OutboundHttpClient(settings.egress_policy)
+    """Return the handlers by kind. Deliveries of a kind without a handler wait in the outbox."""
+    http_client = OutboundHttpClient(settings.egress_policy)
     push = PushChannel(
-        callout,
+        http_client,
         OutboundHttpClient(ALLOW_ALL),
         vapid=create_vapid(settings),
         provider=_create_push_provider(settings),
@@ -42,13 +42,13 @@ def create_delivery_handlers(
         **_create_mail_handlers(settings, runner),
         DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome),
         DeliveryKind.WEBHOOK: DeliveryHandler(
-            webhooks.prepare_webhook, WebhookChannel(callout, clock), webhooks.record_webhook_outcome
+            webhooks.prepare_webhook, WebhookChannel(http_client, clock), webhooks.record_webhook_outcome
         ),
     }
 
 
 def create_vapid(settings: Settings) -> Vapid | None:
-    """Who sends Web Push, where there is a key."""
+    """Return the VAPID identity for Web Push, or None without a key and contact."""
     if settings.web_push_key is None or settings.web_push_contact is None:
         return None
     return Vapid(settings.web_push_key.get_secret_value(), settings.web_push_contact)
@@ -62,34 +62,36 @@ def _create_push_provider(settings: Settings) -> PushProvider | None:
 
 
 def is_mail_outbox_enabled(settings: Settings) -> bool:
-    """Whether mail is kept where it can be looked at, and is not sent."""
+    """Return whether mails are stored for the outbox page instead of sent."""
     return settings.smtp_url is None and settings.environment == "development"
 
 
 def create_links(settings: Settings) -> SignedLinks | None:
-    """The links in mails, where the settings say where they lead and by what they are signed."""
+    """Return the signed links for mails, or None without a public URL and a signing key."""
     if settings.public_url is None or settings.link_key is None:
         return None
     return SignedLinks(settings.public_url, settings.link_key.get_secret_value().encode())
 
 
 def create_smtp_channel(settings: Settings) -> SmtpChannel | None:
-    """What sends mail, where there is a server."""
+    """Return the SMTP channel, or None without an SMTP server."""
     if settings.smtp_url is None:
         return None
-    trust = create_default_context(cafile=settings.smtp_ca_file)
+    tls_context = create_default_context(cafile=settings.smtp_ca_file)
     server = SmtpServer.from_url(settings.smtp_url)
-    return SmtpChannel(server, _create_letterhead(settings), tls_context=trust, timeout_seconds=settings.smtp_timeout)
+    return SmtpChannel(
+        server, _create_sender_profile(settings), tls_context=tls_context, timeout_seconds=settings.smtp_timeout
+    )
 
 
 def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[DeliveryKind, DeliveryHandler]:
-    """Mail is sent where there is a server, and kept in development; else it waits until there is one."""
+    """Return the mail handlers: SMTP if configured, the outbox page in development, else none (mails wait)."""
     smtp = create_smtp_channel(settings)
     channel: DeliveryChannel
     if smtp is not None:
         channel, close = smtp, smtp.close
     elif is_mail_outbox_enabled(settings):
-        channel, close = OutboxChannel(runner, _create_letterhead(settings)), None
+        channel, close = OutboxChannel(runner, _create_sender_profile(settings)), None
     else:
         return {}
     return {
@@ -98,5 +100,5 @@ def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[Deliver
     }
 
 
-def _create_letterhead(settings: Settings) -> SenderProfile:
+def _create_sender_profile(settings: Settings) -> SenderProfile:
     return SenderProfile(parse_mailbox(settings.mail_from or DEFAULT_SENDER), create_links(settings))

@@ -1,4 +1,4 @@
-"""The mail channel without an SMTP server: mails are stored in the database instead of sent."""
+"""The mail channel without an SMTP server: store mails in the database instead of sending them."""
 
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent
 from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail
@@ -8,25 +8,25 @@ from wattgate.principal import Principal, Role
 
 
 class OutboxChannel:
-    """Keeps mails instead of sending them."""
+    """A mail channel that stores mails for the outbox page."""
 
-    def __init__(self, runner: Runner, letterhead: SenderProfile) -> None:
+    def __init__(self, runner: Runner, sender_profile: SenderProfile) -> None:
         self._runner = runner
-        self._letterhead = letterhead
+        self._sender_profile = sender_profile
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
-        """Keep a mail as it would have been sent."""
-        made = build_and_encode_mail(outgoing, self._letterhead)
-        if isinstance(made, PermanentFailure):
-            return made
-        letter, written = made
-        kept = {
+        """Store a mail exactly as SMTP would send it."""
+        result = build_and_encode_mail(outgoing, self._sender_profile)
+        if isinstance(result, PermanentFailure):
+            return result
+        message, content = result
+        arguments = {
             "delivery_id": outgoing.delivery_id,
-            "recipient": letter.recipient.address,
-            "subject": letter.subject,
-            "content": written,
+            "recipient": message.recipient.address,
+            "subject": message.subject,
+            "content": content,
         }
         await self._runner.run(
-            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), kept
+            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), arguments
         )
-        return Sent("kept in the outbox")
+        return Sent("stored in the outbox")

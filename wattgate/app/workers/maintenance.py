@@ -1,4 +1,4 @@
-"""The worker that looks after what is stored: room for readings to come, and an end of what was kept long enough."""
+"""The maintenance worker: create partitions for future readings, and delete data whose retention has ended."""
 
 from wattgate.app.workers.background import run_forever
 from wattgate.graphql.core.runner import Runner
@@ -6,15 +6,15 @@ from wattgate.graphql.resolvers import retention, webhooks
 from wattgate.principal import Principal, Role
 
 INTERVAL_SECONDS = 3600.0
-"""Seconds between two rounds."""
+"""Seconds between two iterations."""
 
 ERROR_PAUSE_SECONDS = 60.0
 
 
 async def run_maintenance(runner: Runner) -> None:
-    """Go round for as long as the gateway runs."""
+    """Run maintenance until cancelled."""
     await run_forever(
-        "the upkeep of what is stored",
+        "maintenance",
         lambda: maintain_once(runner),
         pause=INTERVAL_SECONDS,
         pause_after_error=ERROR_PAUSE_SECONDS,
@@ -22,11 +22,11 @@ async def run_maintenance(runner: Runner) -> None:
 
 
 async def maintain_once(runner: Runner) -> None:
-    """One round over all applications."""
+    """Run maintenance once for all applications."""
     system = Principal(Role.SYSTEM)
     for application_id in await runner.run(retention.applications_with_retention, system, {}):
-        of_application = Principal(Role.SYSTEM, application_id=application_id)
-        while await runner.run(retention.purge_readings, of_application, {}):
+        tenant = Principal(Role.SYSTEM, application_id=application_id)
+        while await runner.run(retention.purge_readings, tenant, {}):
             pass
     for application_id in await runner.run(webhooks.applications_with_old_events, system, {}):
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})

@@ -1,4 +1,4 @@
-"""The intake of what displays publish to an MQTT broker. Needs the extra `mqtt`: loaded where a broker is set."""
+"""The intake of messages that displays publish to an MQTT broker. It needs the extra `mqtt`."""
 
 import asyncio
 import logging
@@ -23,36 +23,40 @@ from wattgate.realtime.server_address import ServerAddress
 log = logging.getLogger(__name__)
 
 MAX_BATCH_MESSAGES = 500
-"""How many messages are stored at once."""
+"""Maximum number of messages in a batch, which is stored in one transaction."""
 
 MAX_GATHER_SECONDS, QUIET_SECONDS = 0.5, 0.02
-"""Seconds for which messages are gathered at most, and after which without any they are stored.
+"""Maximum seconds to collect a batch, and seconds without a message after which a batch is complete.
 
-Brokers send only so many before one is acknowledged (20, as most come), so that waiting for more would be in vain.
+Brokers send a limited number of messages before an acknowledgement (20 by default in most). Waiting longer for a larger
+batch would have no effect.
 """
 
 MAX_QUEUED_MESSAGES = 10_000
-"""How many messages wait at most; far more than brokers send before one is acknowledged."""
+"""Maximum number of queued messages: far more than brokers send before an acknowledgement."""
 
 FIRST_SUBACK_FAILURE = 0x80
-"""What a broker answers to a subscription from here on is a refusal."""
+"""Reason codes of a subscription from here on mean that the broker rejected it."""
 
 REPEAT_LOG_SECONDS = 60.0
-"""Seconds for which a fault of a display is not told again."""
+"""Seconds for which the same problem of a display is not logged again."""
 
 MAX_LOGGED_KINDS = 1_000
-"""How many faults are told in that time; a log is no place for a flood."""
+"""Maximum number of different problems that are logged in that time, so that displays cannot flood the log."""
 
 
 class RefusalLog:
-    """Logs what is refused, each kind of each display's at most once a minute, and how many others there were."""
+    """Log of refused messages: each kind of problem of each display at most once a minute, with the number left out."""
 
     def __init__(self) -> None:
         self._logged_at: dict[tuple[str, str], float] = {}
         self._suppressed = 0
 
     def log_refusal(self, refusal: MessageRefusal, now: float) -> None:
-        """Log a refusal, unless its kind or very many others were told in the minute before `now` (in seconds)."""
+        """Log a refusal, or only count it if its kind or MAX_LOGGED_KINDS others were logged in the last minute.
+
+        `now` is a monotonic time in seconds.
+        """
         while self._logged_at and now - next(iter(self._logged_at.values())) >= REPEAT_LOG_SECONDS:
             del self._logged_at[next(iter(self._logged_at))]
         key = (refusal.hardware_id, refusal.kind)
@@ -60,13 +64,13 @@ class RefusalLog:
             self._suppressed += 1
             return
         self._logged_at[key] = now
-        more = f" ({self._suppressed:,} more since the last of these lines)" if self._suppressed else ""
-        log.warning("display %r: %s%s", refusal.hardware_id, refusal.reason, more)
+        suffix = f" ({self._suppressed:,} more since the last such line)" if self._suppressed else ""
+        log.warning("Display %r: %s%s", refusal.hardware_id, refusal.reason, suffix)
         self._suppressed = 0
 
 
 class MessageQueue(asyncio.Queue[aiomqtt.Message]):
-    """The messages that wait to be stored. `turned_away` says how many came while it was full."""
+    """The messages that wait to be stored. `dropped_count` is the number that arrived while the queue was full."""
 
     dropped_count = 0
 
@@ -78,7 +82,7 @@ class MessageQueue(asyncio.Queue[aiomqtt.Message]):
 
 
 class MqttClient(aiomqtt.Client):
-    """A client that acknowledges when it is told to: what the client below it can do and aiomqtt does not offer."""
+    """An MQTT client with manual acknowledgements, which aiomqtt does not offer but its underlying client does."""
 
     _queue: MessageQueue
 
@@ -98,33 +102,33 @@ class MqttClient(aiomqtt.Client):
         self._client.manual_ack_set(True)
 
     async def next_batch(self) -> list[aiomqtt.Message]:
-        """The next message, with those that come close behind it. MqttError when the connection is lost."""
-        gathered = [await anext(self.messages)]
+        """Return the next message and those that follow shortly after. Raise MqttError if the connection is lost."""
+        batch = [await anext(self.messages)]
         deadline = time.monotonic() + MAX_GATHER_SECONDS
-        while len(gathered) < MAX_BATCH_MESSAGES:
+        while len(batch) < MAX_BATCH_MESSAGES:
             if self._queue.empty() and time.monotonic() < deadline:
                 await asyncio.sleep(QUIET_SECONDS)
             if self._queue.empty():
                 break
-            gathered.append(self._queue.get_nowait())
-        return gathered
+            batch.append(self._queue.get_nowait())
+        return batch
 
     def acknowledge(self, messages: Sequence[aiomqtt.Message]) -> None:
-        """Tell the broker that it may forget messages. After a loss of the connection it sends them again anyway."""
+        """Acknowledge messages to the broker. If the connection was lost, the broker sends them again anyway."""
         for message in messages:
             self._client.ack(message.mid, message.qos)
 
     @property
     def redelivery_count(self) -> int:
-        """How many messages the broker has to send again: those turned away, once no other waits."""
+        """The number of dropped messages, which the broker has to send again; 0 until the queue is empty."""
         return self._queue.dropped_count if self._queue.empty() else 0
 
 
 class MqttIntake:
-    """Records what displays publish, for as long as the gateway runs.
+    """Intake that records the messages of displays.
 
-    The broker keeps a session under the client id: what comes while the gateway is away is delivered afterwards. A
-    message is acknowledged when it is stored or refused, and not before.
+    The broker keeps a session for the client ID. When the gateway reconnects, the broker delivers the messages that
+    arrived while it was down. A message is acknowledged only after it is stored or refused.
     """
 
     def __init__(
@@ -147,47 +151,47 @@ class MqttIntake:
         self._connected = False
 
     async def run(self, runner: Runner) -> None:
-        """Take messages, and connect again whenever the connection is lost."""
+        """Receive messages until cancelled, and reconnect after each lost connection."""
         attempt = 0
         while True:
-            begun = time.monotonic()
+            started_at = time.monotonic()
             try:
                 await self._consume(runner)
             except MqttError as error:
-                log.warning("the MQTT broker %s is away: %s", self._broker, error)
+                log.warning("The MQTT broker %s is unavailable: %s", self._broker, error)
                 await self._record_heartbeat(runner, connected=False)
-            except Exception:  # the supervisor: one fault must not end the intake for good
-                log.exception("the MQTT intake ended by a fault, and begins anew")
-            if time.monotonic() - begun > self._backoff.max_seconds:
+            except Exception:  # the supervisor: an exception must not stop the intake forever
+                log.exception("The MQTT intake failed and reconnects")
+            if time.monotonic() - started_at > self._backoff.max_seconds:
                 attempt = 0
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
 
     async def _consume(self, runner: Runner) -> None:
-        """Take messages for as long as the connection holds, or until the broker has to send some again."""
+        """Receive messages until the connection is lost, or until a reconnect is needed to receive dropped messages."""
         async with MqttClient(self._broker, self._client_id, self._max_queued) as client:
             await self._subscribe(client)
-            log.info("messages of displays come from the MQTT broker %s", self._broker)
+            log.info("Receiving messages of displays from the MQTT broker %s", self._broker)
             async with self._heartbeats(runner):
                 while not client.redelivery_count:
                     messages = await client.next_batch()
                     await self._record(runner, messages)
                     client.acknowledge(messages)
             log.warning(
-                "%d messages came while %d waited; the broker has those of QoS 1",
+                "%d messages arrived while the queue of %d was full; the broker sends those of QoS 1 again",
                 client.redelivery_count,
                 self._max_queued,
             )
 
     @asynccontextmanager
     async def _heartbeats(self, runner: Runner) -> AsyncIterator[None]:
-        """Give signs of life for as long as the context lasts."""
-        beat = asyncio.create_task(self._send_heartbeats(runner))
+        """Record heartbeats until the context exits."""
+        task = asyncio.create_task(self._send_heartbeats(runner))
         try:
             yield
         finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _send_heartbeats(self, runner: Runner) -> None:
         while True:
@@ -195,7 +199,10 @@ class MqttIntake:
             await asyncio.sleep(INTAKE_HEARTBEAT_INTERVAL_MS / 1000)
 
     async def _record_heartbeat(self, runner: Runner, *, connected: bool) -> None:
-        """Put on record that the intake is connected, or that it is no longer: what is known of meters hangs on it."""
+        """Record that the intake is connected or disconnected. The freshness of meters depends on it.
+
+        An intake that was never connected does not record that it is disconnected.
+        """
         if connected or self._connected:
             self._connected = connected
             try:
@@ -203,56 +210,59 @@ class MqttIntake:
                     record_intake_heartbeat, self._principal, {"name": self._client_id, "connected": connected}
                 )
             except GatewayError as error:
-                log.info("the intake's sign of life is not on record: %s", error.message)
-            except Exception:  # the supervisor: a sign of life must not end what it is of
-                log.exception("the intake's sign of life led to a fault")
+                log.info("The heartbeat of the MQTT intake could not be recorded: %s", error.message)
+            except Exception:  # the supervisor: a heartbeat must not stop the intake
+                log.exception("The heartbeat of the MQTT intake failed")
 
     async def _subscribe(self, client: MqttClient) -> None:
         granted = await client.subscribe([(topic, 1) for topic in self._topics])
         codes = [code if isinstance(code, int) else code.value for code in granted]
         refused = [topic for topic, code in zip(self._topics, codes, strict=True) if code >= FIRST_SUBACK_FAILURE]
         if len(refused) == len(self._topics):
-            raise MqttError("it refuses every topic")
+            raise MqttError("it rejects all topics of WATTGATE_MQTT_TOPICS")
         if refused:
-            log.warning("the MQTT broker %s refuses the topics %s", self._broker, ", ".join(refused))
+            log.warning("The MQTT broker %s rejects the topics %s", self._broker, ", ".join(refused))
 
     async def _record(self, runner: Runner, messages: Sequence[aiomqtt.Message]) -> None:
-        """Store what can be read of these messages; the rest is logged."""
-        read = []
+        """Store the messages that can be parsed, and log the others."""
+        parsed = []
         for message in messages:
             topic = message.topic.value
             try:
-                read.append(parse_message(topic, message.payload))
-            except MeterMessageError as reason:
-                self._refusal_log.log_refusal(MessageRefusal(topic, str(reason)), time.monotonic())
-        if read:
-            await self._store(runner, read)
+                parsed.append(parse_message(topic, message.payload))
+            except MeterMessageError as error:
+                self._refusal_log.log_refusal(MessageRefusal(topic, str(error)), time.monotonic())
+        if parsed:
+            await self._store(runner, parsed)
 
     async def _store(self, runner: Runner, messages: Sequence[MeterMessage]) -> None:
-        """Store messages, which wait while the database is away. One that nothing helps is found by halving."""
+        """Store messages. Retry while the database is unavailable.
+
+        If the batch fails for another reason, halve it until the invalid message is isolated.
+        """
         attempt = 0
         while True:
             try:
-                taken = await runner.run(record_meter_messages, self._principal, {"messages": messages})
+                result = await runner.run(record_meter_messages, self._principal, {"messages": messages})
             except GatewayError as error:
                 if not error.retryable:
                     return await self._store_halves(runner, messages, error.message)
-                log.warning("%d messages of displays wait: %s", len(messages), error.message)
-            except Exception:  # the supervisor: one message must not keep the others from being stored
-                log.exception("messages of displays led to a fault")
+                log.warning("%d messages of displays could not be stored yet: %s", len(messages), error.message)
+            except Exception:  # the supervisor: one message must not block the others
+                log.exception("Storing messages of displays failed")
                 return await self._store_halves(runner, messages, "an unexpected error has occurred")
             else:
-                for refusal in taken.refusals:
+                for refusal in result.refusals:
                     self._refusal_log.log_refusal(refusal, time.monotonic())
                 return None
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
 
     async def _store_halves(self, runner: Runner, messages: Sequence[MeterMessage], reason: str) -> None:
-        """Store each half of messages that are refused together; refuse a single one."""
+        """Store each half of a failed batch separately. Log a batch of one message as refused."""
         if len(messages) == 1:
             self._refusal_log.log_refusal(
-                MessageRefusal(messages[0].hardware_id, "a message is not stored", reason), time.monotonic()
+                MessageRefusal(messages[0].hardware_id, "the message is not stored", reason), time.monotonic()
             )
             return
         middle = len(messages) // 2
@@ -261,7 +271,7 @@ class MqttIntake:
 
 
 def create_intake(settings: Settings) -> MqttIntake:
-    """The intake from the broker that the settings name."""
+    """Create the intake for the broker of the settings."""
     return MqttIntake(
         ServerAddress.from_mqtt_url(settings.mqtt_url or ""),
         application_id=settings.mqtt_application_id or "",
@@ -271,6 +281,9 @@ def create_intake(settings: Settings) -> MqttIntake:
 
 
 async def check_broker(settings: Settings) -> None:
-    """Connect to the broker that the settings name, beside a gateway that may be connected. MqttError if it fails."""
+    """Connect to the broker of the settings and disconnect. Raise MqttError if that fails.
+
+    It uses no client ID, so that it does not replace the connection of a running gateway.
+    """
     async with MqttClient(ServerAddress.from_mqtt_url(settings.mqtt_url or ""), None):
         pass

@@ -1,4 +1,4 @@
-"""Relay-style connections: lists that grow, a page at a time."""
+"""GraphQL types of Relay-style connections, which return long lists page by page."""
 
 from typing import Generic, TypeVar
 
@@ -7,21 +7,23 @@ import strawberry
 T = TypeVar("T")
 
 
-@strawberry.type(description="Where a page stands in its list.")
+@strawberry.type(description="Position of a page in its list.")
 class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether there is more after this page.")
-    has_previous_page: bool = strawberry.field(description="Whether this page was asked for with `after`.")
-    start_cursor: str | None = strawberry.field(description="The first item's cursor; null on an empty page.")
-    end_cursor: str | None = strawberry.field(description="The last item's cursor; give it as `after` for more.")
+    has_next_page: bool = strawberry.field(description="Whether there are records after this page.")
+    has_previous_page: bool = strawberry.field(description="Whether the request had the argument `after`.")
+    start_cursor: str | None = strawberry.field(description="Cursor of the first record. Null on an empty page.")
+    end_cursor: str | None = strawberry.field(
+        description="Cursor of the last record; pass it as `after` to get the next page. Null on an empty page."
+    )
 
 
-@strawberry.type(description="An item of a page.")
+@strawberry.type(description="Record of a page, with its cursor.")
 class Edge(Generic[T]):
     node: T = strawberry.field(description="The record.")
-    cursor: str = strawberry.field(description="Where the record stands in the list; opaque.")
+    cursor: str = strawberry.field(description="Opaque position of the record in the list.")
 
 
-@strawberry.type(description="A page of a list that grows, oldest first, of at most 100 items.")
+@strawberry.type(description="Page of a list, oldest first, with at most 100 records.")
 class Connection(Generic[T]):
-    edges: list[Edge[T]] = strawberry.field(description="The items of the page.")
-    page_info: PageInfo = strawberry.field(description="Where the page stands in the list.")
+    edges: list[Edge[T]] = strawberry.field(description="Records of the page, with their cursors.")
+    page_info: PageInfo = strawberry.field(description="Position of the page in the list.")

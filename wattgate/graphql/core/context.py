@@ -1,4 +1,4 @@
-"""What travels with a GraphQL request or socket: the principal, the runner, and the loaders of its edges."""
+"""The context of a GraphQL request or socket: the principal, the runner, and one data loader for each edge."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,10 @@ _LoaderKey = tuple[EdgeField, frozenset[tuple[str, Hashable]]]
 
 
 class GraphQLContext:
-    """Strawberry's `info.context`. It holds no session and outlives no socket."""
+    """Strawberry's `info.context`. It holds no database session and does not outlive its socket.
+
+    `operation_results` maps a response key to the result of its operation, or to the error that it raised.
+    """
 
     def __init__(self, runner: Runner, principal: Principal) -> None:
         self.runner = runner
@@ -24,24 +27,25 @@ class GraphQLContext:
         self.operation_results: dict[str, Any] = {}
 
     async def run_operation(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        """The result of the operation under a key of the answer. It runs once, however often its result is asked for.
+        """Return the result of the operation for a response key, or raise its error.
 
-        `answers` has what each gave, or the error that it raised: what was executed to no end is told from there.
+        The operation runs once, on the first call for the key; later calls return the stored result or raise the
+        stored error. If a plan fails midway, graphql-core continues from the stored results.
         """
         if key not in self.operation_results:
             try:
                 self.operation_results[key] = await self.runner.run(operation, self.principal, arguments)
-            except Exception as error:  # noqa: BLE001 (it is not hidden: whoever asks gets it)
+            except Exception as error:  # noqa: BLE001 (it is raised below and on each later call)
                 self.operation_results[key] = error
-        known = self.operation_results[key]
-        if isinstance(known, Exception):
-            raise known
-        return known
+        result = self.operation_results[key]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     async def load(self, edge: EdgeField, parent: Any, arguments: Mapping[str, Any]) -> Any:
-        """What the edge leads to from one parent; parents asked for in the same turn share one statement.
+        """Return the result of the edge for one parent. Parents that are loaded in one event loop turn share a query.
 
-        The arguments of edges are scalars and enums, so that equal ones share a loader.
+        The arguments of edges are scalars and enums, so calls with equal arguments share a loader.
         """
         key = (edge, frozenset(arguments.items()))
         loader = self._loaders.get(key)
@@ -51,5 +55,5 @@ class GraphQLContext:
         return await loader.load(parent)
 
     async def load_all(self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
-        """What the edge leads to from each of the parents."""
+        """Return one result of the edge for each parent, in order."""
         return await self.runner.load(edge, self.principal, parents, arguments)

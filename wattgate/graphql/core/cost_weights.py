@@ -1,7 +1,8 @@
-"""What is declared of cost beside edges and operations, in the words of the cost directives: weights and list sizes.
+"""Cost weights and list sizes that fields declare, in the terms of the GraphQL cost directives.
 
-A unit is about the work of reading one record and telling it, 30 µs of a processor (`UNIT`). All other weights are in
-proportion to it, from the tables that `python -m bench.prices` prints.
+One unit of cost is about the work to read one record and to write it into a response: 30 µs of processor time
+(`UNIT_MICROSECONDS`). All other weights are in proportion to it. They come from the tables that
+`python -m bench.prices` prints.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,37 +16,40 @@ from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.enums import Period
 
 UNIT_MICROSECONDS = 30
-"""µs of a processor that a unit stands for."""
+"""Processor time of one unit of cost, in µs."""
 
 STATEMENT_WEIGHT = 30
-"""Of a session and its statements: of a query, and of an edge at one place of a document, for all parents together."""
+"""Cost of a session and its statements.
+
+It applies to each query, and to each edge at one position of a document, for all parents together.
+"""
 
 MUTATION_WEIGHT = 100
-"""Of a mutation: a transaction that is written durably, and what hangs on it."""
+"""Cost of a mutation: a durable transaction and the work that follows from it."""
 
 PASSWORD_HASH_WEIGHT = 1_000
-"""Of an operation that takes or makes the digest of a password, which is slow by design."""
+"""Cost of an operation that checks or creates a password hash, which is slow by design."""
 
 FRESHNESS_WEIGHT = 70
-"""Of how fresh a resource or a device is: when its newest readings came is looked at one by one."""
+"""Cost of the freshness of a resource or a device: the time of its newest readings is looked up one by one."""
 
 DISPLAY_WEIGHT = 600
-"""Of all that an in-home display draws: power, energy and cost of a day and a month, tariff, freshness."""
+"""Cost of all values of an in-home display: power, energy and cost of a day and a month, tariff, freshness."""
 
 INTROSPECTION_WEIGHTS: Mapping[str, int] = {"__schema": 3_500, "__type": 20}
-"""Of the schema, as tools ask for it, and of one type of it."""
+"""Cost of the whole schema, as tools request it, and of one type."""
 
 DEFAULT_LIST_SIZE = 10
-"""Items of a list of which nothing else is declared."""
+"""Assumed number of items in a list that declares no size."""
 
 GROWING_LIST_SIZE = 100
-"""Items of a list that grows with an application, where it is told whole; pages of it cost less."""
+"""Assumed number of items in a list that grows with the application and is returned whole. Its pages cost less."""
 
 VALUES_PER_UNIT = 500
-"""How many values of a list without objects, such as a column, cost a unit."""
+"""Number of values that cost one unit, in a list without objects, such as a column."""
 
 SERIES_ITEMS_PER_UNIT = 10
-"""How many items of a series cost a unit, such as buckets: they are not read one by one."""
+"""Number of series items, such as buckets, that cost one unit. They are not read one by one."""
 
 _BUCKET_MICROSECONDS = {
     Period.PT1M: 8,
@@ -56,18 +60,18 @@ _BUCKET_MICROSECONDS = {
     Period.P1M: 200,
     Period.P1Y: 1_200,
 }
-"""µs by which a series becomes longer to read with each bucket."""
+"""Additional time to read a series, in µs for each bucket."""
 
 _POWER_BUCKET_MICROSECONDS = {**_BUCKET_MICROSECONDS, Period.PT30M: 140}
-"""The same of live power: it comes every few seconds, and no rollup is shorter than an hour."""
+"""Additional time for live power. It arrives every few seconds, and no rollup is shorter than an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentMeasure:
-    """A number that arguments tell: `of` gets the present instant and their values, None where there is none.
+    """A number computed from arguments. `compute` gets the current time and the argument values, None for absent ones.
 
-    It answers for whatever it is given: what cannot be is for the resolver to refuse. `moves` says of the values
-    whether the number changes with time; without it, it never does.
+    `compute` accepts any values and returns a number; the resolver rejects invalid ones. `depends_on_time` gets the
+    values and returns whether the number changes with time. Without it, the number never changes with time.
     """
 
     slicing_arguments: tuple[str, ...]
@@ -80,9 +84,9 @@ Amount = int | ArgumentMeasure
 
 @dataclass(frozen=True, slots=True)
 class ListSize:
-    """How many items a field's own list has, or those below it that `sized_fields` names, as Type.field or Type.
+    """The number of items in a field's own list, or in lists below it that `sized_fields` names (Type.field or Type).
 
-    Below means up to the next field that says it of them. `per_unit` items cost a unit.
+    A size for lists below applies up to the next field that declares one for them. `items_per_unit` items cost a unit.
     """
 
     assumed_size: Amount
@@ -93,16 +97,16 @@ class ListSize:
 def linear_in_argument(
     argument: str, default: int, max_value: int, *, weight: int = 0, weight_per_one: int = 1
 ) -> ArgumentMeasure:
-    """A weight, and one for each of a number that an argument is, 1 to the most."""
+    """Measure an integer argument: `weight`, and `weight_per_one` for each unit of its value (1 to `max_value`)."""
 
-    def of(now: datetime, value: Any) -> int:
+    def compute(now: datetime, value: Any) -> int:
         return weight + weight_per_one * (min(max(value, 1), max_value) if isinstance(value, int) else default)
 
-    return ArgumentMeasure((argument,), of)
+    return ArgumentMeasure((argument,), compute)
 
 
 def list_length(argument: str) -> ArgumentMeasure:
-    """How many items a list among the arguments has."""
+    """Measure the number of items in a list argument."""
     return ArgumentMeasure((argument,), lambda now, values: len(_list_items(values)))
 
 
@@ -115,89 +119,97 @@ def per_item(
     item_weight: int = 1,
     items_per_unit: int = 1,
 ) -> ArgumentMeasure:
-    """A weight, and one for each item, or each so many, of a list among the arguments, or of the lists in a member."""
+    """Measure a list argument: `weight`, and a share for its items.
 
-    def of(now: datetime, values: Any) -> int:
-        lists = [_member(one, member) for one in _list_items(values)] if member else [values]
-        return weight + min(sum(len(_list_items(one)) for one in lists), max_items) * item_weight // items_per_unit
+    With `member`, count the items of that list in each item.
+    """
 
-    return ArgumentMeasure((argument,), of)
+    def compute(now: datetime, values: Any) -> int:
+        lists = [_member(item, member) for item in _list_items(values)] if member else [values]
+        return weight + min(sum(len(_list_items(items)) for items in lists), max_items) * item_weight // items_per_unit
+
+    return ArgumentMeasure((argument,), compute)
 
 
 def bucket_count(max_buckets: int) -> ArgumentMeasure:
-    """How many buckets a range may have; a series that has more than so many is not told."""
+    """Measure the number of buckets of a range. A series with more than `max_buckets` is rejected."""
     return ArgumentMeasure(
         ("range", "period"),
-        lambda now, span, period: min(_count_buckets(now, span, period), max_buckets),
+        lambda now, time_range, period: min(_count_buckets(now, time_range, period), max_buckets),
         _has_open_end,
     )
 
 
 def per_bucket(weight: int, max_buckets: int) -> ArgumentMeasure:
-    """What readings cost that are read into buckets, up to so many of them."""
+    """Measure the cost to read a range into at most `max_buckets`: `weight`, and the time for each bucket."""
 
-    def of(now: datetime, span: Any, period: Any, field: Any) -> int:
-        of_one = _POWER_BUCKET_MICROSECONDS if field == POWER_FIELD else _BUCKET_MICROSECONDS
-        count = min(_count_buckets(now, span, period), max_buckets)
-        return weight + (count * of_one[period] // UNIT_MICROSECONDS if isinstance(period, Period) else 0)
+    def compute(now: datetime, time_range: Any, period: Any, field: Any) -> int:
+        bucket_microseconds = _POWER_BUCKET_MICROSECONDS if field == POWER_FIELD else _BUCKET_MICROSECONDS
+        count = min(_count_buckets(now, time_range, period), max_buckets)
+        return weight + (count * bucket_microseconds[period] // UNIT_MICROSECONDS if isinstance(period, Period) else 0)
 
-    return ArgumentMeasure(("range", "period", "field"), of, _has_open_end)
+    return ArgumentMeasure(("range", "period", "field"), compute, _has_open_end)
 
 
 def per_day(weight: int, day_weight: int, *, max_length: timedelta) -> ArgumentMeasure:
-    """What costs so much for each day of a range, up to a length of it."""
+    """Measure the cost of a range: `weight`, and `day_weight` for each started day, up to `max_length`."""
 
-    def of(now: datetime, span: Any) -> int:
-        return weight + day_weight * (min(_length(now, span), max_length) // timedelta(days=1) + 1)
+    def compute(now: datetime, time_range: Any) -> int:
+        return weight + day_weight * (min(_length(now, time_range), max_length) // timedelta(days=1) + 1)
 
-    return ArgumentMeasure(("range",), of, _has_open_end)
+    return ArgumentMeasure(("range",), compute, _has_open_end)
 
 
 def sample_count(interval: timedelta, max_samples: int) -> ArgumentMeasure:
-    """How many samples a range may have that are so far apart, up to so many of them."""
+    """Measure the number of samples in a range at this interval, at most `max_samples`."""
     return ArgumentMeasure(
-        ("range",), lambda now, span: min(_length(now, span) // interval + 1, max_samples), _has_open_end
+        ("range",), lambda now, time_range: min(_length(now, time_range) // interval + 1, max_samples), _has_open_end
     )
 
 
 def stored_reading_count(max_rows: int, *, weight: int = 0, rows_per_unit: int = 1) -> ArgumentMeasure:
-    """A weight, and a unit for so many stored readings from `start` to `end`, as if they came every ten seconds."""
+    """Measure stored readings from `start` to `end`, assuming one every ten seconds: one unit for each `rows_per_unit`.
 
-    def of(now: datetime, start: Any, end: Any) -> int:
-        known = max_rows if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
-        return weight + min(known, max_rows) // rows_per_unit
+    `weight` is added to the result.
+    """
 
-    return ArgumentMeasure(("start", "end"), of, lambda start, end: end is None)
+    def compute(now: datetime, start: Any, end: Any) -> int:
+        row_count = (
+            max_rows if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
+        )
+        return weight + min(row_count, max_rows) // rows_per_unit
+
+    return ArgumentMeasure(("start", "end"), compute, lambda start, end: end is None)
 
 
-def _has_open_end(span: Any, *others: Any) -> bool:
-    return _member(span, "end") is None
+def _has_open_end(time_range: Any, *others: Any) -> bool:
+    return _member(time_range, "end") is None
 
 
-def _bounds(now: datetime, span: Any) -> tuple[datetime, datetime]:
-    """Where a range begins and ends; now, where it is none."""
-    start, end = _member(span, "start"), _member(span, "end") or now
+def _bounds(now: datetime, time_range: Any) -> tuple[datetime, datetime]:
+    """Return the start and end of a range, or `(now, now)` if the value is not a range."""
+    start, end = _member(time_range, "start"), _member(time_range, "end") or now
     if not isinstance(start, datetime) or not isinstance(end, datetime):
         return now, now
     return start, max(start, end)
 
 
-def _length(now: datetime, span: Any) -> timedelta:
-    start, end = _bounds(now, span)
+def _length(now: datetime, time_range: Any) -> timedelta:
+    start, end = _bounds(now, time_range)
     return end - start
 
 
-def _count_buckets(now: datetime, span: Any, period: Any) -> int:
-    start, end = _bounds(now, span)
+def _count_buckets(now: datetime, time_range: Any, period: Any) -> int:
+    start, end = _bounds(now, time_range)
     return _cached_max_buckets(start, end, period) if isinstance(period, Period) and start < end else 1
 
 
 _cached_max_buckets = lru_cache(maxsize=256)(buckets.max_bucket_count)
-"""The weight of a series and the sizes of its lists ask for the same number, one after another."""
+"""Cached because the weight of a series and the sizes of its lists request the same number one after another."""
 
 
 def _member(value: Any, name: str) -> Any:
-    """A member of an input object, whether it is a mapping still or an object already."""
+    """Return a member of an input object, which is either still a mapping or already an object."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 

@@ -1,4 +1,4 @@
-"""Edges: what leads from rows of one type to rows of another, a whole level at a time."""
+"""Edges: fields that lead from rows of one type to rows of another, loaded for a whole level of a response at once."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ EdgeLoader = Callable[..., Awaitable[list[Any]]]
 
 @dataclass(frozen=True, slots=True)
 class EdgeField:
-    """A set-wise loader and what it asks of the caller. There is one value for each edge field of a type.
+    """A set-wise loader and the permission that it requires. Each edge field of a type has its own instance.
 
-    `weight` is what it costs for each parent, beside the statements for all of them; `sizes` say how long lists are.
+    `weight` is the cost for each parent, added to the statements for all of them. `sizes` declares list lengths.
     """
 
     load: EdgeLoader

@@ -1,4 +1,4 @@
-"""A uniform kind of record, declared once and expanded to its operations."""
+"""Declarations of uniform records, each expanded to its list, get, add and update operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from wattgate.db.rows import model_columns
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
-from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute, with_caller_note
 from wattgate.graphql.core.owner import require_user_id
 from wattgate.principal import AuthScheme, Permission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """Records that are listed, found, added and changed without further rules.
+    """Records that can be listed, read, added and changed without further rules.
 
-    `called` is the noun with its article, for descriptions. `lists`, `add` and `update` (the input types) say which
-    operations there are. `filters` are columns by which a list can be narrowed down. `schemes` gives the REST scheme
-    of an operation that SPEC.md names one for, by HTTP method ("GET" is the list, "GET one" a single record).
-    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. `size` is how long its list is
-    assumed to be. An entity that needs more than this has written resolvers instead.
+    `noun` includes its article and is used in descriptions. `has_list`, `add_input` and `update_input` select the
+    operations. `filters` are columns that can narrow the list. `schemes` gives the REST authentication scheme of each
+    operation for which SPEC.md names one, by HTTP method ("GET" is the list, "GET one" a single record).
+    `acknowledged_fields` and `write_status` define the REST response to writes; see `RestRoute`. `list_size` is the
+    assumed length of the list. An entity that needs more than this has hand-written resolvers instead.
     """
 
     name: str
@@ -44,12 +44,16 @@ class Entity:
     acknowledged_fields: tuple[str, ...] = ()
     write_status: int = 200
     list_size: int = DEFAULT_LIST_SIZE
+    plural_noun: str = ""
+    """Plural of `noun`, if it is not `plural` with spaces."""
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
-    """The two to four operations of an entity, as the same values that written resolvers make."""
-    one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
-    key = {entity.model.key: Argument(strawberry.ID)}
+    """Yield the one to four operations of an entity, of the same type as those of hand-written resolvers."""
+    record_path = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
+    key_argument = {entity.model.key: Argument(strawberry.ID)}
+    plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
+    beneficiary = "for the acting user" if entity.model.owner else "to the application"
 
     if entity.has_list:
         yield Operation(
@@ -58,7 +62,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_list_resolver(entity),
             returns=list[entity.graphql_type],  # type: ignore[name-defined]
             needs=entity.read_permission,
-            description=f"The {entity.plural.removeprefix('all_').replace('_', ' ')} of the application.",
+            description=with_caller_note(f"List the {plural_noun} that the caller may see.", entity.read_permission),
             arguments={name: Argument(str | None, None) for name in entity.filters},
             rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
@@ -69,9 +73,9 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
         _build_get_resolver(entity),
         returns=entity.graphql_type,
         needs=entity.read_permission,
-        description=f"{entity.noun.capitalize()}, by its id.",
-        arguments=key,
-        rest=(RestRoute("GET", one, scheme=dict(entity.schemes).get("GET one")),),
+        description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
+        arguments=key_argument,
+        rest=(RestRoute("GET", record_path, scheme=dict(entity.schemes).get("GET one")),),
     )
     if entity.add_input:
         yield Operation(
@@ -80,7 +84,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_add_resolver(entity),
             returns=entity.graphql_type,
             needs=entity.write_permission,
-            description=f"Add {entity.noun} to the application.",
+            description=with_caller_note(f"Add {entity.noun} {beneficiary}.", entity.write_permission),
             arguments={"input": Argument(entity.add_input)},
             rest=(_write_route("POST", entity.path, entity),),
         )
@@ -91,9 +95,11 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_update_resolver(entity),
             returns=entity.graphql_type,
             needs=entity.write_permission,
-            description=f"Change {entity.noun}; what is left out stays as it is.",
-            arguments={**key, "input": Argument(entity.update_input)},
-            rest=(_write_route("PUT", one, entity),),
+            description=with_caller_note(
+                f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
+            ),
+            arguments={**key_argument, "input": Argument(entity.update_input)},
+            rest=(_write_route("PUT", record_path, entity),),
         )
 
 

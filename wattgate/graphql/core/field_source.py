@@ -1,4 +1,4 @@
-"""How a plan reaches what a field tells: by an attribute, an edge, an operation, or as the event itself."""
+"""The source of a field in a compiled plan: an attribute, an edge, an operation, or the subscription payload."""
 
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -11,11 +11,11 @@ from wattgate.graphql.core.fields import edge_of, operation_of
 from wattgate.graphql.core.operation import Operation, OperationKind
 
 STRAWBERRY_DEFINITION = "strawberry-definition"
-"""The extension under which Strawberry keeps its own definition of a field."""
+"""The extension in which Strawberry stores its own definition of a field."""
 
 
 class NotCompilable(Exception):
-    """A document is left to graphql-core; the message says why."""
+    """A document cannot be compiled, and graphql-core executes it; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TypenameSource:
 
 @dataclass(frozen=True, slots=True)
 class PayloadSource:
-    """What a subscription is told."""
+    """The payload of a subscription event."""
 
 
 TYPENAME, PAYLOAD = TypenameSource(), PayloadSource()
@@ -41,10 +41,10 @@ FieldSource = AttributeSource | TypenameSource | PayloadSource | EdgeField | Ope
 
 
 def field_source_of(kind: GraphQLObjectType, field: GraphQLField) -> FieldSource:
-    """How a field is reached. Refused where only its resolver knows."""
+    """Return the source of a field. Raise NotCompilable if only its resolver can compute it."""
     declared: StrawberryField | None = field.extensions.get(STRAWBERRY_DEFINITION)
     if declared is None or declared.extensions or declared.permission_classes:
-        raise NotCompilable(f"a field of {kind.name} is not declared as ours are")
+        raise NotCompilable(f"a field of {kind.name} is not declared with operation(), edge() or a plain attribute")
     operation = operation_of(declared)
     if operation is not None:
         return PAYLOAD if operation.kind is OperationKind.SUBSCRIPTION else operation

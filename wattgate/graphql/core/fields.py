@@ -1,4 +1,4 @@
-"""From declarations to Strawberry fields: one function for operations, one for edges."""
+"""Strawberry fields for operations (`build_root_field`) and for edges (`edge`)."""
 
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _RESUME_ARGUMENTS = {"since": Argument(str | None, None)}
 
 
 def build_root_field(operation: Operation) -> StrawberryField:
-    """The root field of an operation."""
+    """Return the root field of an operation."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
         return await info.context.run_operation(str(info.path.key), operation, arguments)
@@ -33,10 +33,10 @@ def build_root_field(operation: Operation) -> StrawberryField:
         yield
 
     if operation.kind is OperationKind.SUBSCRIPTION:
-        takes = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
-        told = operation.returns | None if operation.resumes else operation.returns
-        _set_signature(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
-        made: Any = strawberry.subscription(
+        parameters = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
+        result_type = operation.returns | None if operation.resumes else operation.returns
+        _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
+        field: Any = strawberry.subscription(
             resolver=subscribe,
             name=to_camel_case(operation.name),
             description=operation.description,
@@ -44,54 +44,57 @@ def build_root_field(operation: Operation) -> StrawberryField:
         )
     else:
         _set_signature(resolve, operation.arguments, returns=operation.returns)
-        made = strawberry.field(
+        field = strawberry.field(
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
         )
-    made.python_name = operation.name
-    return cast(StrawberryField, made)
+    field.python_name = operation.name
+    return cast(StrawberryField, field)
 
 
 def edge(
     load: EdgeLoader, *, needs: Permission, description: str, weight: Amount = 1, sizes: Sequence[ListSize] = ()
 ) -> Any:
-    """The field of an edge. Its type is the class annotation, its arguments are the loader's keyword arguments."""
+    """Return the field of an edge.
+
+    Its type is the class annotation; its arguments are the keyword arguments of the loader.
+    """
     declared = EdgeField(load, needs, weight, tuple(sizes))
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
         return await info.context.load(declared, root, arguments)
 
     hints = get_type_hints(load, include_extras=True)
-    takes = {
+    parameters = {
         name: Argument(hints[name], parameter.default)
         for name, parameter in inspect.signature(load).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    _set_signature(resolve, takes, root=True)
+    _set_signature(resolve, parameters, root=True)
     return strawberry.field(resolver=resolve, description=description, metadata={_EDGE_METADATA: declared})
 
 
 def list_field(size: int, *, description: str | None = None) -> Any:
-    """A list among what is there already, of which it is known how long it mostly is."""
+    """Return a field for a list that its parent already contains, with its typical length."""
     return strawberry.field(description=description, metadata={_SIZES_METADATA: (ListSize(size),)})
 
 
 def list_sizes_of(field: StrawberryField) -> tuple[ListSize, ...]:
-    """How long the lists of a field are, as far as it says so."""
+    """Return the declared list sizes of a field, or an empty tuple."""
     declared = edge_of(field) or operation_of(field)
     sizes: tuple[ListSize, ...] = declared.sizes if declared else _metadata(field).get(_SIZES_METADATA, ())
     return sizes
 
 
 def edge_of(field: StrawberryField) -> EdgeField | None:
-    """The edge behind a field; None for a plain one."""
+    """Return the edge of a field, or None for a plain field."""
     return _metadata(field).get(_EDGE_METADATA)
 
 
 def operation_of(field: StrawberryField) -> Operation | None:
-    """The operation behind a root field; None for any other one."""
+    """Return the operation of a root field, or None for any other field."""
     return _metadata(field).get(_OPERATION_METADATA)
 
 
@@ -100,10 +103,10 @@ def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
 
 
 def find_edge(graphql_type: Any, name: str) -> EdgeField:
-    """The edge of a type by its Python name."""
+    """Return the edge of a type by its Python name. Raise LookupError if there is none."""
     for field in graphql_type.__strawberry_definition__.fields:
-        if field.python_name == name and (found := edge_of(field)):
-            return found
+        if field.python_name == name and (edge_field := edge_of(field)):
+            return edge_field
     raise LookupError(f"{graphql_type.__name__} has no edge {name}")
 
 
@@ -114,7 +117,7 @@ def _set_signature(
     returns: Any = inspect.Signature.empty,
     root: bool = False,
 ) -> None:
-    """Give a resolver the signature that Strawberry reads arguments and type from."""
+    """Set the signature of a resolver, from which Strawberry reads the arguments and the type."""
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature(
         [

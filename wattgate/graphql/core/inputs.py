@@ -1,4 +1,4 @@
-"""From input objects to records."""
+"""Conversion of input objects to records."""
 
 import inspect
 from collections.abc import Collection, Mapping
@@ -19,9 +19,9 @@ M = TypeVar("M", bound=Tenanted)
 
 
 def to_column_values(input: Any, model: type[Tenanted], *, exclude: Collection[str] = ()) -> dict[str, Any]:
-    """The columns that an input object gives, as the model holds them. What was left out is left out.
+    """Return the column values that an input object sets, as the model stores them. Omitted members are left out.
 
-    BadInput where null is given for a column that must have a value.
+    Raise BadInput if null is sent for a column that must have a value.
     """
     columns = model_columns(model)
     values: dict[str, Any] = {}
@@ -37,23 +37,27 @@ def to_column_values(input: Any, model: type[Tenanted], *, exclude: Collection[s
             value = msgspec.convert(value, column_type.value_type, from_attributes=True)
         values[name] = value
     if problems:
-        raise BadInput("a value that must be there is null", problems=problems)
+        raise BadInput("a required value is null", problems=problems)
     return values
 
 
 async def check_references(call: Call, model: type[Tenanted], values: Mapping[str, Any]) -> None:
-    """BadInput for each given id that names no record which the caller may see."""
+    """Raise BadInput if an id refers to a record that does not exist or that the caller may not see."""
     problems = []
     for name, value in values.items():
-        referred = _referenced_model(model, name)
-        if referred is not None and value is not None and not await call.rows.get_many(referred, [value]):
+        referenced_model = _referenced_model(model, name)
+        if (
+            referenced_model is not None
+            and value is not None
+            and not await call.rows.get_many(referenced_model, [value])
+        ):
             problems.append(Problem(("input", to_camel_case(name)), f"{value} does not exist"))
     if problems:
-        raise BadInput("the record refers to what does not exist", problems=problems)
+        raise BadInput("the record refers to records that do not exist", problems=problems)
 
 
 def _referenced_model(model: type[Tenanted], name: str) -> type[Tenanted] | None:
-    """The kind of record that a column refers to by its key."""
+    """Return the model that a column refers to by its key, or None."""
     for key in model_columns(model)[name].foreign_keys:
         for kind in Tenanted.__subclasses__():
             if key.column is model_columns(kind)[kind.key]:
@@ -62,7 +66,7 @@ def _referenced_model(model: type[Tenanted], name: str) -> type[Tenanted] | None
 
 
 def apply_input(record: M, input: Any) -> M:
-    """Put what an input object gives onto a record."""
+    """Set the values of an input object on a record."""
     for name, value in to_column_values(input, type(record)).items():
         setattr(record, name, value)
     return record

@@ -1,4 +1,4 @@
-"""An operation of the gateway, declared once for GraphQL and REST."""
+"""Operations of the gateway, each declared once for GraphQL and REST."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,15 @@ from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
-from wattgate.principal import AuthScheme, Permission, Principal
+from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
 
 
 class OperationKind(Enum):
-    """Which GraphQL root an operation stands on. Mutations commit; subscriptions answer what to follow."""
+    """The GraphQL root type of an operation.
+
+    Mutations commit; resolvers of subscriptions return a subscription source.
+    """
 
     QUERY = "Query"
     MUTATION = "Mutation"
@@ -28,12 +31,13 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class RestRoute:
-    """A place of an operation in the REST interface.
+    """A route of an operation in the REST interface.
 
-    `scheme` is the only one accepted where SPEC.md names one; None accepts either. `edges` are the edges of the
-    result (GraphQL names) that its REST form includes. `acknowledges` names the members of the result that are
-    told beside `{"status": "OK"}`, where legacy clients get an acknowledgement and not the record. `media` is the
-    type of the answer; a path with several is served by the one that the request's Accept names, or else JSON.
+    `scheme` is the only authentication scheme accepted where SPEC.md names one; None accepts either. `edges` are the
+    edges (GraphQL names) that the REST form of the result includes. `acknowledged_fields` are the members of the result
+    that are returned beside `{"status": "OK"}`, for routes where legacy clients get an acknowledgement instead of the
+    record. `media_type` is the type of the response; if a path has several, the request's Accept header selects one,
+    and JSON is the default.
     """
 
     method: str
@@ -46,7 +50,7 @@ class RestRoute:
 
     @property
     def route_key(self) -> str:
-        """The place as tables name it: method and path, and the media type where it is not JSON."""
+        """The route as tables name it: method and path, and the media type if it is not JSON."""
         return f"{self.method} {self.path}" + ("" if self.media_type == JSON else f" {self.media_type}")
 
 
@@ -64,8 +68,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events,
-    the meter network, and how the gateway stands to the world outside.
+    """The environment of a resolver.
+
+    It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
+    meter network, and the policy for outbound connections.
     """
 
     principal: Principal
@@ -77,12 +83,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """One thing the gateway can do. `name` is in snake_case; GraphQL shows it in camelCase.
+    """One query, mutation or subscription of the gateway. `name` is in snake_case; GraphQL shows it in camelCase.
 
-    `resolver` is an async function of a `Call` and keyword arguments that returns rows, or, for a subscription,
-    a `Watch`. `needs` has no default on purpose: public operations say Permission.ANYONE. A subscription that
-    `resumes` takes `since`, and its field is null where it tells no more than where the client stands. `weight` is
-    what a call costs, where it is not what its kind costs; `sizes` say how long lists are.
+    `resolver` is an async function of a `Call` and keyword arguments. It returns rows or, for a subscription, a
+    `SubscriptionSource`. `needs` has no default on purpose: public operations declare Permission.ANYONE. A subscription
+    with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
+    is the cost of a call, by default that of its kind. `sizes` declares list lengths.
     """
 
     name: str
@@ -99,7 +105,7 @@ class Operation:
 
     @property
     def base_cost(self) -> Amount:
-        """What a call costs, without what is told of its result."""
+        """The cost of a call, without the cost of its result."""
         if self.weight is not None:
             return self.weight
         return MUTATION_WEIGHT if self.kind is OperationKind.MUTATION else STATEMENT_WEIGHT
@@ -111,7 +117,7 @@ class Operation:
 
     @property
     def result_type(self) -> Any:
-        """The type of the result, or of its items where it is a list."""
+        """The type of the result, or of its items if the result is a list."""
         return get_args(self.returns)[0] if self.returns_list else self.returns
 
 
@@ -125,9 +131,9 @@ def operation(
     weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
 ) -> Callable[[Callable[..., Any]], Operation]:
-    """Make an Operation of a resolver: its name, docstring and keyword arguments become the operation's.
+    """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
-    It registers nothing; `catalogue.OPERATIONS` lists what there is.
+    It registers nothing; `catalogue.OPERATIONS` lists all operations.
     """
 
     def declare(resolver: Callable[..., Any]) -> Operation:
@@ -137,7 +143,7 @@ def operation(
             resolver=resolver,
             returns=returns,
             needs=needs,
-            description=inspect.cleandoc(resolver.__doc__ or ""),
+            description=with_caller_note(inspect.cleandoc(resolver.__doc__ or ""), needs),
             arguments=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
             resumes=resumes,
@@ -146,6 +152,21 @@ def operation(
         )
 
     return declare
+
+
+def with_caller_note(description: str, needs: Permission) -> str:
+    """Return a description with a note on the callers that may run the operation, if not all accounts may."""
+    if needs is Permission.ANYONE:
+        note = "No credentials are required."
+    elif needs is Permission.TOKEN:
+        note = "Requires the credentials or a token of an account."
+    elif needs not in GRANTS[Role.ACCOUNT]:
+        note = "For administrators and applications only."
+    elif not any(needs in permissions for permissions in OAUTH_SCOPES.values()):
+        note = "OAuth access tokens are rejected."
+    else:
+        return description
+    return f"{description}\n\n{note}"
 
 
 def _arguments_of(resolver: Callable[..., Any]) -> Mapping[str, Argument]:

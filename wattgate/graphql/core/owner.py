@@ -1,11 +1,11 @@
-"""Whose a new record is."""
+"""The owner of a new record."""
 
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.operation import Call
 
 
 def require_user_id(call: Call) -> str:
-    """The user for whom the call is made. BadInput where an application names none."""
+    """Return the id of the user on whose behalf the call runs. Raise BadInput if an application names none."""
     if call.principal.user_id is None:
         problem = Problem(("userId",), "is missing", is_missing=True)
         raise BadInput("name the user in the header userId", problems=[problem])

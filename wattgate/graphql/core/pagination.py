@@ -1,4 +1,4 @@
-"""Operations for lists that grow: a page of records, oldest first, found again by a cursor."""
+"""Paginated list operations: pages of records, oldest first, addressed by an opaque cursor."""
 
 import base64
 import binascii
@@ -12,14 +12,14 @@ from wattgate.db.models import Tenanted
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
-from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, with_caller_note
 from wattgate.principal import Permission
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100
 
 _CursorKey = tuple[datetime, str]
-"""When a record was made, and its identifier: the order of every list that grows."""
+"""The creation time and the id of a record: the sort order of every paginated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,29 @@ class Page:
 
 
 def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Permission, noun: str) -> Operation:
-    """The operation `{name}_connection`, on GraphQL alone: the plain list beside it is what REST has."""
+    """Return the operation `{name}_connection`. It exists only in GraphQL; REST has the plain list."""
 
     async def resolve(call: Call, *, first: int, after: str | None) -> Page:
         if not 1 <= first <= MAX_PAGE_SIZE:
             problem = Problem(("first",), f"is not between 1 and {MAX_PAGE_SIZE}")
             raise BadInput(f"a page has between 1 and {MAX_PAGE_SIZE} items", problems=[problem])
-        found = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
+        rows = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
         return _build_page(
-            found[:first], has_next_page=len(found) > first, has_previous_page=after is not None, key=model.key
+            rows[:first], has_next_page=len(rows) > first, has_previous_page=after is not None, key=model.key
         )
 
-    told = graphql_type.__strawberry_definition__.name
+    type_name = graphql_type.__strawberry_definition__.name
     return Operation(
         name=f"{name}_connection",
         kind=OperationKind.QUERY,
         resolver=resolve,
         returns=Connection[graphql_type],
         needs=needs,
-        description=f"A page of {noun}, oldest first: at most {MAX_PAGE_SIZE} at once.",
+        description=with_caller_note(f"Return a page of the {noun} that the caller may see, oldest first.", needs),
         arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
-        sizes=(ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{told}Connection.edges",)),),
+        sizes=(
+            ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{type_name}Connection.edges",)),
+        ),
     )
 
 
@@ -79,8 +81,8 @@ def _encode_cursor(key: _CursorKey) -> str:
 
 def _decode_cursor(cursor: str) -> _CursorKey:
     try:
-        made, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
+        created_at, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         problem = Problem(("after",), "is not a cursor of this list")
-        raise BadInput("give a cursor as it was answered", problems=[problem]) from None
-    return made, key
+        raise BadInput("pass a cursor that this list returned", problems=[problem]) from None
+    return created_at, key

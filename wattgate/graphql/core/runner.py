@@ -1,4 +1,4 @@
-"""The one waist: permission, then a session, then the commit, then the events."""
+"""Run an operation: check permission, open a session, call the resolver, commit, publish events."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -21,11 +21,11 @@ from wattgate.realtime.events import Event
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 NO_APPLICATION = ""
-"""The application of callers that have none: it owns no rows."""
+"""The application of callers that have none. It owns no rows."""
 
 
 class Runner:
-    """Runs operations and edges for principals. Nothing else opens a session or commits."""
+    """Run operations and edges for principals. Nothing else opens a session or commits."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Runner:
         self._outbound_policy = outbound_policy
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
-        """The operation's result. Mutations are committed, and their events published, before it is returned."""
+        """Return the result of an operation. Commit a mutation and publish its events first."""
         with self.tracer.step_span(to_camel_case(operation.name)):
             return await self._run(operation, principal, arguments)
 
@@ -76,31 +76,31 @@ class Runner:
     async def load(
         self, edge: EdgeField, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
-        """What the edge leads to, one result for each parent, in a session of its own."""
+        """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = check_permission(principal, edge.needs)
         with self.tracer.step_span(edge.load.__name__):
             async with self._database.reader() as session:
-                found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
-        if len(found) != len(parents):
-            raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
-        return found
+                results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+        if len(results) != len(parents):
+            raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
+        return results
 
-    async def read(self, principal: Principal, needs: Permission, work: Callable[[Rows], Awaitable[Any]]) -> Any:
-        """What a function answers of the rows that the permission lets the principal see."""
+    async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
+        """Return the result of a query function over the rows that the permission lets the principal see."""
         scope = check_permission(principal, needs)
         async with self._database.reader() as session:
-            return await work(self._rows(session, principal, scope))
+            return await query(self._rows(session, principal, scope))
 
     def _rows(self, session: DatabaseSession, principal: Principal, scope: AccessScope) -> Rows:
-        own = scope is AccessScope.OWN
-        if own and principal.user_id is None:
+        own_rows_only = scope is AccessScope.OWN
+        if own_rows_only and principal.user_id is None:
             raise Forbidden("this needs a user; applications name one in the header userId")
         application_id = principal.application_id or NO_APPLICATION
-        return Rows(session, application_id, principal.user_id if own else None, now=self._clock())
+        return Rows(session, application_id, principal.user_id if own_rows_only else None, now=self._clock())
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:
-    """How far the permission reaches for the principal. Unauthenticated or Forbidden where it is not granted."""
+    """Return the scope of a permission for the principal. Raise Unauthenticated or Forbidden if it is not granted."""
     scope = principal.access_scope(permission)
     if scope is not None:
         return scope

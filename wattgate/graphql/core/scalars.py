@@ -1,4 +1,4 @@
-"""Custom scalars, each with where it is specified."""
+"""Custom scalars, with links to their specifications."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -56,21 +56,21 @@ def _parse_time_zone(name: Any) -> tzinfo:
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: strawberry.scalar(
         name="DateTime",
-        description="An instant: ISO 8601 with an offset. Answers are in UTC with milliseconds and Z.",
+        description="Instant in ISO 8601. Inputs need a UTC offset or Z. Results are in UTC, with milliseconds and Z.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=format_iso,
         parse_value=_parse_datetime,
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
-        description="An exact decimal number. Given as a number or as text, answered as text.",
+        description="Exact decimal number. Inputs are a number or text; results are text.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259#section-6",
         serialize=str,
         parse_value=_parse_decimal,
     ),
     tzinfo: strawberry.scalar(
         name="TimeZone",
-        description="The name of an IANA time zone, such as Europe/London, or a fixed offset, such as +05:30.",
+        description="Time zone: an IANA name such as Europe/London, or a fixed offset from UTC such as +05:30.",
         specified_by_url="https://www.iana.org/time-zones",
         serialize=str,
         parse_value=_parse_time_zone,
@@ -83,7 +83,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         parse_value=lambda value: value,
     ),
 }
-"""What `strawberry.Schema` is told about the Python types that stand for scalars."""
+"""The scalar of each Python type, for `strawberry.Schema`."""
 
 FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
-"""Which classes of values a scalar's function of those above makes a text of, whatever the value."""
+"""The classes of values that each serialize function above always turns into a string."""

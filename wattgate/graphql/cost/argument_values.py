@@ -1,4 +1,7 @@
-"""Arguments as a document gives them: known beforehand, or read from its variables. Nothing is refused here."""
+"""Argument values of a document for cost estimation: constants, or read from the variables.
+
+Nothing is validated here.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,7 +26,7 @@ from wattgate.graphql.cost.expressions import CoercedVariables
 
 
 class ConstantValue(NamedTuple):
-    """A value that no variable changes; None stands for what is not given."""
+    """A value that does not depend on variables. None stands for an omitted value without default."""
 
     value: Any
 
@@ -33,19 +36,21 @@ ArgumentValue = ConstantValue | VariableReader
 
 
 def argument_value(field: GraphQLField, node: FieldNode, name: str) -> ArgumentValue:
-    """The value of an argument, its default where it is left out."""
+    """Return the value of an argument, or its default if it is omitted."""
     argument = field.args.get(name)
     if argument is None:
         return ConstantValue(None)
-    value = next((one.value for one in node.arguments or () if one.name.value == name), None)
+    value = next(
+        (argument_node.value for argument_node in node.arguments or () if argument_node.name.value == name), None
+    )
     return _literal_value(value, argument.type, _default_value(argument))
 
 
-def to_reader(one: ArgumentValue) -> VariableReader:
-    """What reads a value, known or not, from the values of variables."""
-    if not isinstance(one, ConstantValue):
-        return one
-    value = one.value
+def to_reader(argument: ArgumentValue) -> VariableReader:
+    """Return a function that reads the value of an argument from the variables."""
+    if not isinstance(argument, ConstantValue):
+        return argument
+    value = argument.value
     return lambda coerced: value
 
 
@@ -60,31 +65,33 @@ def _literal_value(value: ValueNode | None, kind: GraphQLInputType, default: Any
     if isinstance(value, VariableNode):
         name = value.name.value
         return lambda coerced: coerced.get(name, default)
-    plain: Any = get_nullable_type(kind)
+    nullable_type: Any = get_nullable_type(kind)
     if isinstance(value, NullValueNode):
         return ConstantValue(None)
-    if is_list_type(plain):
+    if is_list_type(nullable_type):
         items = value.values if isinstance(value, ListValueNode) else (value,)
-        return _list_value([_literal_value(one, plain.of_type, None) for one in items])
-    if isinstance(value, ObjectValueNode) and is_input_object_type(plain):
-        return _object_value(value, plain)
-    found = coerce_input_literal(value, plain)
-    return ConstantValue(None if found is Undefined else found)
+        return _list_value([_literal_value(item, nullable_type.of_type, None) for item in items])
+    if isinstance(value, ObjectValueNode) and is_input_object_type(nullable_type):
+        return _object_value(value, nullable_type)
+    coerced_value = coerce_input_literal(value, nullable_type)
+    return ConstantValue(None if coerced_value is Undefined else coerced_value)
 
 
 def _object_value(value: ObjectValueNode, kind: Any) -> ArgumentValue:
-    fields = {one.name.value: one.value for one in value.fields}
+    fields = {object_field.name.value: object_field.value for object_field in value.fields}
     members = {
         name: _literal_value(fields.get(name), field.type, _default_value(field)) for name, field in kind.fields.items()
     }
-    if all(isinstance(one, ConstantValue) for one in members.values()):
-        return ConstantValue({name: one.value for name, one in members.items() if isinstance(one, ConstantValue)})
-    reads = [(name, to_reader(one)) for name, one in members.items()]
-    return lambda coerced: {name: read(coerced) for name, read in reads}
+    if all(isinstance(member, ConstantValue) for member in members.values()):
+        return ConstantValue(
+            {name: member.value for name, member in members.items() if isinstance(member, ConstantValue)}
+        )
+    readers = [(name, to_reader(member)) for name, member in members.items()]
+    return lambda coerced: {name: read(coerced) for name, read in readers}
 
 
 def _list_value(items: list[ArgumentValue]) -> ArgumentValue:
-    if all(isinstance(one, ConstantValue) for one in items):
-        return ConstantValue([one.value for one in items if isinstance(one, ConstantValue)])
-    reads = [to_reader(one) for one in items]
-    return lambda coerced: [read(coerced) for read in reads]
+    if all(isinstance(item, ConstantValue) for item in items):
+        return ConstantValue([item.value for item in items if isinstance(item, ConstantValue)])
+    readers = [to_reader(item) for item in items]
+    return lambda coerced: [read(coerced) for read in readers]

@@ -1,9 +1,37 @@
-"""What an operation costs, told before it runs: of a document once, and then of the values of its variables.
+"""Cost estimation: the cost of an operation, computed before it runs and without its data.
 
-An operation costs its weight, and an edge its statements once at each place of the document and its weight for each
-parent. Each object costs a unit, and leaves nothing, but for columns; a list costs by its size, and so often what is
-selected of its items. Of an interface or union each member adds what is selected of it. Directives with variables
-count as if they took nothing away. See `weights` for the units, and for how sizes are declared.
+A document is analyzed once, into an `OperationCost`. Each request then evaluates it for the values of its variables.
+Units, weights and declarations of list sizes are in `graphql/core/cost_weights.py`.
+
+Rules:
+- An operation costs its base cost.
+- An edge costs STATEMENT_WEIGHT once at each position of the document, because one statement loads it for all parents,
+  and its own weight for each parent.
+- An object costs one unit. Leaves cost nothing, except in lists: VALUES_PER_UNIT values cost one unit.
+- A list costs its size: one unit for each `items_per_unit` items, and the cost of its item selection for each item.
+  In nested lists, each inner list has DEFAULT_LIST_SIZE items.
+- An interface or union costs the sum of the selections of all its members.
+- A field that a variable in @skip or @include may exclude counts as included. A constant directive excludes it.
+
+For example, `{ resources { name type { name } } }` with an assumed size of 20 resources costs 120: the operation 30,
+the statement of the edge `type` 30, and for each resource 3 (itself, the weight of the edge, and its type).
+
+Algorithm: `_Estimator` visits selections from the leaves up. The cost of a selection has three parts
+(`_SelectionCost`):
+
+    per_occurrence   once at its position in the document: statements of edges. Lists do not multiply it.
+    per_object       for each object that has the selection. A list multiplies it by its size.
+    by_sized_list    for lists below whose size a field further up declares (`ListSize.sized_fields`): the factor of
+                     that size. It moves up to that field, or to the root, where the default size applies.
+
+Sizes and weights may depend on arguments, and these on variables. So all numbers are `CostExpression`s: constants are
+folded, and the rest becomes steps that run for each request (see `expressions.py`).
+
+Invariants:
+- The cost depends only on the document, the variables and, if a time range has no end, the current time.
+- Invalid values do not raise here; the resolver rejects them later.
+- Merged fields count once. Equal selections of a type are analyzed once (`_selection_costs`), so that the work is
+  bounded by the fields that `document_limits.py` permits, not by the expanded fragments.
 """
 
 from collections import defaultdict
@@ -52,13 +80,13 @@ from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader,
 from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
 
 MAX_COST = 20_000
-"""What an operation may cost: about 0.6 s of a processor. `docs/reference/limits.md` has what others cost."""
+"""Maximum cost of an operation: about 0.6 s of processor time. `docs/reference/limits.md` lists typical costs."""
 
 
 class OperationCost:
-    """What an operation costs, by the values of its variables; `fixed` is it where they change nothing.
+    """The cost of an operation as a function of its variables. `fixed` is the cost if it is constant, else None.
 
-    `visited` is how many selections were looked at to know it.
+    `visited` is the number of selections that were visited to compute it.
     """
 
     __slots__ = ("_clock", "_steps", "fixed", "visited")
@@ -83,41 +111,39 @@ class OperationCost:
 def estimate_cost(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, clock: Clock = utc_now
 ) -> OperationCost:
-    """What an operation of a valid document costs. Work is bounded by the fields that `limits` lets a document have.
-
-    Merged fields are one, and what is selected alike in several places is looked at once.
-    """
+    """Return the cost of an operation of a valid document."""
     return _Estimator(schema, document, clock).operation_cost(operation)
 
 
 def cost_of_call(
     operation: Operation, arguments: Mapping[str, Any], edges: Iterable[EdgeField] = (), clock: Clock = utc_now
 ) -> int:
-    """What a call of an operation costs with what it answers and these edges of it, as REST calls it."""
+    """Return the cost of a REST call: an operation, its result and these edges of the result."""
     now = clock()
 
-    def number(amount: Amount) -> int:
+    def value_of(amount: Amount) -> int:
         if isinstance(amount, int):
             return amount
         return amount.compute(now, *[arguments.get(name) for name in amount.slicing_arguments])
 
-    own = _own_list_size(operation.sizes)
-    count = number(own.assumed_size) if operation.returns_list else 1
-    beneath = max(
-        (number(one.assumed_size) // SERIES_ITEMS_PER_UNIT for one in operation.sizes if one.sized_fields), default=0
+    own_size = _own_list_size(operation.sizes)
+    count = value_of(own_size.assumed_size) if operation.returns_list else 1
+    nested_units = max(
+        (value_of(size.assumed_size) // SERIES_ITEMS_PER_UNIT for size in operation.sizes if size.sized_fields),
+        default=0,
     )
-    followed = sum(STATEMENT_WEIGHT + count * number(one.weight) for one in edges)
-    return number(operation.base_cost) + -(-count // own.items_per_unit) + beneath + followed
+    edge_cost = sum(STATEMENT_WEIGHT + count * value_of(edge.weight) for edge in edges)
+    return value_of(operation.base_cost) + -(-count // own_size.items_per_unit) + nested_units + edge_cost
 
 
-_AS_OBJECTS, _AS_MULTIPLIER, _AS_LEAF_VALUES = "told", "times", "values"
-"""How the size of a list beneath weighs: as objects, as often as what is selected of them, or as values."""
+_AS_OBJECTS, _AS_MULTIPLIER, _AS_LEAF_VALUES = "objects", "multiplier", "leaf values"
+"""The effect of a list size from above: cost of objects, multiplier of their selection, or cost of leaf values."""
 
 
 class _SelectionCost(NamedTuple):
-    """What a selection costs once at its place, and for each object there; `beneath` by lists whose size is told above.
+    """The three parts of a selection's cost; see the module docstring.
 
-    These are named by their coordinates and how their size weighs.
+    Keys of `by_sized_list` are (Type.field, effect of the size).
     """
 
     per_occurrence: CostExpression = ZERO
@@ -125,26 +151,28 @@ class _SelectionCost(NamedTuple):
     by_sized_list: Mapping[tuple[str, str], CostExpression] = {}
 
 
-def _combine_costs(forms: Sequence[_SelectionCost]) -> _SelectionCost:
-    beneath = defaultdict[tuple[str, str], list[CostExpression]](list)
-    for one in forms:
-        for key, factor in one.by_sized_list.items():
-            beneath[key].append(factor)
+def _combine_costs(costs: Sequence[_SelectionCost]) -> _SelectionCost:
+    by_sized_list = defaultdict[tuple[str, str], list[CostExpression]](list)
+    for cost in costs:
+        for key, factor in cost.by_sized_list.items():
+            by_sized_list[key].append(factor)
     return _SelectionCost(
-        add_expressions(*[one.per_occurrence for one in forms]),
-        add_expressions(*[one.per_object for one in forms]),
-        {key: add_expressions(*factors) for key, factors in beneath.items()},
+        add_expressions(*[cost.per_occurrence for cost in costs]),
+        add_expressions(*[cost.per_object for cost in costs]),
+        {key: add_expressions(*factors) for key, factors in by_sized_list.items()},
     )
 
 
 class _Estimator:
-    """The estimate of one document: what is selected of a type by the same fields is looked at once."""
+    """The analysis of one document."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, clock: Clock) -> None:
         self._schema = schema
         self._clock = clock
         self._fragments = {
-            one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)
+            definition.name.value: definition
+            for definition in document.definitions
+            if isinstance(definition, FragmentDefinitionNode)
         }
         self._sized_names = _sized_fields(schema)
         self._steps = StepProgram()
@@ -155,10 +183,10 @@ class _Estimator:
 
     def operation_cost(self, operation: OperationDefinitionNode) -> OperationCost:
         root = self._schema.get_root_type(operation.operation)
-        form = (
+        cost = (
             self._apply_list_sizes(self._selection_cost(root, [operation.selection_set])) if root else _SelectionCost()
         )
-        total = add_expressions(form.per_occurrence, form.per_object)
+        total = add_expressions(cost.per_occurrence, cost.per_object)
         if not total.terms:
             return OperationCost((), total.constant, None, self._visited)
         last = self._steps.step_index(total)
@@ -167,50 +195,56 @@ class _Estimator:
         return OperationCost(self._steps.steps, None, self._clock if self._depends_on_time else None, self._visited)
 
     def _selection_cost(self, kind: GraphQLNamedType, sets: list[SelectionSetNode]) -> _SelectionCost:
-        """What selection sets of a type cost together."""
+        """Return the cost of selection sets of a type, merged."""
         if is_abstract_type(kind):
-            return _combine_costs([self._selection_cost(one, sets) for one in self._schema.get_possible_types(kind)])
+            return _combine_costs(
+                [self._selection_cost(member, sets) for member in self._schema.get_possible_types(kind)]
+            )
         if not is_object_type(kind):
             return _SelectionCost()
         fields = self._collect_fields(kind, sets)
         key = kind.name, frozenset(id(node) for nodes in fields.values() for node in nodes)
         if key not in self._selection_costs:
-            once, each, beneath = _combine_costs([self._field_cost(kind, nodes) for nodes in fields.values()])
-            short = self._steps.to_single_term
+            per_occurrence, per_object, by_sized_list = _combine_costs(
+                [self._field_cost(kind, nodes) for nodes in fields.values()]
+            )
+            to_single_term = self._steps.to_single_term
             self._selection_costs[key] = _SelectionCost(
-                short(once), short(each), {name: short(one) for name, one in beneath.items()}
+                to_single_term(per_occurrence),
+                to_single_term(per_object),
+                {name: to_single_term(expression) for name, expression in by_sized_list.items()},
             )
         return self._selection_costs[key]
 
     def _collect_fields(self, kind: GraphQLObjectType, sets: list[SelectionSetNode]) -> Mapping[str, list[FieldNode]]:
-        """The fields that are selected of a type, by their names in the answer."""
+        """Return the selected fields of a type, by response key."""
         fields = defaultdict[str, list[FieldNode]](list)
         pending, spread = list(sets), set[str]()
         while pending:
-            for one in pending.pop().selections:
+            for selection in pending.pop().selections:
                 self._visited += 1
-                if _is_always_excluded(one):
+                if _is_always_excluded(selection):
                     continue
-                if isinstance(one, FieldNode):
-                    fields[(one.alias or one.name).value].append(one)
+                if isinstance(selection, FieldNode):
+                    fields[(selection.alias or selection.name).value].append(selection)
                     continue
-                within: Any = one
-                if isinstance(one, FragmentSpreadNode):
-                    within = None if one.name.value in spread else self._fragments.get(one.name.value)
-                    spread.add(one.name.value)
-                if within is not None and self._applies_to(kind, within.type_condition):
-                    pending.append(within.selection_set)
+                fragment: Any = selection
+                if isinstance(selection, FragmentSpreadNode):
+                    fragment = None if selection.name.value in spread else self._fragments.get(selection.name.value)
+                    spread.add(selection.name.value)
+                if fragment is not None and self._applies_to(kind, fragment.type_condition):
+                    pending.append(fragment.selection_set)
         return fields
 
     def _applies_to(self, kind: GraphQLObjectType, condition: Any) -> bool:
-        """Whether a fragment with such a condition is for objects of a type."""
+        """Return whether a fragment with this type condition applies to objects of a type."""
         if condition is None or condition.name.value == kind.name:
             return True
-        wanted = self._schema.get_type(condition.name.value)
-        return is_abstract_type(wanted) and self._schema.is_sub_type(wanted, kind)
+        condition_type = self._schema.get_type(condition.name.value)
+        return is_abstract_type(condition_type) and self._schema.is_sub_type(condition_type, kind)
 
     def _field_cost(self, kind: GraphQLObjectType, nodes: list[FieldNode]) -> _SelectionCost:
-        """What a field costs for each object that has it."""
+        """Return the cost of a field for each object that has it."""
         node = nodes[0]
         name = node.name.value
         if name.startswith("__"):
@@ -221,89 +255,104 @@ class _Estimator:
         definition = field.extensions.get(STRAWBERRY_DEFINITION)
         declared = definition and (edge_of(definition) or operation_of(definition))
         sizes = list_sizes_of(definition) if definition else ()
-        below = self._selection_cost(
-            get_named_type(field.type), [one.selection_set for one in nodes if one.selection_set]
+        selection_cost = self._selection_cost(
+            get_named_type(field.type), [field_node.selection_set for field_node in nodes if field_node.selection_set]
         )
-        below = self._apply_list_sizes(below, sizes, field, node) if sizes else below
-        told = self._result_cost(f"{kind.name}.{name}", field, node, below, sizes)
+        selection_cost = self._apply_list_sizes(selection_cost, sizes, field, node) if sizes else selection_cost
+        result_cost = self._result_cost(f"{kind.name}.{name}", field, node, selection_cost, sizes)
         if not declared:
-            return told
+            return result_cost
         weight = self._amount_expression(
             declared.weight if isinstance(declared, EdgeField) else declared.base_cost, field, node
         )
-        once = (
-            add_expressions(told.per_occurrence, CostExpression(STATEMENT_WEIGHT))
+        per_occurrence = (
+            add_expressions(result_cost.per_occurrence, CostExpression(STATEMENT_WEIGHT))
             if isinstance(declared, EdgeField)
-            else told.per_occurrence
+            else result_cost.per_occurrence
         )
-        return _SelectionCost(once, add_expressions(told.per_object, weight), told.by_sized_list)
+        return _SelectionCost(
+            per_occurrence, add_expressions(result_cost.per_object, weight), result_cost.by_sized_list
+        )
 
     def _result_cost(
-        self, coordinate: str, field: GraphQLField, node: FieldNode, below: _SelectionCost, sizes: Sequence[ListSize]
+        self,
+        coordinate: str,
+        field: GraphQLField,
+        node: FieldNode,
+        selection_cost: _SelectionCost,
+        sizes: Sequence[ListSize],
     ) -> _SelectionCost:
-        """What the objects or values of a field cost, with what is selected of them."""
+        """Return the cost of the objects or values of a field, including their selection."""
         leaf = is_leaf_type(get_named_type(field.type))
-        lists = _list_depth(field)
-        if not lists:
+        list_depth = _list_depth(field)
+        if not list_depth:
             return _SelectionCost(
-                below.per_occurrence, add_expressions(below.per_object, ZERO if leaf else ONE), below.by_sized_list
+                selection_cost.per_occurrence,
+                add_expressions(selection_cost.per_object, ZERO if leaf else ONE),
+                selection_cost.by_sized_list,
             )
         if self._is_sized(coordinate):
             if leaf:
                 return _SelectionCost(by_sized_list={(coordinate, _AS_LEAF_VALUES): ONE})
-            below = self._apply_list_sizes(below)
+            selection_cost = self._apply_list_sizes(selection_cost)
             return _SelectionCost(
-                below.per_occurrence,
+                selection_cost.per_occurrence,
                 ZERO,
-                {(coordinate, _AS_OBJECTS): ONE, (coordinate, _AS_MULTIPLIER): below.per_object},
+                {(coordinate, _AS_OBJECTS): ONE, (coordinate, _AS_MULTIPLIER): selection_cost.per_object},
             )
-        own = _own_list_size(sizes)
+        own_size = _own_list_size(sizes)
         count = self._steps.multiply(
-            self._amount_expression(own.assumed_size, field, node), CostExpression(DEFAULT_LIST_SIZE ** (lists - 1))
+            self._amount_expression(own_size.assumed_size, field, node),
+            CostExpression(DEFAULT_LIST_SIZE ** (list_depth - 1)),
         )
         if leaf:
             return _SelectionCost(per_object=self._steps.divide(count, VALUES_PER_UNIT, round_up=False))
-        each = add_expressions(
-            self._steps.divide(count, own.items_per_unit, round_up=True), self._steps.multiply(count, below.per_object)
+        per_object = add_expressions(
+            self._steps.divide(count, own_size.items_per_unit, round_up=True),
+            self._steps.multiply(count, selection_cost.per_object),
         )
         return _SelectionCost(
-            below.per_occurrence,
-            each,
-            {key: self._steps.multiply(count, one) for key, one in below.by_sized_list.items()},
+            selection_cost.per_occurrence,
+            per_object,
+            {key: self._steps.multiply(count, expression) for key, expression in selection_cost.by_sized_list.items()},
         )
 
     def _apply_list_sizes(
         self,
-        form: _SelectionCost,
+        cost: _SelectionCost,
         sizes: Sequence[ListSize] = (),
         field: GraphQLField | None = None,
         node: FieldNode | None = None,
     ) -> _SelectionCost:
-        """A form with the sizes of lists beneath it, as a field tells them; without one, as they are assumed."""
-        each, beneath = [form.per_object], dict[tuple[str, str], CostExpression]()
-        for (coordinate, weighs), factor in form.by_sized_list.items():
+        """Resolve the list sizes in a cost that the field declares.
+
+        Without a field (at the root), assume the default size.
+        """
+        per_object, by_sized_list = [cost.per_object], dict[tuple[str, str], CostExpression]()
+        for (coordinate, role), factor in cost.by_sized_list.items():
             size = next(
-                (one for one in sizes if _size_covers(one, coordinate)), _own_list_size(()) if field is None else None
+                (candidate for candidate in sizes if _size_covers(candidate, coordinate)),
+                _own_list_size(()) if field is None else None,
             )
             if size is None:
-                beneath[coordinate, weighs] = factor
+                by_sized_list[coordinate, role] = factor
                 continue
             count = self._amount_expression(size.assumed_size, field, node)
-            if weighs == _AS_OBJECTS:
+            if role == _AS_OBJECTS:
                 count = self._steps.divide(count, size.items_per_unit, round_up=True)
-            elif weighs == _AS_LEAF_VALUES:
+            elif role == _AS_LEAF_VALUES:
                 count = self._steps.divide(count, VALUES_PER_UNIT, round_up=False)
-            each.append(self._steps.multiply(count, factor))
-        return _SelectionCost(form.per_occurrence, add_expressions(*each), beneath)
+            per_object.append(self._steps.multiply(count, factor))
+        return _SelectionCost(cost.per_occurrence, add_expressions(*per_object), by_sized_list)
 
     def _is_sized(self, coordinate: str) -> bool:
         return coordinate in self._sized_names or coordinate.partition(".")[0] in self._sized_names
 
     def _amount_expression(self, amount: Amount, field: GraphQLField | None, node: FieldNode | None) -> CostExpression:
-        """What is declared, as a number or as what the arguments of a field say."""
+        """Return a declared amount, which is a number or computed from the arguments of a field."""
         if isinstance(amount, int):
             return CostExpression(amount)
-        assert field is not None  # only the fields themselves are measured by their arguments
+        assert field is not None  # default sizes are integers
         assert node is not None
         key = id(node), amount
         if key not in self._measure_expressions:
@@ -312,36 +361,42 @@ class _Estimator:
 
     def _measure_expression(self, measure: ArgumentMeasure, field: GraphQLField, node: FieldNode) -> CostExpression:
         values = [argument_value(field, node, name) for name in measure.slicing_arguments]
-        known = [one.value for one in values if isinstance(one, ConstantValue)]
-        of, moves = measure.compute, measure.depends_on_time
-        if len(known) == len(values) and not (moves and moves(*known)):
-            return CostExpression(of(EPOCH, *known))
-        self._depends_on_time = self._depends_on_time or moves is not None
-        return self._steps.add_step(_build_measure_step(of, [to_reader(one) for one in values]))
+        constants = [value.value for value in values if isinstance(value, ConstantValue)]
+        compute, depends_on_time = measure.compute, measure.depends_on_time
+        if len(constants) == len(values) and not (depends_on_time and depends_on_time(*constants)):
+            return CostExpression(compute(EPOCH, *constants))
+        self._depends_on_time = self._depends_on_time or depends_on_time is not None
+        return self._steps.add_step(_build_measure_step(compute, [to_reader(value) for value in values]))
 
 
-def _build_measure_step(of: Callable[..., int], reads: Sequence[VariableReader]) -> Step:
-    """A step that measures; most measure one or two arguments."""
-    if len(reads) == 1:
-        (only,) = reads
-        return lambda numbers, coerced, now: of(now, only(coerced))
-    if len(reads) == 2:
-        one, other = reads
-        return lambda numbers, coerced, now: of(now, one(coerced), other(coerced))
-    return lambda numbers, coerced, now: of(now, *[read(coerced) for read in reads])
+def _build_measure_step(compute: Callable[..., int], readers: Sequence[VariableReader]) -> Step:
+    """Return a step that computes a measure. Most measures read one or two arguments."""
+    if len(readers) == 1:
+        (only,) = readers
+        return lambda numbers, coerced, now: compute(now, only(coerced))
+    if len(readers) == 2:
+        first, second = readers
+        return lambda numbers, coerced, now: compute(now, first(coerced), second(coerced))
+    return lambda numbers, coerced, now: compute(now, *[read(coerced) for read in readers])
 
 
 @lru_cache(maxsize=16)
 def _sized_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """The types and fields whose sizes are told above them."""
+    """Return the types and fields whose list sizes are declared by a field above them."""
     objects = [kind for kind in schema.type_map.values() if is_object_type(kind)]
-    found = [field.extensions.get(STRAWBERRY_DEFINITION) for kind in objects for field in kind.fields.values()]
-    return frozenset(name for one in found if one for size in list_sizes_of(one) for name in size.sized_fields)
+    definitions = [field.extensions.get(STRAWBERRY_DEFINITION) for kind in objects for field in kind.fields.values()]
+    return frozenset(
+        name
+        for definition in definitions
+        if definition
+        for size in list_sizes_of(definition)
+        for name in size.sized_fields
+    )
 
 
 def _own_list_size(sizes: Sequence[ListSize]) -> ListSize:
-    """The size of a field's own list."""
-    return next((one for one in sizes if not one.sized_fields), ListSize(DEFAULT_LIST_SIZE))
+    """Return the declared size of a field's own list, or the default size."""
+    return next((size for size in sizes if not size.sized_fields), ListSize(DEFAULT_LIST_SIZE))
 
 
 def _size_covers(size: ListSize, coordinate: str) -> bool:
@@ -349,7 +404,7 @@ def _size_covers(size: ListSize, coordinate: str) -> bool:
 
 
 def _list_depth(field: GraphQLField) -> int:
-    """How many lists are in each other."""
+    """Return the nesting depth of the lists in the type of a field."""
     kind, count = get_nullable_type(field.type), 0
     while is_list_type(kind):
         kind, count = get_nullable_type(kind.of_type), count + 1
@@ -357,10 +412,10 @@ def _list_depth(field: GraphQLField) -> int:
 
 
 def _is_always_excluded(node: SelectionNode) -> bool:
-    """Whether a directive leaves a selection out, whatever variables say."""
+    """Return whether a directive with a constant excludes a selection."""
     return any(
-        isinstance(one.value, BooleanValueNode) and one.value.value is (directive.name.value == "skip")
+        isinstance(argument.value, BooleanValueNode) and argument.value.value is (directive.name.value == "skip")
         for directive in node.directives or ()
         if directive.name.value in ("skip", "include")
-        for one in directive.arguments or ()
+        for argument in directive.arguments or ()
     )

@@ -1,4 +1,4 @@
-"""Arguments of an operation from JSON values that are not GraphQL variables: REST requests and lines of files."""
+"""Conversion of JSON values to operation arguments, for REST requests and lines of files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class ArgumentBinder:
 
     @property
     def arguments(self) -> Mapping[str, GraphQLArgument]:
-        """The operation's arguments in the schema."""
+        """The operation's arguments in the schema, by GraphQL name."""
         return self._field.args
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:
@@ -53,18 +53,18 @@ class ArgumentBinder:
         Unknown members are ignored, because real clients send them.
         """
         problems = list(raw.problems)
-        known: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, argument in self._field.args.items():
             if name in raw.values:
-                known[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
+                values[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
                 problems.append(Problem((name,), "is missing", is_missing=True))
         if problems:
-            raise BadInput("the request is not complete and correct", problems=problems)
+            raise BadInput("the request has missing or invalid arguments", problems=problems)
         coerced = {
-            name: coerce_input_value(known[name], argument.type)
+            name: coerce_input_value(values[name], argument.type)
             for name, argument in self._field.args.items()
-            if name in known
+            if name in values
         }
         return convert_arguments(
             coerced,
@@ -75,23 +75,23 @@ class ArgumentBinder:
 
 
 def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:
-    """The value without what its type does not know; what GraphQL finds wrong with it goes to the problems."""
-    lacking: list[ProblemPath] = []
-    pruned = _prune_unknown(value, type_, (), lacking)
-    problems.extend(Problem((*path, *member), "is missing", is_missing=True) for member in lacking)
-    incomplete = {member[:-1] for member in lacking}
+    """Return the value without members that its type does not have. Append the problems that GraphQL finds in it."""
+    missing: list[ProblemPath] = []
+    pruned = _prune_unknown(value, type_, (), missing)
+    problems.extend(Problem((*path, *member), "is missing", is_missing=True) for member in missing)
+    incomplete = {member[:-1] for member in missing}
 
-    def tell(error: GraphQLError, at: list[str | int]) -> None:
-        if tuple(at) not in incomplete:
-            problems.append(Problem((*path, *at), error.message))
+    def report_error(error: GraphQLError, member_path: list[str | int]) -> None:
+        if tuple(member_path) not in incomplete:
+            problems.append(Problem((*path, *member_path), error.message))
 
-    validate_input_value(pruned, type_, tell, hide_suggestions=True)
+    validate_input_value(pruned, type_, report_error, hide_suggestions=True)
     return pruned
 
 
-def _prune_unknown(value: Any, wanted: GraphQLInputType, path: ProblemPath, missing: list[ProblemPath]) -> Any:
-    """The value without members that its input object types do not have; required ones it lacks are listed."""
-    type_ = get_nullable_type(wanted)
+def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, missing: list[ProblemPath]) -> Any:
+    """Return the value without members that its input object types do not have. Append the paths of missing members."""
+    type_ = get_nullable_type(input_type)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
         return [_prune_unknown(item, type_.of_type, (*path, index), missing) for index, item in enumerate(value)]
     if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):

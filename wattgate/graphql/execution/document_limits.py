@@ -1,7 +1,7 @@
-"""How large the documents are that the gateway takes, and one pass that measures them before any other rule looks.
+"""Size limits of documents, and the pass that measures a document before validation.
 
-The pass is linear in the document. A fragment is measured once, wherever it is spread: a hundred of them that each
-spread the next one twice are counted exactly, and not one of them is expanded.
+The pass is linear in the size of the document. It measures each fragment once and never expands one: a hundred
+fragments that each spread the next one twice are counted exactly.
 """
 
 from collections import Counter
@@ -24,38 +24,44 @@ from graphql import parse as parse_text
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """The bounds of a document; each has a test. What tools ask to know the schema has 15 levels and 232 fields."""
+    """The size limits of a document; each has a test. Limits of an operation count its fragments expanded.
+
+    The introspection query of common tools has 15 levels and 232 fields.
+    """
 
     characters: int = 32_768
-    """Of the text, which is read to its end; long texts and many values belong in variables."""
+    """Characters of the text. Long texts and many values belong in variables."""
 
     tokens: int = 2_000
-    """Of the text: parsing and validation cost by the token. It may have as many comments besides."""
+    """Tokens of the text, because the cost of parsing and validation grows with them.
+
+    Comments have the same limit of their own.
+    """
 
     depth: int = 20
-    """Levels of fields in an operation: each may be a statement, and wait for the one before."""
+    """Levels of fields in an operation. Each may be a statement that waits for the level before."""
 
     fields: int = 1_000
-    """Of an operation, its fragments expanded: an answer has at least so many values; the same field twice is two."""
+    """Fields of an operation; the same field twice counts as two. A response has at least as many values."""
 
     aliases: int = 50
-    """Of an operation, its fragments expanded: they make one field many, and `__typename` too."""
+    """Aliases in an operation, of `__typename` too, because they multiply a field."""
 
     directives: int = 50
-    """Of an operation, its fragments expanded: each is a check for every place where it stands."""
+    """Directives in an operation. Each is evaluated at every position where it occurs."""
 
     root_fields: int = 30
-    """Of an operation, its fragments expanded: each runs as an operation, in a session of its own."""
+    """Root fields of an operation. Each runs as an operation, in a session of its own."""
 
     repeats: int = 20
-    """Fields that are written with one name in one place: whether they can be merged is looked at pair by pair."""
+    """Fields with the same response name in one selection. Validation compares them in pairs."""
 
     fragments: int = 60
-    """Of the document; whether they can be merged is looked at pair by pair where they are spread in one place."""
+    """Fragments of a document. Validation compares those spread in one selection in pairs."""
 
 
 class DefinitionSize(NamedTuple):
-    """The size of an operation or fragment, with its fragments expanded. `repeats` is that of its own text."""
+    """The size of an operation or fragment, with its fragments expanded. `repeats` counts only its own text."""
 
     depth: int = 0
     fields: int = 0
@@ -66,7 +72,7 @@ class DefinitionSize(NamedTuple):
 
 
 class DocumentSize(NamedTuple):
-    """The sizes of a document's operations and fragments, and how many selections were looked at to know them."""
+    """The sizes of a document's operations and fragments. `visited` is the number of selections that were visited."""
 
     sizes: list[tuple[ExecutableDefinitionNode, DefinitionSize]]
     visited: int
@@ -77,54 +83,72 @@ _LIMIT_NOUNS = {
     "fields": "fields",
     "aliases": "aliases",
     "directives": "directives",
-    "root_fields": "fields at its root",
-    "repeats": "fields of one name in one place",
+    "root_fields": "root fields",
+    "repeats": "fields of the same name in one selection",
 }
 _MAX_EXACT_COUNT = 1_000_000
-"""From where on a count is not told to the digit: that of a bomb has hundreds of them."""
+"""Counts from here on are reported as "more than a million": that of an attack may have hundreds of digits."""
 
 
 def parse_document(text: str, limits: DocumentLimits) -> DocumentNode:
-    """The document of a text. GraphQLError where it is no GraphQL, or longer or deeper than is taken."""
+    """Parse a document. Raise GraphQLError if it is invalid or exceeds the limits of characters or tokens."""
     if len(text) > limits.characters:
-        raise GraphQLError(f"the document has {len(text):,} characters, and at most {limits.characters:,} are taken")
+        raise GraphQLError(f"the document has {len(text):,} characters; the limit is {limits.characters:,}")
     return parse_text(text, max_lexical_tokens=limits.tokens, max_comments=limits.tokens)
 
 
 def limit_error(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | None:
-    """Why a document is not taken; None where it is. Circular and unknown fragments are for validation to tell."""
+    """Return the error of a document that exceeds a limit, or None.
+
+    Validation reports circular and unknown fragments.
+    """
     for definition, size in measure_document(document).sizes:
         for name, noun in _LIMIT_NOUNS.items():
-            count, most = getattr(size, name), getattr(limits, name)
-            if count > most and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
-                told = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
+            count, maximum = getattr(size, name), getattr(limits, name)
+            if count > maximum and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
+                shown_count = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
                 return GraphQLError(
-                    f"{_definition_label(definition)} has {told} {noun}, and at most {most:,} are taken", definition
+                    f"{_definition_label(definition)} has {shown_count} {noun}; the limit is {maximum:,}",
+                    definition,
                 )
-    fragments = sum(isinstance(one, FragmentDefinitionNode) for one in document.definitions)
+    fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
     if fragments > limits.fragments:
-        return GraphQLError(f"the document has {fragments:,} fragments, and at most {limits.fragments:,} are taken")
+        return GraphQLError(f"the document has {fragments:,} fragments; the limit is {limits.fragments:,}")
     return None
 
 
 def measure_document(document: DocumentNode) -> DocumentSize:
-    """The sizes of all operations and fragments of a document. A spread that closes a circle adds nothing."""
-    definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
-    levels = {id(one): _collect_levels(one.selection_set) for one in definitions}
-    fragments = {one.name.value: one for one in definitions if isinstance(one, FragmentDefinitionNode)}
-    spreads = {
-        name: [spread for level in levels[id(one)] for spread in level.spreads] for name, one in fragments.items()
+    """Measure all operations and fragments of a document. A spread that closes a circle adds nothing."""
+    definitions = [
+        definition for definition in document.definitions if isinstance(definition, ExecutableDefinitionNode)
+    ]
+    levels = {id(definition): _collect_levels(definition.selection_set) for definition in definitions}
+    fragments = {
+        definition.name.value: definition
+        for definition in definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
-    known: dict[str, DefinitionSize] = {}
+    spreads = {
+        name: [spread for level in levels[id(fragment)] for spread in level.spreads]
+        for name, fragment in fragments.items()
+    }
+    fragment_sizes: dict[str, DefinitionSize] = {}
     for name in _dependency_order(spreads):
-        known[name] = _definition_size(fragments[name], levels[id(fragments[name])], known)
-    sizes = [(one, _definition_size(one, levels[id(one)], known)) for one in definitions]
-    return DocumentSize(sizes, sum(level.visited for some in levels.values() for level in some))
+        fragment_sizes[name] = _definition_size(fragments[name], levels[id(fragments[name])], fragment_sizes)
+    sizes = [
+        (definition, _definition_size(definition, levels[id(definition)], fragment_sizes)) for definition in definitions
+    ]
+    return DocumentSize(
+        sizes, sum(level.visited for definition_levels in levels.values() for level in definition_levels)
+    )
 
 
 @dataclass(slots=True)
 class _Level:
-    """The fields at one place, those of inline fragments too; `below` are the numbers of the levels beneath them."""
+    """The fields of one selection, including those of its inline fragments.
+
+    `child_levels` are the indexes of the levels below.
+    """
 
     names: Counter[str] = field(default_factory=Counter)
     child_levels: list[int] = field(default_factory=list)
@@ -135,7 +159,10 @@ class _Level:
 
 
 def _collect_levels(root: SelectionSetNode) -> list[_Level]:
-    """The levels of a definition, without its fragments. Each stands before those beneath it."""
+    """Collect the levels of a definition, without those of its fragment spreads.
+
+    Each level comes before its children.
+    """
     levels = [_Level()]
     pending = [(root, levels[0])]
     while pending:
@@ -158,48 +185,53 @@ def _collect_levels(root: SelectionSetNode) -> list[_Level]:
 
 
 def _definition_size(
-    definition: ExecutableDefinitionNode, levels: list[_Level], known: Mapping[str, DefinitionSize]
+    definition: ExecutableDefinitionNode, levels: list[_Level], fragment_sizes: Mapping[str, DefinitionSize]
 ) -> DefinitionSize:
-    """The size of a definition, by its levels and the sizes of the fragments that it spreads."""
+    """Compute the size of a definition from its levels and the sizes of the fragments that it spreads."""
     sizes = [DefinitionSize()] * len(levels)
-    for number in reversed(range(len(levels))):
-        level = levels[number]
-        here = level.names.total()
-        below = [sizes[one] for one in level.child_levels]
-        spread = [known[name] for name in level.spreads if name in known]
-        sizes[number] = DefinitionSize(
-            depth=max([min(here, 1), *(1 + one.depth for one in below), *(one.depth for one in spread)]),
-            fields=here + sum(one.fields for one in (*below, *spread)),
-            aliases=level.aliases + sum(one.aliases for one in (*below, *spread)),
-            directives=level.directives + sum(one.directives for one in (*below, *spread)),
-            root_fields=here + sum(one.root_fields for one in spread),
-            repeats=max([0, *level.names.values(), *(one.repeats for one in below)]),
+    for level_index in reversed(range(len(levels))):
+        level = levels[level_index]
+        field_count = level.names.total()
+        children = [sizes[index] for index in level.child_levels]
+        spread_sizes = [fragment_sizes[name] for name in level.spreads if name in fragment_sizes]
+        sizes[level_index] = DefinitionSize(
+            depth=max(
+                [min(field_count, 1), *(1 + size.depth for size in children), *(size.depth for size in spread_sizes)]
+            ),
+            fields=field_count + sum(size.fields for size in (*children, *spread_sizes)),
+            aliases=level.aliases + sum(size.aliases for size in (*children, *spread_sizes)),
+            directives=level.directives + sum(size.directives for size in (*children, *spread_sizes)),
+            root_fields=field_count + sum(size.root_fields for size in spread_sizes),
+            repeats=max([0, *level.names.values(), *(size.repeats for size in children)]),
         )
-    declared = [one.directives for one in definition.variable_definitions or ()]
-    own = sum(len(directives or ()) for directives in (definition.directives, *declared))
-    return sizes[0]._replace(directives=sizes[0].directives + own)
+    variable_directives = [variable.directives for variable in definition.variable_definitions or ()]
+    own_directives = sum(len(directives or ()) for directives in (definition.directives, *variable_directives))
+    return sizes[0]._replace(directives=sizes[0].directives + own_directives)
 
 
 def _dependency_order(spreads: Mapping[str, Iterable[str]]) -> list[str]:
-    """The names of fragments, each after those that it spreads, but for spreads that close a circle."""
+    """Return the names of fragments, each after those that it spreads. Ignore spreads that close a circle."""
     order: list[str] = []
-    begun: set[str] = set()
+    visited: set[str] = set()
     for root in spreads:
-        path = [(root, iter(spreads[root]))] if root not in begun else []
-        begun.add(root)
+        path = [(root, iter(spreads[root]))] if root not in visited else []
+        visited.add(root)
         while path:
-            name, rest = path[-1]
-            following = next((one for one in rest if one in spreads and one not in begun), None)
-            if following is None:
+            name, remaining = path[-1]
+            next_name = next(
+                (spread_name for spread_name in remaining if spread_name in spreads and spread_name not in visited),
+                None,
+            )
+            if next_name is None:
                 order.append(name)
                 path.pop()
             else:
-                begun.add(following)
-                path.append((following, iter(spreads[following])))
+                visited.add(next_name)
+                path.append((next_name, iter(spreads[next_name])))
     return order
 
 
 def _definition_label(definition: ExecutableDefinitionNode) -> str:
-    """What a definition is called where it is told of."""
+    """Return the kind and name of a definition for an error message."""
     kind = "the fragment" if isinstance(definition, FragmentDefinitionNode) else "the operation"
     return f"{kind} {definition.name.value}" if definition.name else kind

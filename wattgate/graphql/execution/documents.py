@@ -1,4 +1,4 @@
-"""Documents that were read before: parsed and validated once, by their text and the name of their operation."""
+"""Cache of parsed and validated documents, by text and operation name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,21 +27,24 @@ from wattgate.graphql.execution.document_limits import DocumentLimits, limit_err
 from wattgate.graphql.execution.schema import Schema
 
 SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
-"""Up to how many characters a document is short, and how many of these are kept: the least recently used gives way."""
+"""Maximum characters of a short document, and the number of short documents in the cache.
+
+The least recently used is evicted.
+"""
 
 MAX_LONG_DOCUMENTS = 50
-"""How many longer documents are kept. One of 32 KB may hold a megabyte."""
+"""Number of longer documents in the cache. One of 32 KB may take a megabyte of memory."""
 
 MAX_VALIDATION_ERRORS = 20
-"""How many errors of a document are told."""
+"""Maximum number of validation errors that are reported for a document."""
 
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A valid operation of a text, and what was made of it.
+    """A valid operation of a document, and the data derived from it.
 
-    `conditions` are the variables that its directives name, `cost` is what it costs, and `variables` are all of them
-    where their values may be taken as they are.
+    `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
+    need no coercion, else None. `plans` are its compiled plans, by the values of the condition variables.
     """
 
     node: DocumentNode
@@ -59,7 +62,7 @@ class Document:
 
 
 class InvalidRequest(Exception):
-    """A request is wrong before anything is executed; the errors say how."""
+    """The request is invalid and was not executed; `errors` contains the reasons."""
 
     def __init__(self, errors: Sequence[GraphQLError]) -> None:
         super().__init__(errors[0].message)
@@ -67,7 +70,7 @@ class InvalidRequest(Exception):
 
 
 class DocumentCache:
-    """Reads texts within their limits. Those that are wrong are remembered too."""
+    """Parse and validate documents within their limits. Also cache the errors of invalid ones."""
 
     def __init__(self, schema: Schema, limits: DocumentLimits, clock: Clock = utc_now) -> None:
         self._schema = schema
@@ -77,25 +80,28 @@ class DocumentCache:
         self._get_long = lru_cache(MAX_LONG_DOCUMENTS)(self._parse_and_validate)
 
     def get(self, text: str, name: str | None = None) -> Document:
-        """The operation of a text, by its name where it has several. Invalid where there is none, or it is wrong."""
+        """Return an operation of a document, by its name if there are several.
+
+        Raise InvalidRequest if it is missing or invalid.
+        """
         if len(text) <= SHORT_DOCUMENT_CHARACTERS:
-            found = self._get_short(text, name)
+            result = self._get_short(text, name)
         elif len(text) <= self._limits.characters:
-            found = self._get_long(text, name)
+            result = self._get_long(text, name)
         else:
-            found = self._parse_and_validate(text, name)
-        if isinstance(found, Document):
-            return found
-        raise InvalidRequest(found)
+            result = self._parse_and_validate(text, name)
+        if isinstance(result, Document):
+            return result
+        raise InvalidRequest(result)
 
     def _parse_and_validate(self, text: str, name: str | None) -> Document | list[GraphQLError]:
         try:
             node = parse_document(text, self._limits)
         except GraphQLError as error:
             return [error]
-        too_much = limit_error(node, self._limits)
-        if too_much is not None:
-            return [too_much]
+        size_error = limit_error(node, self._limits)
+        if size_error is not None:
+            return [size_error]
         graphql = self._schema._schema
         rules = (
             (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides_introspection else specified_rules
@@ -108,13 +114,13 @@ class DocumentCache:
         operation = get_operation_ast(node, name)
         if operation is None:
             return [_missing_operation_error(name)]
-        found = _ConditionVariables()
-        visit(node, found)
+        conditions = _ConditionVariables()
+        visit(node, conditions)
         return Document(
             node,
             operation,
             name,
-            tuple(sorted(found.names)),
+            tuple(sorted(conditions.names)),
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
         )
@@ -122,16 +128,18 @@ class DocumentCache:
 
 def _missing_operation_error(name: str | None) -> GraphQLError:
     if name is None:
-        return GraphQLError("a document of several operations needs an operationName")
+        return GraphQLError("a document with several operations needs an operationName")
     return GraphQLError(f"the document has no operation {name}")
 
 
 class _ConditionVariables(Visitor):
-    """Gathers the variables that directives name: what is selected depends on them."""
+    """Collect the variables in directives, because the selected fields depend on them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()
 
-    def enter_directive(self, node: DirectiveNode, *place: Any) -> None:
-        self.names.update(one.value.name.value for one in node.arguments or () if isinstance(one.value, VariableNode))
+    def enter_directive(self, node: DirectiveNode, *position: Any) -> None:
+        self.names.update(
+            argument.value.name.value for argument in node.arguments or () if isinstance(argument.value, VariableNode)
+        )

@@ -1,4 +1,4 @@
-"""Spans of operations, whichever way they come."""
+"""Tracing spans of GraphQL operations over all transports."""
 
 from contextlib import AbstractContextManager
 from typing import Any
@@ -8,13 +8,16 @@ from graphql import OperationDefinitionNode
 from wattgate.tracer import Tracer
 
 MAX_NAME_LENGTH = 100
-"""Characters of a client's name of its operation that are told."""
+"""Maximum number of characters of the operation name in a span."""
 
 
 def operation_span(tracer: Tracer, operation: OperationDefinitionNode) -> AbstractContextManager[Any]:
-    """The span of an operation: its kind, and how the client calls it, which no name of a span may depend on."""
+    """Return the span of an operation.
+
+    The operation name is an attribute, because clients choose it and span names must be few.
+    """
     kind = operation.operation.value
-    told = {"graphql.operation.type": kind}
+    attributes = {"graphql.operation.type": kind}
     if operation.name is not None:
-        told["graphql.operation.name"] = operation.name.value[:MAX_NAME_LENGTH]
-    return tracer.request_span(kind, told)
+        attributes["graphql.operation.name"] = operation.name.value[:MAX_NAME_LENGTH]
+    return tracer.request_span(kind, attributes)

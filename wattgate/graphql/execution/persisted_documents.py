@@ -1,4 +1,6 @@
-"""From what a request names to the text that it means: persisted documents, and applications that take no others.
+"""Persisted documents: resolve the id or digest in a request to the text of its document.
+
+Enforce registered documents for applications that accept no others.
 
 Sources: GraphQL over HTTP, appendix A (`documentId`); Apollo's automatic persisted queries
 (`extensions.persistedQuery`).
@@ -18,21 +20,22 @@ from wattgate.realtime.apq_store import ApqStore, digest_of, is_digest
 from wattgate.realtime.operation_request import PERSISTED_QUERY, OperationRequest
 
 APQ_VERSION = 1
-"""The version of Apollo's protocol."""
+"""The supported version of Apollo's protocol."""
 
 
 class PersistedDocuments:
-    """Finds the texts of documents, by the ids and digests that requests name."""
+    """Find the texts of documents by the ids and digests in requests."""
 
     def __init__(self, trusted_documents: TrustedDocumentStore, apq_store: ApqStore) -> None:
         self._trusted_documents = trusted_documents
         self._apq_store = apq_store
 
     async def resolve(self, principal: Principal, request: OperationRequest) -> OperationRequest:
-        """The request with the text that it means, and no other name for it.
+        """Return the request with the text of its document, and without its id or digest.
 
-        BadInput where it names two, or one that there is not; Invalid with PERSISTED_QUERY_NOT_FOUND where the client
-        is to send the text; Forbidden where the application takes registered documents alone, and this is none.
+        Raise BadInput if it has both, or an unknown id. Raise InvalidRequest with PERSISTED_QUERY_NOT_FOUND if the
+        client has to send the text. Raise Forbidden if the application accepts only registered documents and this is
+        none.
         """
         digest = _persisted_query_digest(request.extensions)
         if request.document_id is None and digest is None:
@@ -45,24 +48,27 @@ class PersistedDocuments:
         )
 
     async def store_text(self, request: OperationRequest) -> None:
-        """Keep the text of a request that is valid, where it comes with its digest."""
+        """Store the text of a valid request if it contains its digest."""
         digest = _persisted_query_digest(request.extensions)
         if digest is not None and request.query:
             await self._apq_store.put(digest, request.query)
 
     async def _resolve_text(self, principal: Principal, request: OperationRequest, digest: str | None) -> str:
-        """An empty query is none: clients of graphql-transport-ws have to send one."""
+        """Return the text of a document.
+
+        An empty query counts as none: graphql-transport-ws clients have to send one.
+        """
         if request.document_id is not None:
             if request.query or digest is not None:
-                raise BadInput("a request has one document: give its text or its id")
+                raise BadInput("a request has one document: send its text or its id")
             text = await self._load_registered(principal, request.document_id)
             if text is None:
                 raise BadInput(f"no document is registered under the id {request.document_id[:100]}")
             return text
-        assert digest is not None  # one of both is given
+        assert digest is not None  # the caller checked that the request has an id or a digest
         if request.query:
             if digest_of(request.query) != digest:
-                raise BadInput("sha256Hash is not that of the query")
+                raise BadInput("sha256Hash does not match the query")
             if principal.trusted_only:
                 await self._require_registered(principal, request.query)
             return request.query
@@ -83,19 +89,19 @@ class PersistedDocuments:
         if principal.application_id is None or not await self._trusted_documents.has_text(
             principal.application_id, text
         ):
-            raise Forbidden("this application takes registered documents alone: give the id of one")
+            raise Forbidden("this application accepts only registered documents; send the id of one")
 
 
 def _persisted_query_digest(extensions: Mapping[str, Any] | None) -> str | None:
-    """The digest that a request names its document by. BadInput where it does so in a way that nobody knows."""
-    given = (extensions or {}).get(PERSISTED_QUERY)
-    if given is None:
+    """Return the digest in the persistedQuery extension, or None. Raise BadInput if the extension is malformed."""
+    extension = (extensions or {}).get(PERSISTED_QUERY)
+    if extension is None:
         return None
-    if not isinstance(given, dict) or given.get("version") != APQ_VERSION:
-        raise BadInput(f"{PERSISTED_QUERY} has the version {APQ_VERSION} and a sha256Hash")
-    digest = given.get("sha256Hash")
+    if not isinstance(extension, dict) or extension.get("version") != APQ_VERSION:
+        raise BadInput(f"{PERSISTED_QUERY} must have version {APQ_VERSION} and a sha256Hash")
+    digest = extension.get("sha256Hash")
     if not isinstance(digest, str) or not is_digest(digest.lower()):
-        raise BadInput("sha256Hash is 64 hexadecimal digits")
+        raise BadInput("sha256Hash must have 64 hexadecimal digits")
     return digest.lower()
 
 

@@ -1,4 +1,4 @@
-"""What a GraphQL request passes, by whatever door it comes: its document is found, and executed for its caller."""
+"""Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
 import asyncio
 import json
@@ -27,19 +27,19 @@ from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Bud
 from wattgate.request_context import log_access_error
 
 TIME_LIMIT_SECONDS = 30.0
-"""How many seconds a query or mutation may take."""
+"""Maximum duration of a query or mutation, in seconds."""
 
 DOCUMENT_LIMITS = DocumentLimits()
 
 DRY_RUN = "dryRun"
-"""The extension of a request that asks what an operation costs."""
+"""The request extension that requests the cost of an operation without executing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """The result of a query or mutation. Its `data` is None where an error has reached the root.
+    """The result of a query or mutation. `data` is None if an error has reached the root.
 
-    `cost` is what it cost, and `balance` what is left to the caller, where the caller has a budget.
+    `cost` is the cost of the operation, and `balance` the remaining budget of the caller, or None without a budget.
     """
 
     data: dict[str, Any] | None
@@ -48,11 +48,11 @@ class PipelineResult:
     balance: Balance | None
 
     def encode_result(self) -> bytes:
-        """The result in JSON, without what is said of its cost."""
+        """Encode the result in JSON, without its cost."""
         return encode_json(self._to_dict())
 
     def encode_with_cost(self) -> bytes:
-        """All of it in JSON, data first."""
+        """Encode the result and its cost in JSON, data first."""
         return encode_json({**self._to_dict(), "extensions": {"cost": cost_extension(self.cost, self.balance)}})
 
     def _to_dict(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class PipelineResult:
 
 
 class BudgetExhausted(Exception):
-    """A budget does not have what an operation costs."""
+    """The remaining budget of the caller is lower than the cost of the operation."""
 
     def __init__(self, balance: Balance) -> None:
         super().__init__(balance.policy)
@@ -71,14 +71,14 @@ class BudgetExhausted(Exception):
 
 
 def cost_extension(cost: int, balance: Balance | None) -> dict[str, int]:
-    """A cost as `extensions.cost` tells it; `reset` is in how many seconds the budget is whole again."""
+    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again."""
     if balance is None:
         return {"requested": cost}
     return {"requested": cost, "remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
 
 
 class GraphQLPipeline:
-    """Finds documents, charges their callers, and has them executed."""
+    """Resolve documents, charge their callers, and execute them."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class GraphQLPipeline:
     async def resolve_document(
         self, principal: Principal, request: OperationRequest
     ) -> tuple[OperationRequest, Document]:
-        """The request with the text of its document, and the operation that is asked for.
+        """Return the request with the text of its document, and the requested operation.
 
-        Invalid where there is none, or where the document is wrong; else as `Persisted.resolved` says.
+        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`.
         """
         resolved = (
             request
@@ -116,15 +116,18 @@ class GraphQLPipeline:
         return resolved, document
 
     def document_for(self, request: OperationRequest) -> Document:
-        """The operation of a request with the text of its document. Invalid where that is wrong."""
+        """Return the operation of a request that contains the text of its document.
+
+        Raise InvalidRequest if it is invalid.
+        """
         if request.query is None:
             raise BadInput("the request has no query")
         return self._documents.get(request.query, request.operation_name)
 
     async def execute(self, principal: Principal, request: OperationRequest, document: Document) -> PipelineResult:
-        """The result of a query or mutation. Invalid where it is wrong before anything is executed.
+        """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
 
-        A dry run, which `extensions.dryRun` asks for, answers the cost and executes nothing.
+        With `extensions.dryRun`, return the cost and execute nothing.
         """
         if document.kind is OperationType.SUBSCRIPTION:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
@@ -132,25 +135,28 @@ class GraphQLPipeline:
         if request.extensions and request.extensions.get(DRY_RUN) is True:
             return PipelineResult(None, (), document.cost(variables), await self._budgets.charge(principal, 0))
         cost, balance = await self.charge(principal, document, variables)
-        call = GraphQLContext(self._runner, principal)
+        context = GraphQLContext(self._runner, principal)
         with operation_span(self._runner.tracer, document.operation):
             try:
                 async with asyncio.timeout(self._time_limit_seconds):
-                    executed = await self.engine.execute(call, document, variables, request.variables)
+                    outcome = await self.engine.execute(context, document, variables, request.variables)
             except TimeoutError:
-                late = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
-                return PipelineResult(None, [_to_graphql_error(late)], cost, balance)
-        return PipelineResult(executed.data, executed.errors, cost, balance)
+                timed_out = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
+                return PipelineResult(None, [_to_graphql_error(timed_out)], cost, balance)
+        return PipelineResult(outcome.data, outcome.errors, cost, balance)
 
     async def charge(
         self, principal: Principal, document: Document, variables: VariableValues
     ) -> tuple[int, Balance | None]:
-        """What an operation costs, and what is left to its caller. CostTooHigh where it costs more than any may, Spent
-        where the caller's budget does not have it.
+        """Charge the caller for an operation. Return its cost and the remaining budget, if the caller has one.
+
+        Raise CostTooHigh if the cost exceeds MAX_COST, BudgetExhausted if the budget of the caller does not cover it.
         """
         cost = document.cost(variables)
         if cost > MAX_COST:
-            raise CostTooHigh(f"this costs {cost:,}, and an operation may cost {MAX_COST:,}: ask for less at once")
+            raise CostTooHigh(
+                f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once"
+            )
         balance = await self._budgets.charge(principal, cost)
         if balance is not None and not balance.granted:
             raise BudgetExhausted(balance)
@@ -158,13 +164,16 @@ class GraphQLPipeline:
 
 
 def _to_graphql_error(error: GatewayError) -> GraphQLError:
-    """An error of the whole operation."""
+    """Return an error of the whole operation, and log it."""
     log_access_error(error)
     return GraphQLError(error.message, extensions=error.extensions)
 
 
 def encode_json(body: Mapping[str, Any]) -> bytes:
-    """A body in JSON. What orjson does not take, such as lone surrogates or very large integers, the library does."""
+    """Encode a body in JSON.
+
+    Use the standard library for values that orjson rejects: lone surrogates, very large integers.
+    """
     try:
         return orjson.dumps(body)
     except TypeError:

@@ -1,4 +1,4 @@
-"""The GraphQL schema, built from the catalogue."""
+"""The GraphQL schema, built from the operations of the catalogue."""
 
 import logging
 from collections.abc import Sequence
@@ -20,52 +20,57 @@ from wattgate.request_context import log_access_error
 log = logging.getLogger(__name__)
 
 MAX_REPORTED_ERRORS = 50
-"""How many errors of an operation are told."""
+"""Maximum number of errors that are reported for an operation."""
 
 ROOT_DESCRIPTIONS = {
-    "Query": "Everything that can be asked.",
-    "Mutation": "Everything that can be changed.",
-    "Subscription": "Everything that can be watched live.",
+    "Query": "Read operations. An account sees the records of its user and the shared records of the application. "
+    "Administrators and applications see all records of the application. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
+    "Mutation": "Write operations. Each one is a transaction of its own. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
+    "Subscription": "Live operations over WebSockets or server-sent events. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
 }
 
 
 class Schema(strawberry.Schema):
-    """Strawberry's schema. `hides` says that it is not to be found out: by introspection, or by names that errors
-    suggest."""
+    """Strawberry's schema. With `hides_introspection`, clients cannot discover it: introspection is invalid, and errors
+    suggest no names.
+    """
 
     hides_introspection = False
 
 
 def normalize_error(error: GraphQLError) -> None:
-    """Put the error contract on a GraphQL error; a fault of ours loses its message and goes to the log."""
+    """Set the code of the error contract on a GraphQL error. Mask the message of an internal error and log it."""
     original = error.original_error
     if isinstance(original, GatewayError):
         log_access_error(original)
         return  # graphql-core has copied its extensions already
-    refuses = isinstance(original, ValueError) and error.path is None  # a scalar does, before anything runs
-    if original is None or isinstance(original, GraphQLError) or refuses:
+    is_scalar_error = isinstance(original, ValueError) and error.path is None  # raised by a scalar before execution
+    if original is None or isinstance(original, GraphQLError) or is_scalar_error:
         error.extensions = {**(error.extensions or {}), **BadInput(error.message).extensions}
         return
-    log.error("a resolver failed at %s", error.path, exc_info=original)
+    log.error("Resolver failed at %s", error.path, exc_info=original)
     masked = Internal("an unexpected error has occurred")
     error.message, error.extensions = masked.message, masked.extensions
 
 
 def normalize_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
-    """Errors with the error contract on them: the first MAX_TOLD, and how many more there are."""
-    told = list(errors[:MAX_REPORTED_ERRORS])
-    for error in told:
+    """Return the first MAX_REPORTED_ERRORS errors with the error contract on them, and the number of further errors."""
+    reported = list(errors[:MAX_REPORTED_ERRORS])
+    for error in reported:
         normalize_error(error)
     if len(errors) > MAX_REPORTED_ERRORS:
-        more = GraphQLError(f"{len(errors) - MAX_REPORTED_ERRORS:,} more errors are not told")
-        normalize_error(more)
-        told.append(more)
-    return told
+        remainder = GraphQLError(f"{len(errors) - MAX_REPORTED_ERRORS:,} more errors are not shown")
+        normalize_error(remainder)
+        reported.append(remainder)
+    return reported
 
 
 @cache
 def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool = False) -> Schema:
-    """The schema whose root fields are these operations. It is made once: gateways of a process share it."""
+    """Return the schema of these operations. It is cached, so that all gateways of a process share it."""
     roots: dict[OperationKind, list[Operation]] = {kind: [] for kind in OperationKind}
     for operation in operations:
         roots[operation.kind].append(operation)
@@ -82,7 +87,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
 
 
 def _add_descriptions(schema: Schema) -> None:
-    """Give every field and argument without a description of its own the glossary's."""
+    """Set the shared description on each field, argument and enum value without its own description."""
     for type_ in schema._schema.type_map.values():
         if type_.name in ROOT_DESCRIPTIONS:
             type_.description = ROOT_DESCRIPTIONS[type_.name]
@@ -92,9 +97,9 @@ def _add_descriptions(schema: Schema) -> None:
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for name, field in type_.fields.items():
-            field.description = description_for(name, field.description)
+            field.description = description_for(type_.name, name, field.description)
             for argument_name, argument in getattr(field, "args", {}).items():
-                argument.description = description_for(argument_name, argument.description)
+                argument.description = description_for(name, argument_name, argument.description)
 
 
 def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:

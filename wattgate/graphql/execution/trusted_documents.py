@@ -1,7 +1,7 @@
-"""Documents that clients name by an id, because their application has registered them.
+"""Trusted documents: registered by an application, and requested by their id.
 
 Source: GraphQL over HTTP, appendix A (persisted documents). An id is the SHA-256 of the text, as `sha256:` and its
-digits or as the digits alone, or what the build of a client has made of it.
+digits or as the digits alone, or a custom id from the build of a client.
 """
 
 import re
@@ -16,18 +16,18 @@ from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime.apq_store import digest_of, is_digest
 
 MAX_CACHE_AGE_SECONDS = 60.0
-"""For how long a document that is registered no more may still be found."""
+"""Maximum time in seconds for which a removed document may still be found."""
 
 MAX_CACHED_DOCUMENTS = 5_000
 MAX_CACHED_CHARACTERS = 16 * 2**20
-"""How many documents a process keeps, and their characters."""
+"""Maximum number of documents in the cache of a process, and of their characters."""
 
 _PREFIX = "sha256:"
 _CUSTOM_ID = re.compile(r"(x-[A-Za-z0-9._~-]{1,32}:)?[A-Za-z0-9._~-]{1,200}")
 
 
 def normalize_document_id(document_id: str) -> str | None:
-    """The id under which a document is stored that a client names so; None where there can be no such id."""
+    """Return the stored form of a document id, or None if it is not a valid id."""
     if document_id.startswith(_PREFIX):
         digits = document_id.removeprefix(_PREFIX)
         return digits if is_digest(digits) else None
@@ -35,10 +35,10 @@ def normalize_document_id(document_id: str) -> str | None:
 
 
 class TrustedDocumentStore:
-    """The registered documents of all applications. Those that were asked for within a minute are at hand.
+    """The registered documents of all applications, with a cache.
 
-    An id means the same text for ever, so that what is at hand may be wrong in one way alone: it was removed since.
-    What is not found is looked for each time.
+    The text of an id never changes, so the only possible error in the cache is a document that was removed since.
+    Unknown ids are not cached: each request looks them up.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class TrustedDocumentStore:
         return len(self._cache)
 
     async def get_text(self, application_id: str, document_id: str) -> str | None:
-        """The text that an application has registered under an id; None where there is none."""
-        stored = normalize_document_id(document_id)
-        if stored is None:
+        """Return the text that an application has registered under an id, or None."""
+        stored_id = normalize_document_id(document_id)
+        if stored_id is None:
             return None
-        key = application_id, stored
+        key = application_id, stored_id
         text = self._cache.get(key)
         if text is None:
             text = await self._load_text(*key)
@@ -71,13 +71,13 @@ class TrustedDocumentStore:
         return text
 
     async def has_text(self, application_id: str, text: str) -> bool:
-        """Whether an application has registered this text."""
+        """Return whether an application has registered this text."""
         return await self.get_text(application_id, digest_of(text)) == text
 
-    async def _load_text(self, application_id: str, stored: str) -> str | None:
-        async def look(rows: Rows) -> TrustedDocument | None:
-            return await rows.first(TrustedDocument, col(TrustedDocument.document_id) == stored)
+    async def _load_text(self, application_id: str, stored_id: str) -> str | None:
+        async def find_document(rows: Rows) -> TrustedDocument | None:
+            return await rows.first(TrustedDocument, col(TrustedDocument.document_id) == stored_id)
 
         system = Principal(Role.SYSTEM, application_id=application_id)
-        found = await self._runner.read(system, Permission.SYSTEM, look)
-        return None if found is None else str(found.text)
+        document = await self._runner.read(system, Permission.SYSTEM, find_document)
+        return None if document is None else str(document.text)

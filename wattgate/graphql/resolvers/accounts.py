@@ -35,7 +35,7 @@ MAX_PUSH_TOKENS = 20
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def accounts(call: Call) -> list[models.Account]:
-    """The accounts of the application, or the user's own."""
+    """List the accounts that the caller may see, oldest first."""
     return await call.rows.all(models.Account, order_by=[models.Account.created_at])
 
 
@@ -46,7 +46,7 @@ async def accounts(call: Call) -> list[models.Account]:
     rest=RestRoute("GET", "/account/{accountId}"),
 )
 async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """The account with this id."""
+    """Return the account with this ID."""
     return await call.rows.get(models.Account, account_id)
 
 
@@ -58,7 +58,7 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
-    """Add an account to a user that exists."""
+    """Add an account to an existing user."""
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
     return await create_account(
         call.rows,
@@ -78,7 +78,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
 )
 async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
-    """Change an account's metadata; what is left out stays as it is."""
+    """Change an account. Omitted fields keep their values."""
     return apply_input(await call.rows.edit(models.Account, account_id), input)
 
 
@@ -89,7 +89,7 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """Close an account: it becomes inactive and its tokens are good no longer. The record stays."""
+    """Close an account: deactivate it and revoke its tokens. The record is kept."""
     account = await call.rows.edit(models.Account, account_id)
     account.active, account.status = False, "inactive"
     await log_out(call, call.rows, account_id)
@@ -103,7 +103,7 @@ async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Acc
     rest=RestRoute("GET", "/account/{accountId}/status"),
 )
 async def account_status(call: Call, *, account_id: strawberry.ID) -> types.AccountStatus:
-    """Whether an account can log in, and what its directory says of the newest token issued to it."""
+    """Return the status of an account and the dates of its newest token."""
     return await _load_status(call, await call.rows.get(models.Account, account_id))
 
 
@@ -111,7 +111,7 @@ async def account_status(call: Call, *, account_id: strawberry.ID) -> types.Acco
     OperationKind.QUERY, returns=types.AccountStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/account/status")
 )
 async def own_account_status(call: Call) -> types.AccountStatus:
-    """The status of the account that calls, and what its directory says of the token of this very call."""
+    """Return the status of the calling account and the dates of the token of this request."""
     return await _load_status(call, await require_account(call), call.principal.token_id)
 
 
@@ -137,7 +137,7 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     rest=RestRoute("POST", "/account/email"),
 )
 async def change_email(call: Call, *, email: str) -> types.Done:
-    """Change the e-mail address of the account that calls. Codes that were sent to the old one end."""
+    """Change the e-mail address of the calling account. Codes that were sent to the old address become invalid."""
     account = await require_account(call)
     address = parse_email(email)
     await call.rows.delete(models.OneTimeCode, col(models.OneTimeCode.account_id) == account.account_id)
@@ -149,7 +149,7 @@ async def change_email(call: Call, *, email: str) -> types.Done:
     OperationKind.MUTATION, returns=types.Done, needs=Permission.ACCOUNT_WRITE, rest=RestRoute("POST", "/account/name")
 )
 async def change_name(call: Call, *, name: str) -> types.Done:
-    """Change the person's name on the account that calls."""
+    """Change the name of the person on the calling account."""
     account = await require_account(call)
     (await call.rows.edit(models.Account, account.account_id)).name = name
     return types.Done(valid=True)
@@ -163,7 +163,7 @@ async def change_name(call: Call, *, name: str) -> types.Done:
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
 async def change_password(call: Call, *, old_password: str, new_password: str) -> types.Done:
-    """Change the password of the account that calls. Every token but that of this call ends."""
+    """Change the password of the calling account. All its tokens except the one of this request are revoked."""
     account = await require_account(call)
     if not await verify_password(call.rows, account, old_password):
         problem = Problem(("oldPassword",), "is wrong")
@@ -181,10 +181,10 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
 )
 async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
-    """Add the push token of an app in which the account is logged in. One that is there already stays.
+    """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
-    The subscription of a browser is given as JSON, as `PushManager.subscribe` answers it. Of very many tokens the
-    oldest gives way.
+    For a browser, pass the result of `PushManager.subscribe` as JSON. An account has at most 20 push tokens; the oldest
+    is removed.
     """
     account = await call.rows.get(models.Account, account_id)
     if problem := token_problem(new_token):
@@ -206,7 +206,7 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
 )
 async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:
-    """Remove a push token from an account; one that is not there is as good as removed."""
+    """Remove a push token from an account. The call succeeds if the token does not exist."""
     await call.rows.get(models.Account, account_id)
     await call.rows.delete(models.MobileAppToken, *_token_conditions(account_id, remove_token))
     return types.Done(valid=True)

@@ -57,7 +57,10 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
     rest=RestRoute("POST", RULES_PATH, status=201),
 )
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
-    """Add a rule on readings. Readings of instants before that are not judged; they fill its first windows."""
+    """Add an alert rule for the acting user. A user has at most 100 rules.
+
+    The rule evaluates readings from now on. Earlier readings count only as part of its first time windows.
+    """
     user_id = require_user_id(call)
     resource, field, values = await _validate_new_rule(call, user_id, input)
     rule = await call.rows.add(
@@ -82,7 +85,10 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     rest=RestRoute("PUT", RULE_PATH),
 )
 async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.AlertRuleChange) -> models.AlertRule:
-    """Change a rule. It begins anew: what holds at the moment is told again with the next reading."""
+    """Change an alert rule. Omitted fields keep their values.
+
+    The rule starts again: if its condition is met, it fires at the next reading.
+    """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     changes = to_column_values(input, models.AlertRule)
     if isinstance(input.channels, list):
@@ -107,7 +113,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", RULE_PATH),
 )
 async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.AlertRule:
-    """Remove a rule. The alerts that it has sent stay."""
+    """Remove an alert rule. The alerts that it has sent are kept."""
     rule = await call.rows.get(models.AlertRule, rule_id)
     await call.rows.delete(models.AlertRule, col(models.AlertRule.rule_id) == rule_id)
     await _update_watched(call, rule.resource_id)
@@ -116,7 +122,7 @@ async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.Ale
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_due_rules(call: Call) -> list[str]:
-    """The applications that have rules which time alone says are to be looked at."""
+    """Return the applications with rules whose next evaluation is due."""
     return await call.rows.application_ids_with(
         models.AlertRule, col(models.AlertRule.enabled).is_(True), col(models.AlertRule.due_at) <= call.rows.now
     )
@@ -124,7 +130,7 @@ async def applications_with_due_rules(call: Call) -> list[str]:
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def due_rules(call: Call, *, limit: int) -> list[str]:
-    """The ids of at most so many rules that time alone says are to be looked at."""
+    """Return the ids of at most `limit` rules whose next evaluation is due, the longest due first."""
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
@@ -137,7 +143,10 @@ async def due_rules(call: Call, *, limit: int) -> list[str]:
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[tuple[str, str]]) -> list[str]:
-    """The ids of the rules for which readings of these resources and fields matter: silence only where there is one."""
+    """Return the ids of the rules to evaluate after readings of these resource ids and fields.
+
+    Readings matter to a NO_DATA rule only while it is active, because they end the silence.
+    """
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
@@ -151,9 +160,9 @@ async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[t
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def evaluate_rule(call: Call, *, rule_id: str) -> int:
-    """Judge what has come since a rule was looked at before, and send its alerts; how many these are.
+    """Evaluate the readings since the last evaluation of a rule, and send its alerts. Return their number.
 
-    How the rule stands and its alerts are one transaction, in which nobody else has the rule: each is sent once.
+    The transaction locks the rule and stores its state with the alerts, so that each alert is sent once.
     """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     if not rule.enabled:

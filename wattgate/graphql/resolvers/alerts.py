@@ -28,7 +28,10 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     weight=300,
 )
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
-    """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
+    """Send an alert to a user, with one notification for each channel.
+
+    The alert is stored before it is delivered.
+    """
     return await create_alert(call, input)
 
 
@@ -39,7 +42,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     rest=RestRoute("GET", "/alert/{alertId}"),
 )
 async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
-    """An alert, by its id."""
+    """Return the alert with this ID."""
     return await call.rows.get(models.Alert, alert_id)
 
 
@@ -51,7 +54,7 @@ async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
     sizes=[ListSize(50)],
 )
 async def user_alerts(call: Call) -> list[models.Alert]:
-    """The alerts sent to the user for whom the call is made, oldest first."""
+    """List the acting user's alerts, oldest first."""
     return await call.rows.all(
         models.Alert, col(models.Alert.user_id) == require_user_id(call), order_by=[models.Alert.created_at]
     )
@@ -59,9 +62,9 @@ async def user_alerts(call: Call) -> list[models.Alert]:
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.Alert, needs=Permission.NOTIFICATION_READ, resumes=True)
 async def alerts(call: Call, *, steps: bool = False) -> SubscriptionSource:
-    """Every alert to the user for whom the call is made, as it is sent. Whoever begins is told those not read.
+    """Publish each alert to the acting user when it is sent. With `since`, unread or missed alerts come first.
 
-    With `steps` an alert is told again, under the same id, at every step of one of its notifications.
+    With `steps`, an alert is published again, with the same ID, at every step of one of its notifications.
     """
     user_id = require_user_id(call)
     watched = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
@@ -70,13 +73,13 @@ async def alerts(call: Call, *, steps: bool = False) -> SubscriptionSource:
 
 @operation(OperationKind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
 async def unread_alerts(call: Call) -> int:
-    """How many of the alerts sent to the user for whom the call is made are not read."""
+    """Return the number of the acting user's unread alerts."""
     return await queries.count_unread_alerts(call.rows, require_user_id(call))
 
 
 @operation(OperationKind.MUTATION, returns=types.MarkedAlerts, needs=Permission.NOTIFICATION_WRITE)
 async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
-    """Mark alerts of the user as read: those named, or all where none is. One that was read stays as it was."""
+    """Mark alerts of the acting user as read: the named ones, or all. Alerts that are read already do not change."""
     user_id = require_user_id(call)
     conditions = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
     if alert_ids is not None:
@@ -103,7 +106,7 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
     ),
 )
 async def notification(call: Call, *, notification_id: strawberry.ID) -> models.Notification:
-    """A notification, by its id."""
+    """Return the notification with this ID."""
     return await call.rows.get(models.Notification, notification_id)
 
 

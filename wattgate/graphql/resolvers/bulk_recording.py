@@ -41,7 +41,7 @@ class RecordedArrays:
 
 @operation(OperationKind.MUTATION, returns=RecordedArrays, needs=Permission.READINGS_WRITE)
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
-    """Store readings as `record_reading_columns` does; it is the caller who bounds their number."""
+    """Store readings as `record_reading_columns` does. The caller limits their number."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
     validator = _BatchValidator(targets, batch)
     readings = validator.build_readings()

@@ -53,9 +53,9 @@ class StartedCatchUpResult:
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
 async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:
-    """Start the retrieval of a resource's latest readings from the meter network, and answer at once.
+    """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.
 
-    At most one starts in each half hour by the clock; a further call answers that one.
+    At most one catch-up starts in each half hour of the clock. A further call returns the existing one.
     """
     resource = await call.rows.edit(models.Resource, resource_id)  # locks the row: simultaneous calls wait here
     await require_consent(call.rows, [resource])
@@ -78,14 +78,14 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
 async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
-    """The retrievals of a resource's readings from the meter network, newest first."""
+    """List the catch-ups of a resource, newest first."""
     (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
     return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Every change of state of a retrieval of these resources' readings."""
+    """Publish each change of state of the catch-ups of these resources."""
     resources = await call.rows.require_many(models.Resource, resource_ids)
     watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
@@ -96,13 +96,13 @@ async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Su
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_catch_ups(call: Call) -> list[str]:
-    """The applications that have retrievals which wait for a worker."""
+    """Return the applications with catch-ups that wait for a worker."""
     return await call.rows.application_ids_with(models.CatchUp, _is_waiting(call.rows.now))
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)
 async def claim_catch_up(call: Call) -> models.CatchUp | None:
-    """Take the retrieval of the application that waits longest, if one does; no two workers get the same."""
+    """Claim the oldest waiting catch-up of the application. Return None if none waits or another worker claims it."""
     waiting = _is_waiting(call.rows.now)
     oldest = await call.rows.first(models.CatchUp, waiting, order_by=[models.CatchUp.created_at])
     if oldest is None:
@@ -118,9 +118,9 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
 
 @operation(OperationKind.QUERY, returns=reading_types.NewReadings, needs=Permission.SYSTEM)
 async def network_readings(call: Call, *, resource_id: str) -> reading_types.NewReadings | None:
-    """What the network has of a resource after its last reading: the next page, or None where there is nothing more.
+    """Return the next page of the network's readings after a resource's last one, or None if there are no more.
 
-    Values are rounded to the decimals that the resource stores. BadInput where the network cannot be asked.
+    Values are rounded to the decimals that the resource stores. Raise BadInput if the resource has no meter point.
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
@@ -153,7 +153,7 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
 async def update_catch_up(
     call: Call, *, catch_up_id: str, state: CatchUpState, recorded: int, reason: str | None = None
 ) -> models.CatchUp:
-    """Say how far a retrieval has come: still running, which extends its lease, or at its end."""
+    """Record the progress of a catch-up, which extends its lease, or its end."""
     record = await call.rows.edit(models.CatchUp, catch_up_id)
     record.state, record.recorded, record.reason = state, recorded, reason
     record.heard_at = call.rows.now

@@ -37,14 +37,14 @@ EVENT_CODES = {
     rest=RestRoute("GET", "/user/verification/status"),
 )
 async def consents(call: Call) -> list[types.MeterPointConsent]:
-    """The consents of the user, or of the application's users, by meter point."""
+    """List the consents that the caller may see, by meter point."""
     consents = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
     return [_build_consent(consent, call.rows.now) for consent in consents]
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
 async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> types.MeterPointConsent:
-    """Put on record that the user for whom the call is made may consent for a meter point, and does."""
+    """Record that the acting user may consent for a meter point and consents to it."""
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
     if number is None:
@@ -81,7 +81,7 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
 async def renew_consents(
     call: Call, *, mpxns: list[str], valid_until: datetime | None = None
 ) -> list[types.ConsentChange]:
-    """Renew the user's consent for meter points, for 18 months from now unless an earlier end is given."""
+    """Renew the acting user's consents for meter points, by default for 18 months from now."""
     until = _valid_until(call, valid_until)
     return [_build_change(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
 
@@ -97,7 +97,10 @@ async def renew_consents(
     sizes=[ListSize(list_length("mpxns"))],
 )
 async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.ConsentChange]:
-    """Revoke the user's consent for meter points: their readings are served and streamed no longer."""
+    """Revoke the acting user's consents for meter points.
+
+    Queries and subscriptions for their readings then return an error.
+    """
     changes = []
     for record in await _edit_consents(call, mpxns):
         record.revoked_at = call.rows.now
@@ -126,7 +129,7 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
 async def consent_changes(
     call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
 ) -> list[types.ConsentChange]:
-    """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
+    """List the renewals and revocations of the acting user's consent for a meter point, oldest first."""
     await _consent_ids(call, [mpxn])
     changes = await call.rows.all(
         models.ConsentChange,

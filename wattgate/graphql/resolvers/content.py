@@ -25,9 +25,10 @@ DFS_REFERENCE = "dfs"
 async def faqs(
     call: Call, *, reference: str | None = None, country: str | None = None, version: str | None = None
 ) -> list[models.Faq]:
-    """Frequently asked questions, newest version first, narrowed down to a reference, a country or an app's version.
+    """List frequently asked questions, newest app version first, optionally for a reference, country or app version.
 
-    An app's version is given those whose minimumVersion it has reached; versions compare as dotted numbers.
+    For an app version, the list has the sets whose `minimumVersion` is not newer. Versions are compared number by
+    number.
     """
     faqs = await call.rows.all(
         models.Faq,
@@ -50,7 +51,7 @@ async def faqs(
     rest=RestRoute("POST", "/faq"),
 )
 async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
-    """Add a set of frequently asked questions to the application."""
+    """Add a set of frequently asked questions."""
     problems = [
         Problem(("input", name), f"{version} is not a dotted numeric version")
         for name, version in (("version", input.version), ("minimumVersion", input.minimum_version))
@@ -80,7 +81,10 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
 async def language_contents(
     call: Call, *, content_id: strawberry.ID | None = None, culture_code: str | None = None
 ) -> list[models.LanguageContent]:
-    """Content objects by language; of a culture, each content object's nearest: fr-CA, else fr, else default."""
+    """List translations of content objects.
+
+    For a culture, the list has the closest translation of each content object: fr-CA, otherwise fr, otherwise default.
+    """
     conditions = [] if content_id is None else [col(models.LanguageContent.content_id) == content_id]
     language_contents = await call.rows.all(
         models.LanguageContent, *conditions, order_by=[models.LanguageContent.created_at]
@@ -99,7 +103,7 @@ async def language_contents(
     rest=RestRoute("GET", "/termsconditions/current"),
 )
 async def current_terms_conditions(call: Call, *, reference: str | None = None) -> list[models.TermsConditions]:
-    """The terms and conditions in force: of each reference the newest version that has begun."""
+    """List the terms and conditions in force: the newest effective version of each reference."""
     return await _terms_in_force(call, reference)
 
 
@@ -110,7 +114,7 @@ async def current_terms_conditions(call: Call, *, reference: str | None = None) 
     rest=RestRoute("GET", "/dfs/termsconditions"),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
-    """The terms and conditions of the demand flexibility service that are in force."""
+    """List the terms and conditions of the demand flexibility service that are in force."""
     return await _terms_in_force(call, DFS_REFERENCE)
 
 
@@ -121,7 +125,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     rest=RestRoute("POST", "/termsconditionsuser"),
 )
 async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditionsUser) -> models.TermsConditionsUser:
-    """Keep the user's answer to terms and conditions."""
+    """Record the acting user's answer to terms and conditions."""
     await check_references(call, models.TermsConditionsUser, {"tc_id": input.tc_id})
     data = {"dataAccess": {"valid": input.data.data_access.valid}}
     return await call.rows.add(

@@ -26,7 +26,7 @@ class DueDeliveries:
 
 @operation(OperationKind.QUERY, returns=DueDeliveries, needs=Permission.SYSTEM)
 async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueDeliveries:
-    """For whom something of these kinds is to leave, or when."""
+    """Return the applications with due deliveries of these kinds or, if there are none, when the next one is due."""
     applications = await call.rows.application_ids_with(
         Delivery, *_is_claimable(kinds), _available_at() <= call.rows.now
     )
@@ -40,9 +40,9 @@ async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueD
 async def claim_deliveries(
     call: Call, *, kinds: Collection[DeliveryKind], worker: str, limit: int, lease: float
 ) -> list[Delivery]:
-    """Take the application's deliveries that are due, oldest first, for so many seconds; no two get the same one.
+    """Claim due deliveries of the application, oldest first, for `lease` seconds. No two workers claim the same one.
 
-    The attempt counts from now on, so that what kills its workers is given up in the end.
+    The attempt counts from the claim, so that a delivery that crashes its workers fails permanently in the end.
     """
     return await call.rows.claim(
         Delivery,
@@ -59,7 +59,7 @@ async def claim_deliveries(
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def release_delivery(call: Call, *, delivery_id: str, worker: str, attempt: int) -> int:
-    """Let others take a delivery that this worker was not able to try to an end; the attempt does not count."""
+    """Release a claimed delivery whose attempt did not finish. The attempt does not count."""
     return await call.rows.update(
         Delivery,
         *outbox.lease_conditions(delivery_id, worker, attempt),
@@ -74,7 +74,7 @@ async def release_delivery(call: Call, *, delivery_id: str, worker: str, attempt
 async def record_notification_outcome(
     call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> bool:
-    """Keep what became of an attempt to deliver a notification; False where somebody else has taken it over."""
+    """Record the outcome of an attempt to deliver a notification. Return False if another worker has claimed it."""
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False

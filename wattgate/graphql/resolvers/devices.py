@@ -35,7 +35,7 @@ class MeterPointResourcesResult:
     rest=RestRoute("GET", "/device", edges=("protocol",)),
 )
 async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]:
-    """The active devices of the application, or the user's own; with `tags` the one of that hardware id."""
+    """List the active devices that the caller may see, oldest first."""
     where = [] if tags is None else [col(models.Device.hardware_key) == meter_points.normalize_hardware_id(tags)]
     return await call.rows.all(
         models.Device, col(models.Device.active).is_(True), *where, order_by=[models.Device.created_at]
@@ -52,7 +52,7 @@ async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]
     ),
 )
 async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
-    """The device with this id."""
+    """Return the device with this ID."""
     return await load_device(call.rows, device_id)
 
 
@@ -66,7 +66,7 @@ async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
     ),
 )
 async def discover(call: Call, *, hardware_id: str) -> models.Device:
-    """The active device with this hardware id, with or without separators and in any case."""
+    """Return the active device with this hardware ID."""
     return await load_device_by_hardware_id(call.rows, hardware_id)
 
 
@@ -77,7 +77,7 @@ async def discover(call: Call, *, hardware_id: str) -> models.Device:
     rest=RestRoute("GET", "/device/resource/{resourceId}", edges=("protocol",)),
 )
 async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.Device:
-    """The device that sources a resource."""
+    """Return the device that supplies a resource with readings."""
     return await load_device_of_resource(call.rows, resource_id)
 
 
@@ -88,7 +88,7 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     rest=RestRoute("POST", "/device", acknowledged_fields=("deviceId",)),
 )
 async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
-    """Add a device for the user; its sensors feed resources of theirs."""
+    """Add a device for the acting user. Its sensors supply the user's resources with readings."""
     owner_id = require_user_id(call)
     device_type = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
     if device_type is None:
@@ -120,7 +120,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", scheme=AuthScheme.BASIC),
 )
 async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
-    """The devices that the meter network has at a meter point."""
+    """Return the devices that the meter network has at a meter point."""
     number = parse_path_meter_point(meter_point_number)
     point = await call.network.meter_point(number)
     devices = await call.network.devices_at(number)
@@ -137,7 +137,7 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", scheme=AuthScheme.BASIC),
 )
 async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
-    """The device that the meter network has with this EUI."""
+    """Return the device that the meter network has with this EUI."""
     number = meter_points.parse_eui(eui)
     device = await call.network.device(number) if number else None
     if device is None:
@@ -154,7 +154,7 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
 )
 async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
-    """The caller's active resources that are measured at a meter point."""
+    """Return the active resources at a meter point that the caller may see."""
     resources = await resources_at(call, parse_path_meter_point(meter_point_number))
     if not resources:
         raise NotFound(f"No resources at meter point {meter_point_number}.")

@@ -18,9 +18,10 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ, weight=DISPLAY_WEIGHT)
 async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> SubscriptionSource:
-    """All that a home's display draws: at once as it stands, and anew whenever something of it has changed.
+    """Publish the complete content of a home's in-home display: immediately, and after each change.
 
-    Power is told with every reading and taken back when it is old. Amounts follow power, and what is stored.
+    Each power reading updates the content. Stale power becomes null. Energy and cost follow live power and stored
+    readings.
     """
     home = await call.rows.get(models.VirtualEntity, virtual_entity_id)
     (resources,) = await home_queries.resources(call.rows, [home])

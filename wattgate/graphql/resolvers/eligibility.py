@@ -24,7 +24,7 @@ COMMISSIONED = "commissioned"
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
 )
 async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
-    """Whether a meter point has a consumer access device or a prepayment meter interface device in use."""
+    """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     devices = await call.network.devices_at(number)
     in_use = {device.device_type for device in devices if device.status.lower() == COMMISSIONED}
@@ -38,7 +38,7 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligi
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
 )
 async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.Eligibility:
-    """Whether the in-home display with this EUI stands at a postcode."""
+    """Check whether the in-home display with this EUI is at a postcode."""
     display = await _find_display(call, eui)
     if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
         raise NotFound(f"No display with EUI {eui}.")  # the error must not reveal whether the display exists
@@ -53,7 +53,7 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.E
     rest=RestRoute("POST", "/eligibility/checksmetsihd"),
 )
 async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> types.Eligibility:
-    """Whether the in-home display with this EUI belongs to a meter point."""
+    """Check whether the in-home display with this EUI belongs to a meter point."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     display = await _find_display(call, eui)
     return types.Eligibility(valid=display is not None and display.mpxn == number)
@@ -66,7 +66,7 @@ async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
 )
 async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
-    """Whether a meter point can be served through the data communications company's network."""
+    """Check whether the data communications company's (DCC) network serves a meter point."""
     point = await call.network.meter_point(await require_access(call, parse_meter_point(mpxn, "mpxn")))
     return types.Eligibility(valid=point is not None and point.eligible)
 

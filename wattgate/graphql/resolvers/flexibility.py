@@ -38,7 +38,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     rest=RestRoute("GET", "/dfs/user"),
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
-    """Who is opted in, of the application or the user alone."""
+    """List the active DFS enrolments that the caller may see, oldest first."""
     return await call.rows.all(
         models.DfsUser, col(models.DfsUser.active).is_(True), order_by=[models.DfsUser.created_at]
     )
@@ -51,7 +51,7 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     rest=RestRoute("POST", "/dfs/user"),
 )
 async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUser:
-    """Opt in with a meter point, which must be named only where the user has several."""
+    """Enrol the acting user in the demand flexibility service (DFS) with a meter point."""
     user_id = require_user_id(call)
     chosen = await _choose_meter_point(call, user_id, mpxn)
     active = await _active_opt_ins(call, user_id, chosen)
@@ -67,7 +67,7 @@ async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUse
     rest=RestRoute("DELETE", "/dfs/user"),
 )
 async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.DfsUser]:
-    """Opt out with a meter point, or with all of the user's where none is named."""
+    """End the acting user's DFS enrolment with a meter point, or all enrolments."""
     active = await _active_opt_ins(call, require_user_id(call), mpxn)
     if not active:
         raise NotFound("The user is not opted in.")
@@ -79,7 +79,7 @@ async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.
 
 @operation(OperationKind.QUERY, returns=list[types.DfsEvent], needs=Permission.FLEXIBILITY_READ)
 async def dfs_events(call: Call) -> list[models.DfsEvent]:
-    """The application's events, by their start."""
+    """List the application's demand flexibility events, ordered by start."""
     return await call.rows.all(models.DfsEvent, order_by=[models.DfsEvent.starts_at])
 
 
@@ -90,7 +90,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     rest=RestRoute("GET", "/dfs/event/user"),
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
-    """The events that the user signed up for, by their start."""
+    """List the demand flexibility events that the acting user takes part in, ordered by start."""
     joined = await call.rows.all(models.DfsParticipation, col(models.DfsParticipation.user_id) == require_user_id(call))
     ids = {participation.dfs_event_id for participation in joined}
     return await call.rows.all(
@@ -106,7 +106,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
-    """Who takes part in an event, or took part."""
+    """List the participations in a demand flexibility event, oldest first."""
     await call.rows.get(models.DfsEvent, dfs_event_id)
     return await call.rows.all(
         models.DfsParticipation,
@@ -122,7 +122,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[mo
     rest=RestRoute("POST", "/dfs/event/user/participation"),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
-    """Take part in an open event with every meter point that the user is opted in with."""
+    """Join an open demand flexibility event with every enrolled meter point of the acting user."""
     user_id = require_user_id(call)
     events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
     if not events:
@@ -149,7 +149,7 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -
 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
 async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEvent:
-    """Announce an event."""
+    """Announce a demand flexibility event."""
     problems = []
     if input.ends_at <= input.starts_at:
         problems.append(Problem(("input", "endsAt"), "is not after the start"))
@@ -171,7 +171,10 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
 async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsEventState) -> models.DfsEvent:
-    """Bring an event to its next state; whoever watches the application's events is told."""
+    """Change the state of a demand flexibility event and publish the change.
+
+    The order is announced, open, active, ended, settled. Until it has ended, an event can be cancelled.
+    """
     event = await call.rows.edit(models.DfsEvent, dfs_event_id)
     if state not in ALLOWED_TRANSITIONS[DfsEventState(event.state)]:
         raise Conflict(f"The event cannot change from {event.state} to {state.value}.")
@@ -186,7 +189,7 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ, resumes=True)
 async def dfs_event_changes(call: Call) -> SubscriptionSource:
-    """Every event of the application whose state changes."""
+    """Publish each state change of the application's demand flexibility events."""
     return SubscriptionSource((topics.dfs_events(call.rows.application_id),), backfill=backfill.dfs_events)
 
 

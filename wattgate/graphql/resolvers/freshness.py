@@ -25,7 +25,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     sizes=[ListSize(list_length("resourceIds"))],
 )
 async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """How fresh these resources are, at once and whenever the state or cause of one has changed."""
+    """Publish the freshness of these resources: immediately, and after each change of a state or cause."""
     resources = await require_readable_resources(call.rows, resource_ids)
     return SubscriptionSource(
         await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)
@@ -40,6 +40,9 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
     sizes=[ListSize(list_length("deviceIds"))],
 )
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
+    """Publish the state of these devices: immediately, and after each change.
+
+    A state changes when a device sends a report about itself or becomes silent.
+    """
     devices = await call.rows.require_many(models.Device, device_ids)
     return SubscriptionSource(await topics_of_devices(call.rows, devices), reducer=DeviceStatesReducer(device_ids))

@@ -13,7 +13,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.LiveReading, needs=Permission.READINGS_READ, resumes=True)
 async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Every reading of these resources, as it is recorded."""
+    """Publish each reading of these resources when it is recorded."""
     resources = await require_readable_resources(call.rows, resource_ids)
     watched = tuple(topics.readings(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.readings(resource_ids))

@@ -13,7 +13,7 @@ from wattgate.principal import Permission
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
 async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
-    """The user with this id or username."""
+    """Return the user with this ID or username."""
     if by.user_id is not UNSET:
         return await users.load_user(call.rows, str(by.user_id))
     return await users.load_user_by_name(call.rows, str(by.username))
@@ -21,7 +21,7 @@ async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
 async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
-    """The device with this id or hardware id, or the one that sources a resource."""
+    """Return the device with this ID or hardware ID, or the device that supplies a resource with readings."""
     if by.device_id is not UNSET:
         return await devices.load_device(call.rows, str(by.device_id))
     if by.hardware_id is not UNSET:

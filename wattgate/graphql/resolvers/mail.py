@@ -30,7 +30,7 @@ MAX_LISTED_MAILS = 100
 
 @operation(OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND)
 async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
-    """Send mail to an address again that had refused it, or whose owner had unsubscribed."""
+    """Remove an e-mail address from the suppression list, so that it receives mail again."""
     try:
         key = suppression_key(address)
     except NotMailable as error:
@@ -47,7 +47,7 @@ async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppressio
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is written to one address; Refused where nothing is to be."""
+    """Return the mail of a notification to one address, or PermanentFailure if it must not be sent."""
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
@@ -59,7 +59,7 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | Per
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_test_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is written to somebody who tries a template out; Refused where nothing is to be."""
+    """Return a test mail of a template, or PermanentFailure if it must not be sent."""
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
@@ -70,7 +70,7 @@ async def prepare_test_mail(call: Call, *, delivery_id: str) -> OutboundMessage 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_mail_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of a mail; an address that nobody has gets no more. False where somebody else has it."""
+    """Record the outcome of a mail. Suppress an address that does not exist. Return False if another worker has it."""
     delivery = await _record_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
@@ -82,13 +82,13 @@ async def record_mail_outcome(call: Call, *, delivery_id: str, worker: str, atte
 async def record_test_mail_outcome(
     call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> bool:
-    """The same of a mail that tries a template out."""
+    """Record the outcome of a test mail, as `record_mail_outcome` does."""
     return await _record_outcome(call, delivery_id, worker, attempt, outcome) is not None
 
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
 async def unsubscribe(call: Call, *, delivery_id: str) -> str:
-    """Send no more mail to whoever got a delivery; the address."""
+    """Suppress the address of a delivery, so that it receives no more mail. Return the address."""
     delivery = await call.rows.get(Delivery, delivery_id)
     await _suppress(call, delivery, SuppressionCause.UNSUBSCRIBED)
     return delivery.address or ""
@@ -96,7 +96,7 @@ async def unsubscribe(call: Call, *, delivery_id: str) -> str:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subject: str, content: bytes) -> None:
-    """Keep a mail that was not sent, once for a delivery; of very many the oldest go."""
+    """Store a mail that was not sent, once for each delivery. Delete the oldest above MAX_KEPT_MAILS."""
     if await call.rows.first(KeptMail, col(KeptMail.delivery_id) == delivery_id) is None:
         await call.rows.add(
             KeptMail(
@@ -112,19 +112,19 @@ async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subje
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_mail(call: Call) -> list[str]:
-    """The applications of which mails are kept."""
+    """Return the applications with kept mails."""
     return await call.rows.application_ids_with(KeptMail)
 
 
 @operation(OperationKind.QUERY, returns=list[KeptMail], needs=Permission.SYSTEM)
 async def kept_mails(call: Call) -> list[KeptMail]:
-    """The mails of the application that were kept last, newest first."""
+    """Return the newest MAX_LISTED_MAILS kept mails of the application, newest first."""
     return await call.rows.all(KeptMail, order_by=[col(KeptMail.created_at).desc()], limit=MAX_LISTED_MAILS)
 
 
 @operation(OperationKind.QUERY, returns=KeptMail, needs=Permission.SYSTEM)
 async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
-    """A mail that was kept."""
+    """Return the kept mail of a delivery."""
     return await call.rows.get(KeptMail, delivery_id)
 
 

@@ -54,11 +54,12 @@ class MeterMessagesResult:
 
 @operation(OperationKind.MUTATION, returns=MeterMessagesResult, needs=Permission.SYSTEM)
 async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage]) -> MeterMessagesResult:
-    """Record what displays measure and say of themselves, at most 1,000 messages a call.
+    """Record the measurements and states that displays send, at most 1,000 messages in a call.
 
-    A display is known by its hardware id, and feeds the resources of its sensors: each value goes to those of its
-    classifier that have a field of its name, rounded to the field's decimals; where there is none it is passed over.
-    What cannot be recorded is answered, and the rest is recorded. Of two values of one instant the later sent holds.
+    The hardware id identifies a display, which feeds the resources of its sensors. A value goes to each resource of
+    its classifier that has a field of its name, rounded to the field's decimals. A value without such a resource is
+    ignored. Rejected values and states are returned; the others are recorded. Of two values for the same instant, the
+    later message wins.
     """
     if len(messages) > MAX_MESSAGES:
         raise BadInput(f"A call takes at most {MAX_MESSAGES:,} messages.")
@@ -77,7 +78,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> bool:
-    """Put on record a sign of life of a connection on which messages come in, and whether it is connected."""
+    """Record a heartbeat of an intake connection, and whether it is connected. Return `connected`."""
     now = call.rows.now
     of_name = col(models.Intake.name) == name
     if not await call.rows.update(models.Intake, of_name, heard_at=now, connected=connected):

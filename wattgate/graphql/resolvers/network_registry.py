@@ -12,7 +12,7 @@ from wattgate.principal import Permission
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
-    """Put records into the registry, or replace those of the same key; how many they were."""
+    """Insert records into the registry, or replace those with the same key. Return their number."""
     if not isinstance(call.network, RegistryMeterNetwork):
         raise NotSupported("The meter network is remote and keeps its own registry.")
     return await call.network.store(records)

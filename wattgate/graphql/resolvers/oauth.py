@@ -66,9 +66,9 @@ async def authorise(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> types.Authorisation:
-    """Log a user in for an OAuth client, and get the authorization code that the client exchanges for tokens.
+    """Log a user in for an OAuth client and return an authorization code, which the client exchanges for tokens.
 
-    `redirectUri` is one of the client's own, letter for letter; `scope` is read, write or both.
+    `redirectUri` must be registered for the client; `scope` is read, write or both.
     """
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
@@ -91,7 +91,10 @@ async def authorise(
     OperationKind.QUERY, returns=types.OAuthUser, needs=Permission.USER_READ, rest=RestRoute("GET", "/auth/oauth")
 )
 async def oauth_user(call: Call) -> types.OAuthUser:
-    """The user for whom the OAuth access token of this very call was issued. Other credentials are refused."""
+    """Return the user for whom the OAuth access token of this request was issued.
+
+    Other credentials return an error.
+    """
     if call.principal.oauth_scopes is None or call.principal.user_id is None:
         raise Unauthenticated("The credentials are not an OAuth access token.")
     user = await call.rows.get(models.User, call.principal.user_id)
@@ -115,7 +118,7 @@ async def grant_oauth_tokens(
     redirect_uri: str | None = None,
     refresh_token: str | None = None,
 ) -> types.OAuthTokens:
-    """Exchange an authorization code or a refresh token for new tokens; each is good for one exchange.
+    """Exchange an authorization code or a refresh token for new tokens. Each is valid once.
 
     `grantType` is authorization_code (with code, codeVerifier and redirectUri) or refresh_token (with refreshToken).
     """
@@ -137,7 +140,7 @@ async def grant_oauth_tokens(
 async def create_oauth_client(
     call: Call, *, name: str, redirect_uris: list[str], scope: str = "read", public: bool = False
 ) -> OAuthClientRegistration:
-    """Register software that asks users of the application for access."""
+    """Register an OAuth client that may ask users of the application for access."""
     for uri in redirect_uris:
         parts = urlsplit(uri)
         own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)

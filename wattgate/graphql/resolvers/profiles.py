@@ -29,7 +29,7 @@ MAX_PROFILES = 100
     rest=RestRoute("GET", "/accountprofile"),
 )
 async def account_profiles(call: Call) -> types.AccountProfiles:
-    """The names of the calling account's profiles, in the order of the alphabet."""
+    """List the names of the calling account's profiles in alphabetical order."""
     account = await require_account(call)
     profiles = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
     names = sorted(profile.profile_name for profile in profiles)
@@ -43,7 +43,7 @@ async def account_profiles(call: Call) -> types.AccountProfiles:
     rest=RestRoute("GET", "/accountprofile/{profileName}"),
 )
 async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
-    """The calling account's profile of this name."""
+    """Return one profile of the calling account."""
     account = await require_account(call)
     profile = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
     if profile is None:
@@ -58,7 +58,7 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     rest=RestRoute("POST", "/accountprofile"),
 )
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
-    """Keep a free object under a name for the calling account; it takes the place of what stood there."""
+    """Store a JSON object under a name for the calling account. It replaces an existing profile of this name."""
     account = await require_account(call)
     checked = _check_object(data, "data")
     if known := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
@@ -82,7 +82,7 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
     rest=RestRoute("GET", "/accountsession"),
 )
 async def account_session(call: Call) -> types.AccountSession:
-    """The session of the calling account: an empty object until something is put there."""
+    """Return the calling account's session. It is an empty object until an app stores something."""
     account = await require_account(call)
     session = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
     return _build_session(account, session.data if session else {})
@@ -95,7 +95,7 @@ async def account_session(call: Call) -> types.AccountSession:
     rest=RestRoute("PUT", "/accountsession"),
 )
 async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:
-    """Put the given members into the calling account's session; the others stay."""
+    """Set members of the calling account's session. Other members keep their values."""
     account = await require_account(call)
     checked = _check_object(values, "values")
     of_account = col(models.AccountSession.account_id) == account.account_id

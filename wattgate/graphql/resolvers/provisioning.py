@@ -31,7 +31,7 @@ async def create_application(
     application_id: str | None = None,
     culture_code: str = DEFAULT_CULTURE,
 ) -> CreatedApplication:
-    """Add an application with a credential of this username; the secret is made where none is given."""
+    """Add an application with a credential of this username. Generate the secret unless one is given."""
     if not is_culture(culture_code):
         problem = Problem(("cultureCode",), "is not a language tag such as en-GB")
         raise BadInput(f"Invalid culture code {culture_code!r}. Give a language tag such as en-GB.", problems=[problem])

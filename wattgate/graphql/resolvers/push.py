@@ -17,7 +17,7 @@ URGENCY = {"High": "high", "Low": "normal"}
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
 async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
-    """The push tokens of the apps in which an account is logged in, oldest first."""
+    """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)
     return await call.rows.all(
         MobileAppToken, col(MobileAppToken.account_id) == account.account_id, order_by=[MobileAppToken.created_at]
@@ -26,7 +26,7 @@ async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[Mo
 
 @operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
 async def web_push(call: Call) -> types.WebPush:
-    """How web apps subscribe to pushes."""
+    """Return the settings that a web app needs to subscribe to push messages."""
     return types.WebPush(public_key=call.outbound_policy.web_push_public_key)
 
 
@@ -35,7 +35,7 @@ async def web_push(call: Call) -> types.WebPush:
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is pushed to one app; Refused where its token was removed in the meantime."""
+    """Return the push to one app, or PermanentFailure if its token was removed in the meantime."""
     delivery = await call.rows.get(Delivery, delivery_id)
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
@@ -48,7 +48,7 @@ async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | Per
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of a push; a token that is good no more is removed. False where somebody else has it."""
+    """Record the outcome of a push. Delete an expired token. Return False if another worker has the delivery."""
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False

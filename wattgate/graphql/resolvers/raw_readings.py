@@ -85,9 +85,9 @@ async def raw_readings(
     end: datetime | None = None,
     field: str | None = None,
 ) -> RawReadingsResult:
-    """A resource's stored readings from start to before end, in no buckets: at most 10,000 a page, oldest first.
+    """Return a page of a resource's stored readings without buckets: at most 10,000, oldest first.
 
-    Where start or end is left out, from the first or to the last one.
+    Readings of a computed cost resource are available only in buckets.
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
@@ -111,7 +111,7 @@ async def raw_readings(
     rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
 async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
-    """What the cumulative register of a resource's meter shows, where the network can read it."""
+    """Return the value of the cumulative register of a resource's meter, if the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
     number = meter_points.parse_meter_point_number(resource.mpxn or "")

@@ -37,7 +37,10 @@ async def readings(
     week_start: Weekday = Weekday.MONDAY,
     revised_since: datetime | None = None,
 ) -> ReadingSeries:
-    """A resource's readings in a range of time, in whole buckets of the zone's wall clock."""
+    """Return a resource's readings in a time range, in whole buckets of the time zone.
+
+    A request may have at most 20,000 buckets.
+    """
     (series,) = await queries.readings(
         call.rows,
         [await call.rows.get(models.Resource, resource_id)],

@@ -34,10 +34,10 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     weight=per_item("series", "readings", max_items=MAX_READINGS),
 )
 async def record_readings(call: Call, *, series: list[types.NewReadings]) -> types.Recorded:
-    """Store readings, at most 10,000 a call, of any of the caller's resources; known ones are replaced.
+    """Record at most 10,000 readings of any of the caller's resources. Readings of the same instant are replaced.
 
-    All are stored or none: a reading that its storage definition does not allow refuses the call, and the
-    problems name every such reading.
+    If the storage definition does not allow a reading, no reading is stored. The error lists every such reading in
+    `problems`.
     """
     return types.Recorded(recorded=await store_all_or_none(call, series))
 
@@ -50,10 +50,10 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     weight=per_item("series", "at", max_items=MAX_READINGS, items_per_unit=4),
 )
 async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> types.RecordedColumns:
-    """Store readings given in columns, at most 10,000 a call; known ones are replaced.
+    """Record at most 10,000 readings, given as columns. Readings of the same instant are replaced.
 
-    Each reading that can be stored is; the others are refused one by one, with the reason. Of each series the newest
-    stored reading is told to those who watch.
+    Valid readings are stored; each rejected reading is returned with its reason. The newest stored reading of each
+    series is published to subscribers.
     """
     _check_count(sum(len(entry.at) for entry in series))
     _check_column_lengths(series)

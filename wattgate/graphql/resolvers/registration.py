@@ -58,9 +58,9 @@ async def register(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> types.User:
-    """Register oneself as a user. The account can log in once it is verified.
+    """Register as a new user. The account can log in after its e-mail address is verified.
 
-    The application is named here or in the header applicationId; the directory can only be the application's own.
+    The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     if await application_directory(rows) != (directory_id or await application_directory(rows)):
@@ -92,9 +92,9 @@ async def request_verification(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> accounts.Done:
-    """Have a code of four digits sent to the e-mail address of an account that is not verified yet.
+    """Send a verification code of four digits to the e-mail address of an unverified account.
 
-    It is good for an hour and ends the one before. The answer is the same for accounts that there are not.
+    The code is valid for one hour and replaces earlier codes. The response is the same if the account does not exist.
     """
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
@@ -115,7 +115,7 @@ async def verify_user(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> types.Verified:
-    """Verify an account by the code that was sent to its e-mail address; the account and its user become active."""
+    """Verify an account with the code from its verification e-mail. The account and its user become active."""
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
     if (
@@ -144,9 +144,9 @@ async def request_password_reset(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> accounts.Done:
-    """Have a token sent to an account's e-mail address, by which its password can be set anew within an hour.
+    """Send a password reset token to the e-mail address of an account. The token is valid for one hour.
 
-    The answer is the same for accounts that there are not.
+    The response is the same if the account does not exist.
     """
     rows = rows_for_login(call, application_id)
     account = await _find_open_account(rows, username, directory_id)
@@ -171,7 +171,7 @@ async def reset_password(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> accounts.Done:
-    """Set a new password by the token that was sent to the account's e-mail address. Every log-in of it ends."""
+    """Set a new password with the token from the password reset e-mail. All tokens of the account are revoked."""
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, None)
     account = await _find_open_account(rows, username, directory_id)

@@ -31,7 +31,7 @@ COST_SUFFIX = ".cost"
     rest=RestRoute("POST", "/resourcetype", scheme=AuthScheme.TOKEN, acknowledged_fields=("resourceTypeId",)),
 )
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
-    """Add a kind of resource to the application."""
+    """Add a resource type to the application."""
     values = to_column_values(input, models.ResourceType)
     if input.retention_days is not None:
         check_retention_days(input.retention_days, "input", "retentionDays")
@@ -52,7 +52,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     sizes=[ListSize(20)],
 )
 async def resources(call: Call) -> list[models.Resource]:
-    """The active resources of the application, or the user's own."""
+    """List the active resources that the caller may see."""
     return await _list_active_resources(call)
 
 
@@ -70,7 +70,7 @@ async def resources(call: Call) -> list[models.Resource]:
     ),
 )
 async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:
-    """The resource with this id."""
+    """Return the resource with this ID."""
     return await call.rows.get(models.Resource, resource_id)
 
 
@@ -81,7 +81,7 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     rest=RestRoute("GET", "/resource/count"),
 )
 async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
-    """How many active resources the application, or the user, has of each resource type, and which."""
+    """Return the number and IDs of the active resources that the caller may see, by resource type."""
     ids_by_type = defaultdict[str, list[strawberry.ID]](list)
     for resource in await _list_active_resources(call):
         ids_by_type[resource.resource_type_id].append(strawberry.ID(resource.resource_id))
@@ -99,7 +99,7 @@ async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     sizes=[ListSize(5)],
 )
 async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The user's active resources of a type."""
+    """List the acting user's active resources of a resource type."""
     return await _resources_of_type(call, resource_type_id, col(models.Resource.owner_id) == require_user_id(call))
 
 
@@ -111,7 +111,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The active resources of a type that the caller may see: the application's, whoever owns them."""
+    """List the active resources of a resource type that the caller may see, of all owners."""
     return await _resources_of_type(call, resource_type_id)
 
 
@@ -122,9 +122,9 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
     rest=RestRoute("POST", "/resource", acknowledged_fields=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
-    """Add a resource of some type for the user.
+    """Add a resource for the acting user.
 
-    A meter point is named by the application; an account may name only one that it has a resource of already.
+    An application may set any meter point. An account may set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):

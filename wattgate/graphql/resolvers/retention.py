@@ -28,9 +28,9 @@ EMPTY_PARTITION_AGE = timedelta(days=31)
 async def set_retention(
     call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = strawberry.UNSET
 ) -> models.ResourceType:
-    """Say after how many days the readings of a type's resources are deleted; null keeps them for good.
+    """Set the age at which readings of a resource type are deleted. Null keeps readings forever.
 
-    Readings that are older already go within the hour; readings that are older on arrival are refused.
+    Older readings are deleted within the hour, and new readings that are older are rejected.
     """
     if retention_days is strawberry.UNSET:
         problem = Problem(("retentionDays",), "is missing", is_missing=True)
@@ -44,7 +44,7 @@ async def set_retention(
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_retention(call: Call) -> list[str]:
-    """The applications that do not keep all readings for good."""
+    """Return the applications with a resource type whose readings are not kept forever."""
     return await call.rows.application_ids_with(
         models.ResourceType, col(models.ResourceType.retention_days).is_not(None)
     )
@@ -52,9 +52,10 @@ async def applications_with_retention(call: Call) -> list[str]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def purge_readings(call: Call) -> int:
-    """Delete the application's readings that are kept long enough, of some resources; of how many there were any.
+    """Delete the application's expired readings, of at most RESOURCES_PER_TRANSACTION resources.
 
-    Whole days (UTC) are deleted, so that what remains is rolled up as before.
+    Return the number of resources with deleted readings. Whole days (UTC) are deleted, so that the rollups of the
+    remaining readings stay correct.
     """
     resource_types = await call.rows.all(models.ResourceType, col(models.ResourceType.retention_days).is_not(None))
     remaining = RESOURCES_PER_TRANSACTION
@@ -73,7 +74,7 @@ async def purge_readings(call: Call) -> int:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def run_maintenance(call: Call) -> None:
-    """Make room for the readings of the months to come, and give back that of months which are empty."""
+    """Create the partitions of the coming months, and drop those of past months that are empty."""
     await call.rows.readings.maintain_partitions(call.rows.now, unused_since=call.rows.now - EMPTY_PARTITION_AGE)
 
 

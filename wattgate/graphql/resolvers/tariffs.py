@@ -33,10 +33,10 @@ class TariffPricesSetResult:
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
-    """Say what a resource's energy costs from some instant on.
+    """Set a tariff of a resource from an instant on.
 
-    A tariff that was valid from the same instant is replaced, and so corrected: the past is priced anew. For a
-    resource that tells a cost, the tariff is set for the resource whose cost it tells.
+    It replaces a tariff with the same `validFrom`; past energy is then priced again. For a cost resource, the tariff
+    belongs to the resource whose cost it has.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
@@ -64,9 +64,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tariff:
-    """Take a tariff back: the one that was valid before it applies in its place, for the past too.
+    """Withdraw a tariff. The tariff before it applies instead, also for past energy.
 
-    A tariff that it had replaced does not come back. Withdrawing twice is withdrawing once.
+    A tariff that it had replaced stays replaced. A second call changes nothing.
     """
     await _load_tariff(call, tariff_id)
     tariff = await call.rows.edit(models.Tariff, tariff_id)
@@ -84,9 +84,9 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
 async def set_tariff_prices(
     call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
 ) -> TariffPricesSetResult:
-    """Store prices of a dynamic tariff, at most 10,000 a call, each for one half hour; known ones are replaced.
+    """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
 
-    All are stored or none: the problems name every price that is refused.
+    If one price is invalid, no price is stored. The error lists every invalid price in `problems`.
     """
     tariff = await _load_tariff(call, tariff_id)
     if len(prices) > MAX_PRICES:

@@ -68,7 +68,7 @@ class PreviewRun:
     OperationKind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENT_WEIGHT + 20
 )
 async def preview_template(call: Call, *, input: types.TemplateToPreview) -> TemplatePreviewResult:
-    """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
+    """Render a template with data and return the result with a report. Nothing is saved or sent."""
     run = await run_preview(call, input)
     rendering = run.preview.rendering
     return TemplatePreviewResult(

@@ -41,7 +41,7 @@ class SentTestMailResult:
     OperationKind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE, weight=MUTATION_WEIGHT + 20
 )
 async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentTestMailResult:
-    """Send what a preview of the same input shows as a mail. Its subject begins with [TEST]."""
+    """Send the preview of a template as a mail. The subject starts with [TEST]."""
     mailbox = _check_address(call, address)
     mail = (await _render_mail(call, input)).marked_as_test()
     await _check_capacity(call)
@@ -62,7 +62,7 @@ async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) 
 
 @operation(OperationKind.QUERY, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
 async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentTestMailResult:
-    """A test mail, and whether a mail server has taken it."""
+    """Return a test mail and the state of its delivery."""
     mail = await call.rows.get(models.TestMail, test_mail_id)
     (delivery,) = await call.rows.all(models.Delivery, col(models.Delivery.target_id) == test_mail_id)
     return SentTestMailResult(mail, delivery.state, delivery.reason)

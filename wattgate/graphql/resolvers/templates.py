@@ -36,7 +36,7 @@ CONTENT_PARTS = {
     rest=RestRoute("POST", "/template", scheme=AuthScheme.BASIC),
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
-    """Add a template for an alert type in one channel and culture. It is published at once."""
+    """Add a template for an alert type, channel and culture. It is published immediately."""
     alert_types = await call.rows.get_many(models.AlertType, [input.alert_type_id])
     problems = []
     if not alert_types:
@@ -59,7 +59,7 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
 async def template_for(
     call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
 ) -> models.Template:
-    """The newest template of an alert type, channel and culture."""
+    """Return the newest template of an alert type, channel and culture."""
     templates = await call.rows.all(
         models.Template,
         col(models.Template.alert_type_id) == alert_type_id,
@@ -86,7 +86,7 @@ async def add_template_for(
     culture_code: str,
     input: types.NewTemplateText,
 ) -> models.Template:
-    """Add a template for an alert type, channel and culture. It is published at once."""
+    """Add a template for an alert type, channel and culture. It is published immediately."""
     alert_type = await call.rows.get(models.AlertType, alert_type_id)
     return await _store_template(call, _build_template(alert_type, channel_type, culture_code, input), input)
 
@@ -98,7 +98,10 @@ async def add_template_for(
     rest=RestRoute("PUT", "/template/{templateId}"),
 )
 async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
-    """Change a template; what is left out stays as it is. What it says becomes a version that is published at once."""
+    """Change a template. Omitted fields keep their values.
+
+    Changed texts become a new version, which is published immediately.
+    """
     template = await call.rows.edit(models.Template, template_id)
     for name, value in to_column_values(input, models.Template, exclude=CONTENT_PARTS).items():
         setattr(template, name, value)
@@ -114,7 +117,7 @@ async def update_template(call: Call, *, template_id: strawberry.ID, input: type
 async def add_template_version(
     call: Call, *, template_id: strawberry.ID, input: types.NewTemplateVersion
 ) -> models.TemplateVersion:
-    """Add a version of a template, which is not sent until it is published."""
+    """Add a version of a template. Alerts do not use it until it is published."""
     template = await call.rows.edit(models.Template, template_id)
     ((newest, *_),) = await queries.versions(call.rows, [template])
     return await _add_version(call, template, {**_content_of(newest), **_changed_content(input)})
@@ -122,7 +125,10 @@ async def add_template_version(
 
 @operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
 async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
-    """Make a version of a template the one that is sent. Refused where its report has errors."""
+    """Publish a version of a template, so that alerts use it.
+
+    A version whose report has an ERROR is rejected.
+    """
     template = await call.rows.edit(models.Template, template_id)
     to_publish = await _edit_version(call, template, version)
     errors = [
@@ -138,7 +144,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
 
 @operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
 async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
-    """Publish the version of a template that was published before the present one."""
+    """Publish the previously published version of a template again."""
     template = await call.rows.edit(models.Template, template_id)
     (versions,) = await queries.versions(call.rows, [template])
     earlier = [

@@ -34,10 +34,9 @@ async def authenticate(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> types.Login:
-    """Log in with an account's username and password, and get a token.
+    """Log in with the username and password of an account and return a token.
 
-    The application is named here or in the header applicationId; the directory is the application's own unless
-    another is named.
+    The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     account = await log_in(rows, username, password, directory_id)
@@ -57,7 +56,10 @@ async def authenticate(
 
 @operation(OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth"))
 async def token_status(call: Call) -> types.TokenStatus:
-    """Whether the credentials of this very call are good. Bad ones are refused before they get here."""
+    """Return the account and the expiry time of the credentials of this request.
+
+    Invalid credentials return an error.
+    """
     account = await require_account(call)
     expires = call.principal.expires_at
     exp = None if expires is None else to_ms(expires) // 1000
@@ -76,7 +78,7 @@ async def token_status(call: Call) -> types.TokenStatus:
     rest=RestRoute("GET", "/auth/newToken"),
 )
 async def new_token(call: Call) -> types.NewToken:
-    """Make a further token for the account; the one in use stays good until it expires."""
+    """Issue an additional token for the calling account. The present token stays valid until it expires."""
     issued = await issue_token(call.rows, await require_account(call))
     return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
 
@@ -85,7 +87,7 @@ async def new_token(call: Call) -> types.NewToken:
     OperationKind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=RestRoute("DELETE", "/auth/deleteToken")
 )
 async def delete_token(call: Call) -> types.Done:
-    """Log out: the token with which this call is made is good no longer."""
+    """Log out: revoke the token of this request."""
     if call.principal.token_id is None:
         raise BadInput("The call carries no token to delete.")
     await _invalidate_own_token(call, call.principal.token_id)
@@ -94,7 +96,7 @@ async def delete_token(call: Call) -> types.Done:
 
 @operation(OperationKind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=RestRoute("GET", "/auth/token"))
 async def tokens(call: Call) -> list[models.Token]:
-    """The user's tokens that have not expired, oldest first."""
+    """List the acting user's valid tokens, oldest first."""
     return await call.rows.all(
         models.Token, col(models.Token.expires_at) > call.rows.now, order_by=[models.Token.created_at]
     )
@@ -107,9 +109,9 @@ async def tokens(call: Call) -> list[models.Token]:
     rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
 async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[types.Done]:
-    """Delete one of the user's tokens; whoever holds it is logged out.
+    """Revoke one of the acting user's tokens and log its holder out.
 
-    An OAuth client loses every token that goes back to the same log-in.
+    For a token of an OAuth client, all tokens from the same login are revoked.
     """
     await require_account(call)
     await _invalidate_own_token(call, token_id)

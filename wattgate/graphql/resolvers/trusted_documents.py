@@ -33,7 +33,7 @@ class DocumentRegistration:
 
 @operation(OperationKind.MUTATION, returns=DocumentRegistration, needs=Permission.SYSTEM)
 async def register_documents(call: Call, *, documents: Sequence[NewDocument]) -> DocumentRegistration:
-    """Trust documents; those that are trusted already stay as they are. Conflict where an id has another text."""
+    """Register trusted documents. Known ones are unchanged. Raise Conflict if an id is registered with another text."""
     await _require_application(call)
     documents_by_id = {document.document_id: document for document in documents}
     known = await _load_texts(call, list(documents_by_id))
@@ -48,7 +48,7 @@ async def register_documents(call: Call, *, documents: Sequence[NewDocument]) ->
 
 @operation(OperationKind.QUERY, returns=list[TrustedDocument], needs=Permission.SYSTEM)
 async def registered_documents(call: Call) -> list[TrustedDocument]:
-    """What an application trusts, by name."""
+    """Return the trusted documents of an application, by name."""
     await _require_application(call)
     order = [col(TrustedDocument.name), col(TrustedDocument.document_id)]
     return await call.rows.all(TrustedDocument, order_by=order)
@@ -56,7 +56,7 @@ async def registered_documents(call: Call) -> list[TrustedDocument]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
-    """Trust documents no more, by whatever id they are known; how many ids are gone."""
+    """Remove the documents with these ids, under all their ids. Return the number of removed ids."""
     await _require_application(call)
     known = await _load_texts(call, document_ids)
     for document_id in document_ids:
@@ -70,7 +70,7 @@ async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def require_trusted_documents(call: Call, *, required: bool) -> int:
-    """Whether an application's callers may name no other documents; how many ids are registered."""
+    """Set whether callers of an application may send only trusted documents. Return the number of registered ids."""
     (await _require_application(call)).trusted_only = required
     return await call.rows.count(TrustedDocument)
 

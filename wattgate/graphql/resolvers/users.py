@@ -23,13 +23,13 @@ from wattgate.principal import Permission
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
 async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> types.User:
-    """The user with an account of this name, in the application's own directory unless another is named."""
+    """Return the user who has an account with this username."""
     return await load_user_by_name(call.rows, username, directory_id)
 
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
 async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
-    """The user with this id."""
+    """Return the user with this ID."""
     return await load_user(call.rows, user_id)
 
 
@@ -41,7 +41,7 @@ async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_user(call: Call, *, input: types.NewUser) -> types.User:
-    """Add a user with an account; both are active at once."""
+    """Add a user with an account. Both are active immediately."""
     added = await call.rows.add(models.User())
     await create_account(
         call.rows,
@@ -59,7 +59,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
     OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
 )
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
-    """Close all of a user's accounts and end their tokens. Homes, meters and readings stay."""
+    """Close all accounts of a user and revoke their tokens. Homes, meters and readings are kept."""
     user = await call.rows.edit(models.User, user_id)
     user.active, user.status = False, "inactive"
     await call.rows.flush()
@@ -77,10 +77,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     rest=RestRoute("PUT", "/user/{userId}/username"),
 )
 async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None) -> identity.Done:
-    """Change the name by which a user logs in to the application's own directory.
-
-    `status` may repeat the user's status; it is not changed here.
-    """
+    """Change the username of a user in the application's own directory."""
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):
         problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")

@@ -45,7 +45,7 @@ class SatisfactionResult:
     sizes=[ListSize(5)],
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
-    """The active virtual entities of the application, or the user's own."""
+    """List the active virtual entities that the caller may see, oldest first."""
     return await call.rows.all(
         models.VirtualEntity,
         col(models.VirtualEntity.active).is_(True),
@@ -64,7 +64,7 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     ),
 )
 async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
-    """The virtual entity with this id."""
+    """Return the virtual entity with this ID."""
     return await call.rows.get(models.VirtualEntity, ve_id)
 
 
@@ -75,7 +75,7 @@ async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualE
     rest=RestRoute("POST", "/virtualentity", status=201, acknowledged_fields=("veId",)),
 )
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
-    """Add a virtual entity for the user, with the resources that belong to it."""
+    """Add a virtual entity for the acting user and assign resources to it."""
     owner_id = require_user_id(call)
     resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
@@ -101,7 +101,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
 async def update_virtual_entity(
     call: Call, *, ve_id: strawberry.ID, input: types.VirtualEntityChange
 ) -> models.VirtualEntity:
-    """Change a virtual entity; what is left out stays as it is."""
+    """Change a virtual entity. Omitted fields keep their values."""
     if problems := _time_zone_problems(input.time_zone):
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     call.emit(_changed_event(ve_id))
@@ -115,7 +115,7 @@ async def update_virtual_entity(
     rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
-    """Deactivate a virtual entity: it is no longer listed. The record and its readings stay."""
+    """Deactivate a virtual entity, so that lists omit it. The record and its readings are kept."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.active = False
     call.emit(_changed_event(ve_id))
@@ -129,7 +129,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
-    """Merge an object into a virtual entity's metadata: its members are added or replace those of their name."""
+    """Merge a JSON object into a virtual entity's metadata. Existing members of the same name are replaced."""
     if not isinstance(attributes, dict):
         raise BadInput("The attributes must be a JSON object.", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
@@ -147,7 +147,7 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
 async def remove_virtual_entity_attributes(
     call: Call, *, ve_id: strawberry.ID, names: list[str]
 ) -> models.VirtualEntity:
-    """Remove members of a virtual entity's metadata by name; names it does not have are passed over."""
+    """Remove members from a virtual entity's metadata. Unknown names are ignored."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = {name: value for name, value in entity.attributes.items() if name not in names}
     call.emit(_changed_event(ve_id))
@@ -161,7 +161,7 @@ async def remove_virtual_entity_attributes(
     rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
 )
 async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> SatisfactionResult:
-    """Which of the user's resources satisfy the resource types of a kind of virtual entity."""
+    """Return the acting user's active resources for each resource type of a virtual entity type."""
     owner_id = require_user_id(call)
     entity_type = await call.rows.get(models.VirtualEntityType, ve_type_id)
     resources = await call.rows.all(
@@ -190,7 +190,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
     rest=RestRoute("GET", "/vesys/appstats"),
 )
 async def application_statistics(call: Call) -> types.ApplicationStatistics:
-    """How many active virtual entities the application has, and how many of them are new."""
+    """Return the numbers of active virtual entities of the application."""
     active = col(models.VirtualEntity.active).is_(True)
 
     async def since(days: int) -> int:

@@ -32,11 +32,14 @@ MAX_EVENTS_PER_CALL = 1_000
 """Maximum events that a call sends again."""
 
 
-Since = Annotated[datetime, strawberry.argument(description="From when on events are sent again.")]
+Since = Annotated[datetime, strawberry.argument(description="First instant of the events to send again, inclusive.")]
 OptionalSince = Annotated[
-    datetime | None, strawberry.argument(description="From when on; all that was given up without.")
+    datetime | None,
+    strawberry.argument(description="First instant of the events to send again, inclusive. Default: no limit."),
 ]
-Until = Annotated[datetime | None, strawberry.argument(description="Before when; up to now where it is left out.")]
+Until = Annotated[
+    datetime | None, strawberry.argument(description="End of the events to send again, exclusive. Default: now.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,10 @@ class IssuedSecretResult:
     rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
 )
 async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
-    """Register an address to which events are told. Its secret is told in this answer alone."""
+    """Register a webhook endpoint, which receives events. An application has at most 50.
+
+    Only this result shows its secret.
+    """
     problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
         problems.append(Problem(("input",), f"exceeds the maximum of {MAX_ENDPOINTS} endpoints; delete one first"))
@@ -77,7 +83,10 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
 async def update_webhook_endpoint(
     call: Call, *, endpoint_id: strawberry.ID, input: types.WebhookEndpointChange
 ) -> models.WebhookEndpoint:
-    """Change an endpoint; what is left out stays as it is. What waits for it goes to where it is then."""
+    """Change a webhook endpoint. Omitted fields keep their values.
+
+    Events that wait are sent to the new URL.
+    """
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     problems = _validate_url(call, input.url) if isinstance(input.url, str) else []
     if input.events is not strawberry.UNSET:
@@ -97,7 +106,7 @@ async def update_webhook_endpoint(
     rest=RestRoute("DELETE", ENDPOINT_PATH),
 )
 async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.WebhookEndpoint:
-    """Delete an endpoint. What waited for it is given up; the records of what it was sent stay."""
+    """Delete a webhook endpoint. Events that wait for it are not sent; the records of sent events are kept."""
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     await call.rows.delete(models.WebhookEndpoint, col(models.WebhookEndpoint.endpoint_id) == endpoint_id)
     return endpoint
@@ -112,7 +121,10 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
 async def rotate_webhook_secret(
     call: Call, *, endpoint_id: strawberry.ID, overlap_hours: int = 24
 ) -> IssuedSecretResult:
-    """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
+    """Create a new secret for a webhook endpoint. The old secret stays valid for `overlapHours`.
+
+    Only this result shows the new secret.
+    """
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
         message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
@@ -131,7 +143,10 @@ async def rotate_webhook_secret(
     rest=RestRoute("POST", ENDPOINT_PATH + "/ping"),
 )
 async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.Webhook:
-    """Send a test to an endpoint at once, also to one that is disabled; the answer's record tells how it went."""
+    """Send a test event to a webhook endpoint immediately, even if it is disabled.
+
+    The returned webhook records the outcome.
+    """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     event = await store_event(call, PING_EVENT, {"endpointId": endpoint.endpoint_id}, None)
     return await enqueue_webhook(call, endpoint, event, ordered=False)
@@ -144,9 +159,9 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
 async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
-    """Send an endpoint every event again that it wants and that happened since an instant, in their order.
+    """Send all matching events since an instant to a webhook endpoint again, in their order.
 
-    Also those from before it was registered, and under the same ids as at the first time. Events are kept for 30 days.
+    Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     upper = [] if until is None else [col(models.WebhookEvent.created_at) < until]
@@ -181,9 +196,9 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
 async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
-    """Send an endpoint once more what was given up, in the order in which it happened, under the same ids.
+    """Send failed events to a webhook endpoint again, in their order and with the same IDs.
 
-    At most 1,000 events a call: call again until none is queued.
+    One call queues at most 1,000 events; call again until none is queued.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     recent = [] if since is None else [col(models.Webhook.created_at) >= since]

@@ -49,7 +49,7 @@ async def record_webhook(
     successful_attempt: Any = None,
     failed_attempts: list[Any],
 ) -> models.Webhook:
-    """Keep what became of a webhook; one without a successful attempt is failed, and stands among the errors too."""
+    """Record a webhook. Without a successful attempt it has failed, and is also listed as an error."""
     status = COMPLETE if successful_attempt else FAILED
     webhook = await call.rows.add(
         models.Webhook(
@@ -69,7 +69,11 @@ async def record_webhook(
 
 @operation(OperationKind.MUTATION, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure | TemporaryFailure:
-    """What goes out for a delivery: the event's text, signed as of now. Postponed where its endpoint is left alone."""
+    """Return the signed message of a delivery, or a failure.
+
+    The failure is permanent if the endpoint is deleted or disabled. It is temporary, with POSTPONED_UNTIL, while the
+    circuit breaker of the endpoint is open.
+    """
     delivery = await call.rows.get(models.Delivery, delivery_id)
     webhook = await call.rows.edit(models.Webhook, delivery.target_id)
     endpoint = await _edit_endpoint(call, webhook)
@@ -92,7 +96,7 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of an attempt; False where somebody else has taken the delivery over."""
+    """Record the outcome of an attempt. Return False if another worker has claimed the delivery."""
     if isinstance(outcome, TemporaryFailure) and POSTPONED_UNTIL in outcome.details:
         return await outbox.postpone(call, delivery_id, worker, attempt, outcome.details[POSTPONED_UNTIL])
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
@@ -111,7 +115,7 @@ async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, a
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_old_events(call: Call) -> list[str]:
-    """The applications with events that were kept for long enough."""
+    """Return the applications with events older than EVENT_RETENTION."""
     return await call.rows.application_ids_with(
         models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
     )
@@ -119,7 +123,7 @@ async def applications_with_old_events(call: Call) -> list[str]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def purge_events(call: Call) -> int:
-    """Delete the application's events that were kept for long enough; what was sent of them stays on record."""
+    """Delete the application's events older than EVENT_RETENTION. The records of their webhooks stay."""
     return await call.rows.delete(
         models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
     )

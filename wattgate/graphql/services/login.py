@@ -1,4 +1,4 @@
-"""Logging in: what the operations of the user system share."""
+"""Login: accounts, passwords, tokens and logout, shared by the operations of the user system."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,12 +21,15 @@ from wattgate.realtime.events import CredentialsRevoked, Event
 TOKEN_LIFETIME = timedelta(days=7)
 
 CREDENTIAL_MODELS = (models.Token, models.RefreshToken, models.AuthorizationCode, models.OneTimeCode)
-"""Everything by which somebody is, or could come to be, logged in to an account without its password."""
+"""Credentials that log in to an account, or can be exchanged for a login, without its password."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A token that was made just now; the only moment at which it can be told."""
+    """A newly issued token. `token` is the only copy of the secret, because only its hash is stored.
+
+    `exp` is the expiry time in seconds since 1970.
+    """
 
     token: str
     exp: int
@@ -34,21 +37,24 @@ class IssuedToken:
 
 
 def normalize_username(text: str) -> str:
-    """A username as it is stored and compared: trimmed, in lower case."""
+    """Return a username as it is stored and compared: trimmed and in lower case."""
     return text.strip().lower()
 
 
 def rows_for_login(call: Call, application_id: str | None) -> Rows:
-    """The rows of the application that a caller without credentials names. BadInput where none is named."""
-    wanted = application_id or call.principal.application_id
-    if wanted is None:
+    """Return the rows of the application that a caller without credentials names. Raise BadInput if none is named."""
+    requested_id = application_id or call.principal.application_id
+    if requested_id is None:
         problem = Problem(("applicationId",), "is missing", is_missing=True)
         raise BadInput("name the application in applicationId", problems=[problem])
-    return call.rows.for_application(wanted)
+    return call.rows.for_application(requested_id)
 
 
 async def find_account(rows: Rows, username: str, directory_id: str | None = None) -> models.Account | None:
-    """The account of this name, in the application's own directory unless another is named; closed ones too."""
+    """Return the active or closed account with a username, or None.
+
+    The default of `directory_id` is the directory of the application.
+    """
     application = await rows.application()
     return await rows.first(
         models.Account,
@@ -58,42 +64,46 @@ async def find_account(rows: Rows, username: str, directory_id: str | None = Non
 
 
 async def verify_password(rows: Rows, account: models.Account | None, password: str) -> bool:
-    """Whether this is the account's password; takes as long for none. Wrong ones are counted.
+    """Return whether this is the password of the account. Count a wrong one; a missing account takes equally long.
 
-    RateLimited where too many were given. A caller that goes on to refuse keeps the count (`kept`).
+    Raise RateLimited after too many wrong passwords. A caller that raises an error must set `commits_changes`, so that
+    the count is stored.
     """
     if account is None:
         return await passwords.password_matches(None, password)
     enforce_login_backoff(account.failures, account.failed_at, rows.now)
-    this = rows.key_column(models.Account) == account.account_id
+    is_account = rows.key_column(models.Account) == account.account_id
     if not await passwords.password_matches(account.password_hash, password):
-        await rows.update(models.Account, this, **failed_login_values(rows.now))
+        await rows.update(models.Account, is_account, **failed_login_values(rows.now))
         return False
-    again = await rows.get(models.Account, account.account_id)  # others may have guessed in the meantime
-    enforce_login_backoff(again.failures, again.failed_at, rows.now)
-    if again.failures:
-        await rows.update(models.Account, this, **successful_login_values())
+    current = await rows.get(models.Account, account.account_id)  # other attempts may have failed in the meantime
+    enforce_login_backoff(current.failures, current.failed_at, rows.now)
+    if current.failures:
+        await rows.update(models.Account, is_account, **successful_login_values())
     return True
 
 
 async def log_in(rows: Rows, username: str, password: str, directory_id: str | None) -> models.Account:
-    """The active account of this name and password. Unauthenticated, without saying what is wrong."""
+    """Return the active account with this name and password.
+
+    Raise Unauthenticated without stating which of them is wrong.
+    """
     account = await find_account(rows, username, directory_id)
-    able = account if account and account.active else None
-    if not await verify_password(rows, able, password) or able is None:
+    active_account = account if account and account.active else None
+    if not await verify_password(rows, active_account, password) or active_account is None:
         raise Unauthenticated("the username or the password is wrong", commits_changes=True)
-    return able
+    return active_account
 
 
 async def require_account(call: Call) -> models.Account:
-    """The account that calls. Forbidden where none does: an application's credential has none."""
+    """Return the account of the caller. Raise Forbidden if it has none, as an application credential."""
     if call.principal.account_id is None:
         raise Forbidden("this needs the credentials of an account")
     return await call.rows.get(models.Account, call.principal.account_id)
 
 
 async def issue_token(rows: Rows, account: models.Account, **oauth: Any) -> IssuedToken:
-    """A new token of the account, good for TOKEN_LIFETIME; `oauth` are the columns of an OAuth client's token."""
+    """Issue a token that is valid for TOKEN_LIFETIME. `oauth` contains the columns of an OAuth client's token."""
     token = new_secret()
     expires_at = rows.now + TOKEN_LIFETIME
     await rows.delete(
@@ -114,9 +124,10 @@ async def issue_token(rows: Rows, account: models.Account, **oauth: Any) -> Issu
 
 
 async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: str | None = None) -> None:
-    """End everything that logs in to an account without its password; the token with the id `but` stays.
+    """Revoke all credentials that log in to an account without its password, except the token with `except_token_id`.
 
-    Whoever is connected as the account is told to go, also by its password: it was changed, or is of no use.
+    Also close the connections of the account, including those opened with its password: the password was changed or is
+    no longer valid.
     """
     for model in CREDENTIAL_MODELS:
         columns = model_columns(model)
@@ -129,7 +140,7 @@ async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: s
 
 
 async def invalidate_token(call: Call, rows: Rows, token: models.Token) -> None:
-    """End a token; of an OAuth client's every one that goes back to the same authorization code."""
+    """Revoke a token. For a token of an OAuth client, revoke all tokens from the same authorization code."""
     if token.family is not None:
         return await invalidate_token_family(call, rows, token.family)
     await rows.delete(models.Token, col(models.Token.token_id) == token.token_id)
@@ -137,10 +148,10 @@ async def invalidate_token(call: Call, rows: Rows, token: models.Token) -> None:
 
 
 async def invalidate_token_family(call: Call, rows: Rows, family: str) -> None:
-    """End every OAuth token that goes back to one authorization code."""
-    of_family = col(models.Token.family) == family
-    tokens = await rows.all(models.Token, of_family)
-    await rows.delete(models.Token, of_family)
+    """Revoke all OAuth tokens that were issued from one authorization code."""
+    in_family = col(models.Token.family) == family
+    tokens = await rows.all(models.Token, in_family)
+    await rows.delete(models.Token, in_family)
     await rows.delete(models.RefreshToken, col(models.RefreshToken.family) == family)
     for account_id in {token.account_id for token in tokens}:
         _emit_revoked(call, CredentialsRevoked(account_id, tuple(token.token_id for token in tokens)))
@@ -151,7 +162,10 @@ def _emit_revoked(call: Call, revoked: CredentialsRevoked) -> None:
 
 
 async def validate_new_username(rows: Rows, username: str, directory_id: str) -> str:
-    """The username as it is stored. BadInput where it is empty, Conflict where an account of the directory has it."""
+    """Return the username as it is stored.
+
+    Raise BadInput if it is empty, Conflict if an account of the directory has it.
+    """
     name = normalize_username(username)
     if not name:
         raise BadInput("an account has a username", problems=[Problem(("username",), "is empty")])
@@ -160,7 +174,7 @@ async def validate_new_username(rows: Rows, username: str, directory_id: str) ->
         col(models.Account.username) == name,
         col(models.Account.directory_id) == directory_id,
     ):
-        raise Conflict(f"the username {name} is taken")
+        raise Conflict(f"the username {name} is already in use")
     return name
 
 
@@ -173,7 +187,7 @@ async def create_account(
     password: str | None = None,
     **columns: Any,
 ) -> models.Account:
-    """Add an account to a user, in the application's own directory unless another is named."""
+    """Add an account to a user, in a directory (by default that of the application)."""
     if directory_id is None:
         directory_id = await application_directory(rows)
     name = await validate_new_username(rows, username, directory_id)
@@ -190,7 +204,7 @@ async def create_account(
 
 
 async def application_directory(rows: Rows) -> str:
-    """The directory of the application. BadInput where there is no such application."""
+    """Return the directory of the application. Raise BadInput if there is no such application."""
     application = await rows.application()
     if application is None:
         raise BadInput("there is no such application", problems=[Problem(("applicationId",), "is not known")])
@@ -198,7 +212,10 @@ async def application_directory(rows: Rows) -> str:
 
 
 async def hash_new_password(password: str, path: ProblemPath | None = ("password",)) -> str:
-    """The hash to store for a new password. BadInput where it is too short, told at `place` where there is one."""
+    """Return the hash to store for a new password.
+
+    Raise BadInput, with a problem at `path` if given, if it is too short.
+    """
     if len(password) < passwords.MIN_PASSWORD_LENGTH:
         problem = Problem(path or (), f"has fewer than {passwords.MIN_PASSWORD_LENGTH} characters")
         raise BadInput("weak new password", problems=[problem] if path else [])
@@ -206,9 +223,9 @@ async def hash_new_password(password: str, path: ProblemPath | None = ("password
 
 
 def parse_email(text: str) -> str:
-    """An e-mail address, trimmed. BadInput where it cannot be one."""
+    """Return an e-mail address without surrounding white space. Raise BadInput if it cannot be an address."""
     address = text.strip()
-    before, at, after = address.rpartition("@")
-    if not (before and at and after) or any(character.isspace() for character in address):
+    local_part, separator, domain = address.rpartition("@")
+    if not (local_part and separator and domain) or any(character.isspace() for character in address):
         raise BadInput("an e-mail address has a name, an @ and a domain", problems=[Problem(("email",), "is not one")])
     return address

@@ -1,4 +1,4 @@
-"""What a notification says: a template rendered when the alert is sent, and kept as it went out."""
+"""The content of a notification: a template that is rendered when the alert is sent, and stored as it was sent."""
 
 import asyncio
 
@@ -10,23 +10,28 @@ from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.template_sources import template_source
 
 
-async def render_content(call: Call, alert: Alert, sent: Notification) -> str | None:
-    """Put on a notification what it says; why its template does not serve, where one does not.
+async def render_content(call: Call, alert: Alert, notification: Notification) -> str | None:
+    """Set the content of a notification. Return the error of its template, or None if there is none.
 
-    Without a template that serves, it says what kind of alert it is: an alert that is told shortly is better than none.
+    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
+    alert is better than none.
     """
-    choice = await queries.choose_template(call.rows, alert.alert_type_id, sent.channel, alert.culture_code)
-    kind = await call.rows.get(AlertType, alert.alert_type_id)
-    sent.subject, sent.text = kind.name, kind.description or kind.name
+    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, alert.culture_code)
+    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
     if choice.template is None:
         return None
     (version,) = await queries.published(call.rows, [choice.template])
-    sent.template_id, sent.template_version = version.template_id, version.version
+    notification.template_id, notification.template_version = version.template_id, version.version
     try:
-        made = await asyncio.to_thread(_render_version, version, alert)
-    except TemplateError as fault:
-        return str(fault.findings[0])
-    sent.subject, sent.html, sent.text = made.subject or kind.name, made.html, made.text
+        rendered = await asyncio.to_thread(_render_version, version, alert)
+    except TemplateError as error:
+        return str(error.findings[0])
+    notification.subject, notification.html, notification.text = (
+        rendered.subject or alert_type.name,
+        rendered.html,
+        rendered.text,
+    )
     return None
 
 

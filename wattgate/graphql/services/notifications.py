@@ -1,4 +1,4 @@
-"""The way of an alert through a channel: its steps are logged, told to those who watch, and told to webhooks."""
+"""Notifications of alerts through a channel. Log each step and publish it to subscribers and webhooks."""
 
 from typing import Any
 
@@ -20,19 +20,19 @@ ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox"
 NO_ADDRESS = "User Has No E-mail Address"
 SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 TEMPLATE_NOT_USED = "Template Not Used"
-"""The stages of a notification's log, in words of the legacy interface's kind."""
+"""The stages in the log of a notification, worded like those of the legacy interface."""
 
 OK, ERROR = "OK", "ERROR"
-"""What the status of a step, and of a notification, is."""
+"""The status values of a step and of a notification."""
 
 EMAIL, PUSH = "email", "push"
 INBOX = "inbox"
-"""The channel that needs no delivery: the alert is in the user's inbox once it is kept."""
+"""The channel without a delivery: a stored alert is in the inbox of the user."""
 
 
 async def notify(call: Call, alert: Alert, channel: str) -> Notification:
-    """Send an alert on its way through a channel."""
-    made = await call.rows.add(
+    """Create the notification of an alert for a channel, render its content, and enqueue its deliveries."""
+    notification = await call.rows.add(
         Notification(
             alert_id=alert.alert_id,
             user_id=alert.user_id,
@@ -42,82 +42,86 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
             status_at=call.rows.now,
         )
     )
-    await _add_log_entry(call, made, 1, ADDED)
-    fault = await render_content(call, alert, made)
-    if fault is not None:
-        await _add_log_entry(call, made, 2, TEMPLATE_NOT_USED, ERROR, fault)
-    following = 2 if fault is None else 3
+    await _add_log_entry(call, notification, 1, ADDED)
+    template_error = await render_content(call, alert, notification)
+    if template_error is not None:
+        await _add_log_entry(call, notification, 2, TEMPLATE_NOT_USED, ERROR, template_error)
+    next_step = 2 if template_error is None else 3
     if channel == INBOX:
-        await _add_log_entry(call, made, following, PUT_INTO_INBOX)
-        await _mark_sent(call, alert, made)
+        await _add_log_entry(call, notification, next_step, PUT_INTO_INBOX)
+        await _mark_sent(call, alert, notification)
     elif channel == PUSH:
-        await _enqueue_pushes(call, alert, made, following)
+        await _enqueue_pushes(call, alert, notification, next_step)
     elif channel == EMAIL:
-        await _enqueue_mails(call, alert, made, following)
+        await _enqueue_mails(call, alert, notification, next_step)
     else:
-        await enqueue(call, DeliveryKind(channel), made.notification_id, user_id=alert.user_id)
-    return made
+        await enqueue(call, DeliveryKind(channel), notification.notification_id, user_id=alert.user_id)
+    return notification
 
 
 async def record_notification_step(call: Call, delivery: Delivery, outcome: Outcome) -> None:
-    """Take down what became of an attempt to deliver a notification, which `delivery` shows as it is after it."""
-    sent = await call.rows.edit(Notification, delivery.target_id)
-    sent.status_at = call.rows.now
-    alert = await call.rows.get(Alert, sent.alert_id)
-    number = await call.rows.count(NotificationLog, col(NotificationLog.notification_id) == sent.notification_id) + 1
+    """Log the outcome of an attempt to deliver a notification. `delivery` is the delivery after that attempt."""
+    notification = await call.rows.edit(Notification, delivery.target_id)
+    notification.status_at = call.rows.now
+    alert = await call.rows.get(Alert, notification.alert_id)
+    step = (
+        await call.rows.count(NotificationLog, col(NotificationLog.notification_id) == notification.notification_id) + 1
+    )
     if isinstance(outcome, Sent):
-        await _add_log_entry(call, sent, number, SENT)
-        if sent.state is not NotificationState.SENT:
-            await _mark_sent(call, alert, sent)
+        await _add_log_entry(call, notification, step, SENT)
+        if notification.state is not NotificationState.SENT:
+            await _mark_sent(call, alert, notification)
     elif delivery.state is DeliveryState.WAITING:
-        await _add_log_entry(call, sent, number, ATTEMPT_FAILED, ERROR, outcome.reason)
+        await _add_log_entry(call, notification, step, ATTEMPT_FAILED, ERROR, outcome.reason)
     else:
-        await _add_log_entry(call, sent, number, GIVEN_UP, ERROR, outcome.reason)
-        if not await _may_still_arrive(call, sent):
-            await mark_failed(call, alert, sent, failure_code(outcome))
+        await _add_log_entry(call, notification, step, GIVEN_UP, ERROR, outcome.reason)
+        if not await _may_still_arrive(call, notification):
+            await mark_failed(call, alert, notification, failure_code(outcome))
     call.emit(Event(topics.alert_steps(alert.user_id), alert.alert_id, alert_payload(alert)))
 
 
-async def mark_failed(call: Call, alert: Alert, sent: Notification, code: str) -> None:
-    """An alert does not go out on a channel: `code` says why, such as user.tokens.not_found."""
-    sent.state, sent.status, sent.status_at = NotificationState.FAILED, ERROR, call.rows.now
-    event_code = f"alert.notification.{sent.channel}.sent.error"
-    error_code = f"error.alert.notification.{sent.channel}.{code}"
-    await enqueue_error_event(call, event_code, error_code, _event_payload(alert, sent), **_event_recipients(alert))
+async def mark_failed(call: Call, alert: Alert, notification: Notification, code: str) -> None:
+    """Mark a notification as failed and publish an error event. `code` is the reason, such as user.tokens.not_found."""
+    notification.state, notification.status, notification.status_at = NotificationState.FAILED, ERROR, call.rows.now
+    event_code = f"alert.notification.{notification.channel}.sent.error"
+    error_code = f"error.alert.notification.{notification.channel}.{code}"
+    await enqueue_error_event(
+        call, event_code, error_code, _event_payload(alert, notification), **_event_recipients(alert)
+    )
 
 
 def alert_payload(alert: Alert) -> AlertSent:
-    """An alert as those who watch are told of it."""
+    """Return an alert as the payload for subscribers."""
     return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
 
 
-async def _enqueue_pushes(call: Call, alert: Alert, sent: Notification, next_step: int) -> None:
-    """Have a push delivered to each app of the user; each is a delivery of its own."""
+async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
+    """Enqueue a push to each app of the user, each as a delivery of its own."""
     accounts = await _active_accounts(call, alert)
-    of_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
-    tokens = await call.rows.all(MobileAppToken, of_user, order_by=[MobileAppToken.created_at])
+    belongs_to_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
+    tokens = await call.rows.all(MobileAppToken, belongs_to_user, order_by=[MobileAppToken.created_at])
     for token in {token.token: token for token in tokens}.values():
         address = token.mobile_app_token_id
-        await enqueue(call, DeliveryKind.PUSH, sent.notification_id, user_id=alert.user_id, address=address)
+        await enqueue(call, DeliveryKind.PUSH, notification.notification_id, user_id=alert.user_id, address=address)
     if not tokens:
-        await _add_log_entry(call, sent, next_step, NO_TOKENS, ERROR)
-        await mark_failed(call, alert, sent, push.NO_TOKENS_CODE)
+        await _add_log_entry(call, notification, next_step, NO_TOKENS, ERROR)
+        await mark_failed(call, alert, notification, push.NO_TOKENS_CODE)
 
 
-async def _enqueue_mails(call: Call, alert: Alert, sent: Notification, next_step: int) -> None:
-    """Have a mail delivered to each address of the user; each is a delivery of its own."""
+async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
+    """Enqueue a mail to each address of the user, each as a delivery of its own."""
     addresses = extract_addresses(
         [account.email or account.username for account in await _active_accounts(call, alert)]
     )
     for address in addresses:
-        await enqueue(call, DeliveryKind.EMAIL, sent.notification_id, user_id=alert.user_id, address=address)
+        await enqueue(call, DeliveryKind.EMAIL, notification.notification_id, user_id=alert.user_id, address=address)
     if not addresses:
-        await _add_log_entry(call, sent, next_step, NO_ADDRESS, ERROR)
-        await mark_failed(call, alert, sent, "user.address.not_found")
+        await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
+        await mark_failed(call, alert, notification, "user.address.not_found")
 
 
 async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
-    """The accounts by which the alert's user can be reached, oldest first."""
+    """Return the active accounts of the alert's user, oldest first."""
     return await call.rows.all(
         Account,
         col(Account.user_id) == alert.user_id,
@@ -127,30 +131,33 @@ async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
     )
 
 
-async def _mark_sent(call: Call, alert: Alert, sent: Notification) -> None:
-    sent.state, sent.status, sent.status_at = NotificationState.SENT, OK, call.rows.now
+async def _mark_sent(call: Call, alert: Alert, notification: Notification) -> None:
+    notification.state, notification.status, notification.status_at = NotificationState.SENT, OK, call.rows.now
     await enqueue_event(
-        call, f"alert.notification.{sent.channel}.sent", _event_payload(alert, sent), **_event_recipients(alert)
+        call,
+        f"alert.notification.{notification.channel}.sent",
+        _event_payload(alert, notification),
+        **_event_recipients(alert),
     )
 
 
-async def _may_still_arrive(call: Call, sent: Notification) -> bool:
-    """Whether another delivery of the notification has arrived, or still may."""
-    of_it = col(Delivery.target_id) == sent.notification_id
-    return await call.rows.count(Delivery, of_it, col(Delivery.state) != DeliveryState.FAILED) > 0
+async def _may_still_arrive(call: Call, notification: Notification) -> bool:
+    """Return whether another delivery of the notification has succeeded or is still pending."""
+    of_notification = col(Delivery.target_id) == notification.notification_id
+    return await call.rows.count(Delivery, of_notification, col(Delivery.state) != DeliveryState.FAILED) > 0
 
 
 async def _add_log_entry(
-    call: Call, sent: Notification, number: int, stage: str, status: str = OK, detail: str | None = None
+    call: Call, notification: Notification, step: int, stage: str, status: str = OK, detail: str | None = None
 ) -> None:
     await call.rows.add(
         NotificationLog(
-            notification_id=sent.notification_id,
-            alert_id=sent.alert_id,
-            user_id=sent.user_id,
-            channel=sent.channel,
+            notification_id=notification.notification_id,
+            alert_id=notification.alert_id,
+            user_id=notification.user_id,
+            channel=notification.channel,
             stage=stage,
-            step=number,
+            step=step,
             status=status,
             detail=detail,
             status_at=call.rows.now,
@@ -158,13 +165,13 @@ async def _add_log_entry(
     )
 
 
-def _event_payload(alert: Alert, sent: Notification) -> dict[str, Any]:
-    """What events say of a notification, under the names of SPEC.md's payload."""
+def _event_payload(alert: Alert, notification: Notification) -> dict[str, Any]:
+    """Return the payload of webhook events about a notification, with the names of SPEC.md."""
     return {
-        "notificationid": sent.notification_id,
+        "notificationid": notification.notification_id,
         "ns_alert_id": alert.alert_id,
         "alertTypeId": alert.system_alert_type_id,
-        "channel": sent.channel,
+        "channel": notification.channel,
     }
 
 

@@ -1,4 +1,4 @@
-"""What has to leave the house is put here, in the transaction of what causes it; a worker takes it from there."""
+"""The outbox: outgoing deliveries, stored in the transaction that causes them and sent by a worker."""
 
 import random
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import DeliveryQueued, Event
 
 RETRIES_EXHAUSTED = "gave.up"
-"""The code of what was tried for as long as its schedule says."""
+"""The error code of a delivery that failed in every attempt of its schedule."""
 
 
 async def enqueue(
@@ -38,9 +38,12 @@ async def enqueue(
     order_key: str | None = None,
     due_at: datetime | None = None,
 ) -> Delivery:
-    """Have a notification or webhook delivered, at once where `due_at` says nothing else; see `models.Delivery`."""
+    """Enqueue a delivery of a notification or webhook, due immediately unless `due_at` is given.
+
+    See `models.Delivery`.
+    """
     now = call.rows.now
-    made = Delivery(
+    delivery = Delivery(
         kind=kind,
         target_id=target_id,
         user_id=user_id,
@@ -49,16 +52,16 @@ async def enqueue(
         due_at=due_at or now,
         created_at=now,
     )
-    await call.rows.add(made)
-    if made.due_at <= now:
+    await call.rows.add(delivery)
+    if delivery.due_at <= now:
         call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
-    return made
+    return delivery
 
 
 def build_outgoing(
     delivery: Delivery, address: str, content: MessageContent, headers: Mapping[str, str] = MappingProxyType({})
 ) -> OutboundMessage:
-    """An attempt of a delivery to one address."""
+    """Return the message of a delivery attempt to one address."""
     return OutboundMessage(
         delivery_id=delivery.delivery_id,
         application_id=delivery.application_id,
@@ -73,27 +76,33 @@ def build_outgoing(
 async def record_delivery_outcome(
     call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> Delivery | None:
-    """Keep what became of an attempt: sent, waiting for the next one by the schedule, or failed.
+    """Store the outcome of an attempt: sent, waiting for the next attempt of the schedule, or failed.
 
-    None where the delivery is no longer this worker's: its lease has ended, and somebody else has taken it over.
+    Return None if the worker no longer holds the lease of the delivery, because it expired and another worker claimed
+    it.
     """
-    mine = lease_conditions(delivery_id, worker, attempt)
-    known = await call.rows.first(Delivery, *mine)
-    if known is None or not await call.rows.update(Delivery, *mine, **_columns_after(known, outcome, call.rows.now)):
+    has_lease = lease_conditions(delivery_id, worker, attempt)
+    delivery = await call.rows.first(Delivery, *has_lease)
+    if delivery is None or not await call.rows.update(
+        Delivery, *has_lease, **_columns_after(delivery, outcome, call.rows.now)
+    ):
         return None
     return await call.rows.get(Delivery, delivery_id)
 
 
 async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_at: datetime) -> bool:
-    """Put a delivery back that could not be attempted at all; False where it is no longer this worker's."""
-    waits = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
+    """Put a delivery that could not be attempted back into the queue.
+
+    Return False if the worker no longer holds its lease.
+    """
+    columns = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
     return bool(
-        await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **waits, due_at=due_at)
+        await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **columns, due_at=due_at)
     )
 
 
 def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:
-    """That a delivery is still a worker's, since it took it for this attempt."""
+    """Return the conditions that a worker still holds the lease of a delivery that it claimed for this attempt."""
     return (
         col(Delivery.delivery_id) == delivery_id,
         col(Delivery.worker) == worker,
@@ -103,18 +112,18 @@ def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condi
 
 
 def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[str, Any]:
-    """What changes on a delivery by the outcome of an attempt."""
-    free = {"worker": None, "leased_until": None}
+    """Return the column values of a delivery after an attempt with this outcome."""
+    released = {"worker": None, "leased_until": None}
     if isinstance(outcome, Sent):
         ended = {"state": DeliveryState.SENT, "reference": outcome.reference, "reason": None, "ended_at": now}
-        return {**free, **ended}
+        return {**released, **ended}
     if isinstance(outcome, TemporaryFailure):
         pause = SCHEDULES[delivery.kind].pause_after(delivery.attempts, random.random(), outcome.retry_after_seconds)
         if pause is not None:
-            return {**free, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
-    return {**free, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}
+            return {**released, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
+    return {**released, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}
 
 
 def failure_code(outcome: Outcome) -> str:
-    """What software is told of an outcome that was a failure for good."""
+    """Return the machine-readable code of a permanent failure or of exhausted retries."""
     return outcome.code if isinstance(outcome, PermanentFailure) else RETRIES_EXHAUSTED

@@ -1,4 +1,4 @@
-"""Where readings go: the fields of resources that a caller may record, and what those who watch are told."""
+"""Reading targets: the fields of resources for which a caller may record readings, and the events of new readings."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,15 +15,15 @@ from wattgate.realtime.events import Event, ReadingRecorded, RuleReadingRecorded
 
 
 class UnknownTarget(ValueError):
-    """There is no such resource or field to be recorded; `member` is what names it."""
+    """The resource or field does not exist or cannot be recorded. `argument` is the argument that names it."""
 
-    def __init__(self, member: str, message: str) -> None:
+    def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
-        self.argument = member
+        self.argument = argument
 
 
 class ReadingTarget(NamedTuple):
-    """A field of a resource, the oldest instant (ms) that its type keeps, and for how many days that is."""
+    """A field of a resource, the oldest time (ms) that its type keeps, and its retention in days (None: no limit)."""
 
     resource: models.Resource
     number: int
@@ -32,7 +32,10 @@ class ReadingTarget(NamedTuple):
     retention_days: int | None
 
     def validate(self, at: datetime, value: Decimal, now_ms: int) -> tuple[int, int]:
-        """The instant and the integer that are stored. Refused where the field or the type does not allow them."""
+        """Return the time (ms) and the integer to store.
+
+        Raise StorageError if the field or the retention does not allow them.
+        """
         ms, scaled = self.field.to_stored_ms(at, now_ms), self.field.to_stored(value)
         if ms < self.oldest_ms:
             raise StorageError(
@@ -41,37 +44,39 @@ class ReadingTarget(NamedTuple):
         return ms, scaled
 
     def rejection_reason(self, ms: int, value: float, now_ms: int) -> str:
-        """Why a reading that is given as numbers may not be stored."""
+        """Return the reason why a reading, given as numbers, cannot be stored."""
         try:
             self.validate(from_ms(ms), Decimal(repr(value).removesuffix(".0")), now_ms)
-        except StorageError as refused:
-            return str(refused)
+        except StorageError as error:
+            return str(error)
         except OverflowError:
-            return "its time is beyond every calendar"
-        raise AssertionError(f"{value} at {ms} is taken one by one")
+            return "its time is out of range"
+        raise AssertionError(f"{value} at {ms} is rejected in a batch but valid on its own")
 
 
 class ReadingTargets:
-    """The targets that one call names, found for all its resources at once."""
+    """The reading targets of one call, loaded for all its resources at once."""
 
     def __init__(
-        self, now: datetime, resources: dict[str, models.Resource], kinds: dict[str, models.ResourceType]
+        self, now: datetime, resources: dict[str, models.Resource], resource_types: dict[str, models.ResourceType]
     ) -> None:
         self.now_ms = to_ms(now)
         self._now = now
         self._resources = resources
-        self._resource_types = kinds
+        self._resource_types = resource_types
         self._targets: dict[tuple[int, int], ReadingTarget] = {}
 
     @classmethod
     async def load(cls, call: Call, resource_ids: Collection[str]) -> "ReadingTargets":
-        """The targets among those of these resources that the caller may see."""
+        """Load the targets of those of these resources that the caller may see."""
         resources = await call.rows.get_many(models.Resource, resource_ids)
-        kinds = await call.rows.get_many(models.ResourceType, {one.resource_type_id for one in resources.values()})
-        return cls(call.rows.now, resources, kinds)
+        resource_types = await call.rows.get_many(
+            models.ResourceType, {resource.resource_type_id for resource in resources.values()}
+        )
+        return cls(call.rows.now, resources, resource_types)
 
     def find(self, resource_id: str, field_name: str | None) -> ReadingTarget:
-        """The target of this resource and field. UnknownTarget where the caller has none to be recorded."""
+        """Return the target of a resource and field. Raise UnknownTarget if the caller cannot record it."""
         resource = self._resources.get(resource_id)
         if resource is None or resource.number is None:
             raise UnknownTarget("resourceId", f"{resource_id} does not exist")
@@ -80,39 +85,39 @@ class ReadingTargets:
         field = find_field(parse_fields(resource.storage), field_name)
         if field is None:
             raise UnknownTarget("field", f"the resource has no field {field_name}")
-        keeps = self._resource_types[resource.resource_type_id].retention_days
-        oldest = 0 if keeps is None else to_ms(self._now - timedelta(days=keeps))
-        target = ReadingTarget(resource, resource.number, field, oldest, keeps)
+        retention_days = self._resource_types[resource.resource_type_id].retention_days
+        oldest_ms = 0 if retention_days is None else to_ms(self._now - timedelta(days=retention_days))
+        target = ReadingTarget(resource, resource.number, field, oldest_ms, retention_days)
         return self._targets.setdefault((resource.number, field.index), target)
 
     def watched_fields(self) -> list[tuple[str, str]]:
-        """The ids of those resources that have alert rules, and the names of the fields that are recorded for them."""
-        found = self._targets.values()
-        return [(one.resource.resource_id, one.field.name) for one in found if one.resource.watched]
+        """Return the resource ids and field names with new readings, for resources that have alert rules."""
+        targets = self._targets.values()
+        return [(target.resource.resource_id, target.field.name) for target in targets if target.resource.watched]
 
-    def build_event(self, one: ReadingRow) -> Event:
-        """What those who watch are told of a reading that is stored."""
-        target = self._targets[one.number, one.field]
+    def build_event(self, reading: ReadingRow) -> Event:
+        """Return the event of a stored reading."""
+        target = self._targets[reading.number, reading.field]
         payload = ReadingRecorded(
             resource_id=target.resource.resource_id,
             field=target.field.name,
             unit=target.field.unit,
-            at=from_ms(one.at),
-            value=target.field.from_stored(one.value),
-            quality=QUALITIES[one.quality],
+            at=from_ms(reading.at),
+            value=target.field.from_stored(reading.value),
+            quality=QUALITIES[reading.quality],
         )
         return Event(topics.readings(target.resource.resource_id), target.field.name, payload)
 
 
 def notify_alert_rules(call: Call, targets: ReadingTargets) -> None:
-    """Wake what evaluates alert rules for those of the resources that have some, once the readings are committed."""
+    """Emit an event for each resource with alert rules, so that the rules are evaluated after the commit."""
     for resource_id, field in targets.watched_fields():
-        told = RuleReadingRecorded(call.rows.application_id, resource_id, field)
-        call.emit(Event(topics.rule_readings(), f"{resource_id}:{field}", told))
+        payload = RuleReadingRecorded(call.rows.application_id, resource_id, field)
+        call.emit(Event(topics.rule_readings(), f"{resource_id}:{field}", payload))
 
 
 async def store_readings(call: Call, targets: ReadingTargets, readings: ReadingColumns) -> None:
-    """Store readings, and tell those who watch the newest one of each series."""
+    """Store readings, and emit an event with the newest reading of each series."""
     await call.rows.readings.record(readings, targets.now_ms)
     for newest in readings.newest_by_series():
         call.emit(targets.build_event(newest))

@@ -1,4 +1,4 @@
-"""Events are told to those who want to know: kept for replays, and put into the outbox for each who is told."""
+"""Webhook events: store each event for replays, and enqueue a delivery to each receiver."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.outbox import enqueue
 
 PENDING, COMPLETE, FAILED = "pending", "complete", "failed"
-"""What the status of a webhook is."""
+"""The status values of a webhook."""
 
 
 async def enqueue_event(
@@ -24,50 +24,50 @@ async def enqueue_event(
     user_id: str | None = None,
     callback_url: str | None = None,
 ) -> None:
-    """Tell that something has happened: the endpoints that want such events, and the callback URL of what it is about.
+    """Store an event and enqueue it for all endpoints that match its code and for the callback URL.
 
-    `payload` is told as it is, with the event's code. Each receiver has a webhook on record and a delivery. An endpoint
-    with the callback's own address is told once.
+    Each receiver gets `payload` with the event code added, and has its own webhook record and delivery. An endpoint
+    whose URL equals the callback URL gets the event once.
     """
     event = await store_event(call, event_code, payload, user_id)
-    told = set()
+    notified_urls = set()
     for endpoint in await call.rows.all(WebhookEndpoint, col(WebhookEndpoint.enabled).is_(True)):
         if matches_any(endpoint.events, event_code):
             await enqueue_webhook(call, endpoint, event)
-            told.add(endpoint.url)
-    if callback_url is not None and callback_url not in told:
+            notified_urls.add(endpoint.url)
+    if callback_url is not None and callback_url not in notified_urls:
         await _store_and_enqueue(call, _build_webhook(call, event, user_id=user_id, callback_url=callback_url))
 
 
 async def enqueue_error_event(
     call: Call, event_code: str, error_code: str, payload: Mapping[str, Any], **to: Any
 ) -> None:
-    """Tell that something has failed: the same with the error's code, and an id under which it can be asked about."""
+    """Enqueue an error event. Add the error code and an id that support can search for."""
     await enqueue_event(call, event_code, {"errorCode": error_code, "errorId": new_id(), **payload}, **to)
 
 
 async def store_event(call: Call, event_code: str, payload: Mapping[str, Any], user_id: str | None) -> WebhookEvent:
-    """Keep an event, so that it can be sent again."""
-    told = {**payload, "eventCode": event_code}
+    """Store an event, so that it can be sent again."""
+    event_payload = {**payload, "eventCode": event_code}
     return await call.rows.add(
-        WebhookEvent(event_code=event_code, user_id=user_id, payload=told, created_at=call.rows.now)
+        WebhookEvent(event_code=event_code, user_id=user_id, payload=event_payload, created_at=call.rows.now)
     )
 
 
 async def enqueue_webhook(
     call: Call, endpoint: WebhookEndpoint, event: WebhookEvent, *, ordered: bool = True
 ) -> Webhook:
-    """Have an event delivered to an endpoint that it was not delivered to before."""
-    made = _build_webhook(call, event, callback_url=endpoint.url, endpoint_id=endpoint.endpoint_id)
+    """Enqueue an event for an endpoint that has not received it before."""
+    webhook = _build_webhook(call, event, callback_url=endpoint.url, endpoint_id=endpoint.endpoint_id)
     return await _store_and_enqueue(
-        call, made, order_key=endpoint.endpoint_id if endpoint.ordered and ordered else None
+        call, webhook, order_key=endpoint.endpoint_id if endpoint.ordered and ordered else None
     )
 
 
-async def requeue_webhook(call: Call, endpoint: WebhookEndpoint, before: Webhook) -> Webhook:
-    """Have a webhook delivered once more that has come to an end; what became of it so far stays on record."""
-    await call.rows.delete(WebhookError, col(WebhookError.webhook_id) == before.webhook_id)
-    webhook = await call.rows.edit(Webhook, before.webhook_id)
+async def requeue_webhook(call: Call, endpoint: WebhookEndpoint, ended: Webhook) -> Webhook:
+    """Enqueue an ended webhook again. Remove its error record; its past deliveries stay on record."""
+    await call.rows.delete(WebhookError, col(WebhookError.webhook_id) == ended.webhook_id)
+    webhook = await call.rows.edit(Webhook, ended.webhook_id)
     webhook.status = PENDING
     order_key = endpoint.endpoint_id if endpoint.ordered else None
     await enqueue(call, DeliveryKind.WEBHOOK, webhook.webhook_id, order_key=order_key)
@@ -85,6 +85,6 @@ def _build_webhook(call: Call, event: WebhookEvent, **to: Any) -> Webhook:
 
 
 async def _store_and_enqueue(call: Call, webhook: Webhook, *, order_key: str | None = None) -> Webhook:
-    made = await call.rows.add(webhook)
-    await enqueue(call, DeliveryKind.WEBHOOK, made.webhook_id, user_id=made.user_id, order_key=order_key)
-    return made
+    stored = await call.rows.add(webhook)
+    await enqueue(call, DeliveryKind.WEBHOOK, stored.webhook_id, user_id=stored.user_id, order_key=order_key)
+    return stored

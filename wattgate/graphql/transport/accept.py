@@ -1,4 +1,4 @@
-"""Which media type an answer has, by what a client says that it takes (RFC 9110, section 12.5.1)."""
+"""Content negotiation: the media type of a response, from the Accept header (RFC 9110, section 12.5.1)."""
 
 from functools import lru_cache
 
@@ -7,48 +7,47 @@ GRAPHQL_RESPONSE = "application/graphql-response+json"
 EVENT_STREAM = "text/event-stream"
 
 OFFERED_MEDIA_TYPES = (GRAPHQL_RESPONSE, JSON)
-"""What can be had; of two that are equally welcome the first."""
+"""The offered media types. If the client accepts two equally, the first is used."""
 
 
 @lru_cache(256)
 def negotiate_media_type(accept: str) -> str | None:
-    """The type of the answer; None where the client takes none that can be had.
+    """Return the media type of the response, or None if the client accepts none of the offered types.
 
-    Who names no type, or takes any, gets `application/json`: such clients were written before there was another one.
+    A client that names no type, or accepts any, gets `application/json`: such clients may predate the newer type.
     """
     ranges = _parse_media_ranges(accept or "*/*")
     if not any(name in ranges for name in OFFERED_MEDIA_TYPES):
-        return JSON if max(ranges.get(one, 0.0) for one in ("*/*", "application/*")) > 0 else None
-    found = max(OFFERED_MEDIA_TYPES, key=lambda name: ranges.get(name, 0.0))
-    return found if ranges.get(found, 0.0) > 0 else None
+        return JSON if max(ranges.get(name, 0.0) for name in ("*/*", "application/*")) > 0 else None
+    best = max(OFFERED_MEDIA_TYPES, key=lambda name: ranges.get(name, 0.0))
+    return best if ranges.get(best, 0.0) > 0 else None
 
 
 @lru_cache(256)
 def prefers_event_stream(accept: str) -> bool:
-    """Whether a client takes an event stream rather than an answer.
+    """Return whether a client prefers an event stream to a single response.
 
-    Some name all types that they can read, whatever they ask for, so that of two that are equally welcome it is the
-    answer.
+    On equal preference the result is False, because some clients list all types that they can read in every request.
     """
     ranges = _parse_media_ranges(accept)
     return ranges.get(EVENT_STREAM, 0.0) > max(ranges.get(name, 0.0) for name in OFFERED_MEDIA_TYPES)
 
 
 def accepts_html(accept: str) -> bool:
-    """Whether a browser asks for a page."""
+    """Return whether a browser requests a page."""
     return "text/html" in accept
 
 
 def _parse_media_ranges(accept: str) -> dict[str, float]:
-    """The media ranges of the header with their weights; those of another charset than UTF-8 are left out."""
-    found: dict[str, float] = {}
-    for one in accept.lower().split(","):
-        name, *parameters = (part.strip() for part in one.split(";"))
-        given = dict(part.partition("=")[::2] for part in parameters)
-        if given.get("charset", "utf-8").strip('"') not in ("utf-8", "utf8"):
+    """Return the media ranges of the header with their weights. Leave out ranges with a charset other than UTF-8."""
+    weights: dict[str, float] = {}
+    for media_range in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in media_range.split(";"))
+        values = dict(part.partition("=")[::2] for part in parameters)
+        if values.get("charset", "utf-8").strip('"') not in ("utf-8", "utf8"):
             continue
-        found[name] = _parse_weight(given.get("q", "1"))
-    return found
+        weights[name] = _parse_weight(values.get("q", "1"))
+    return weights
 
 
 def _parse_weight(text: str) -> float:

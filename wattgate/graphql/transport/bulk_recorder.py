@@ -1,4 +1,4 @@
-"""Any number of readings into the gateway, a batch at a time: memory does not grow with their number."""
+"""Bulk recording of readings in batches. Memory use does not grow with the number of readings."""
 
 import asyncio
 import math
@@ -20,32 +20,32 @@ from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, SeriesKe
 T = TypeVar("T")
 
 RunOperation = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
-"""Runs an operation for the caller whose readings these are."""
+"""Runs an operation for the caller that sent the readings."""
 
 ReportRefusal = Callable[[int, str], None]
-"""Told the number of each refused line and why."""
+"""Receives the number of each refused line and the reason."""
 
 BATCH_SIZE = 50_000
-"""How many readings are stored at once."""
+"""Number of readings in a batch."""
 
 YIELD_EVERY_LINES = 500
-"""After how many lines others get their turn."""
+"""Number of lines after which other tasks may run."""
 
 MAX_EXACT_CHARACTERS = 15
-"""A number of so many characters is told exactly by a double."""
+"""Numbers with at most this many characters are exact as a double."""
 
 
 class InvalidLine(ValueError):
-    """A line that holds no reading; the message says why."""
+    """A line without a valid reading; the message is the reason."""
 
 
 class UnreadableInput(BadInput):
-    """What is given cannot be read any further; what came before it may be recorded."""
+    """The rest of the input cannot be read. Readings before this point may be recorded."""
 
 
 @dataclass(slots=True)
 class BulkReport:
-    """What became of many lines: lines with something in them, records stored, lines refused."""
+    """The result of bulk recording: non-empty lines, recorded readings, and refused lines."""
 
     lines: int = 0
     recorded: int = 0
@@ -53,53 +53,54 @@ class BulkReport:
 
 
 class BulkRecorder:
-    """Takes readings line by line or in arrays, and records them in batches; each batch is stored at once.
+    """Record readings, added line by line or in arrays, in batches that are each committed on their own.
 
-    While one batch is being stored the next one is gathered, and never more. A reading that cannot be stored is
-    refused by line and reason, and the others are stored. A reading that is given again later replaces the first.
+    While one batch is stored, the next one is collected, but never more. A reading that cannot be stored is refused
+    with its line and the reason; the others are stored. A later reading of the same series and time replaces an earlier
+    one.
     """
 
-    def __init__(self, run: RunOperation, refuse: ReportRefusal) -> None:
+    def __init__(self, run: RunOperation, report_refusal: ReportRefusal) -> None:
         self.report = BulkReport()
         self._run = run
-        self._report_refusal = refuse
+        self._report_refusal = report_refusal
         self._buffer = _ReadingBuffer()
         self._storing: asyncio.Task[None] | None = None
 
     async def add(self, line: int, series: SeriesKey, at: int, value: float, quality: int = 0) -> None:
-        """Take the reading of a line: its instant in ms since 1970, its value, and the code of its quality."""
+        """Add the reading of a line: time in ms since 1970, value, and quality code."""
         self._buffer.add(line, series, at, value, quality)
         self.report.lines += 1
-        waiting = len(self._buffer.lines)
-        if waiting >= BATCH_SIZE:
+        buffered = len(self._buffer.lines)
+        if buffered >= BATCH_SIZE:
             await self._flush()
-        elif waiting % YIELD_EVERY_LINES == 0:
+        elif buffered % YIELD_EVERY_LINES == 0:
             await asyncio.sleep(0)
 
     async def add_arrays(self, lines: IntArray, batch: BulkReadingBatch) -> None:
-        """Take the readings of many lines, in order after those before."""
+        """Add the readings of many lines, after all earlier ones."""
         await self._flush()
         self.report.lines += len(lines)
         await self._start_storing(lines.tolist(), batch)
 
     def refuse_line(self, line: int, reason: str) -> None:
-        """Refuse a line in which there is no reading."""
+        """Refuse a line without a valid reading."""
         self.report.lines += 1
         self._count_refusal(line, reason)
 
     async def finish(self) -> BulkReport:
-        """Store what still waits."""
+        """Store the buffered readings and return the report."""
         await self._flush()
         await self._wait_until_stored()
         return self.report
 
     async def _flush(self) -> None:
         if self._buffer.lines:
-            gathered, self._buffer = self._buffer, _ReadingBuffer()
-            await self._start_storing(gathered.lines, gathered.arrays())
+            buffer, self._buffer = self._buffer, _ReadingBuffer()
+            await self._start_storing(buffer.lines, buffer.arrays())
 
     async def _start_storing(self, lines: list[int], batch: BulkReadingBatch) -> None:
-        """Begin to store a batch, once the one before is stored."""
+        """Start to store a batch after the one before is stored."""
         await self._wait_until_stored()
         self._storing = asyncio.create_task(self._store_batch(lines, batch))
         await asyncio.sleep(0)
@@ -110,9 +111,9 @@ class BulkRecorder:
             await storing
 
     async def _store_batch(self, lines: list[int], batch: BulkReadingBatch) -> None:
-        done = await self._run(record_reading_arrays, {"batch": batch})
-        self.report.recorded += done.recorded
-        for index, reason in sorted(done.refused):
+        result = await self._run(record_reading_arrays, {"batch": batch})
+        self.report.recorded += result.recorded
+        for index, reason in sorted(result.refused):
             self._count_refusal(lines[index], reason)
 
     def _count_refusal(self, line: int, reason: str) -> None:
@@ -121,7 +122,7 @@ class BulkRecorder:
 
 
 class _ReadingBuffer:
-    """Readings that wait to be stored, in columns, with the line that each stands on."""
+    """Buffered readings in columns, with the line number of each."""
 
     def __init__(self) -> None:
         self.lines: list[int] = []
@@ -139,12 +140,16 @@ class _ReadingBuffer:
         self._quality.append(quality)
 
     def arrays(self) -> BulkReadingBatch:
-        place, at, quality = (np.array(column, np.int64) for column in (self._series_index, self._at, self._quality))
-        return BulkReadingBatch(list(self._series_numbers), place, at, np.array(self._value, np.float64), quality)
+        series_index, at, quality = (
+            np.array(column, np.int64) for column in (self._series_index, self._at, self._quality)
+        )
+        return BulkReadingBatch(
+            list(self._series_numbers), series_index, at, np.array(self._value, np.float64), quality
+        )
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
-    """What a line of JSON says. BadLine where it says nothing that the decoder takes."""
+    """Decode a line of JSON. Raise InvalidLine if the decoder rejects it."""
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
@@ -154,25 +159,28 @@ def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
 
 
 def parse_number(text: str) -> float:
-    """The number that a text holds. BadLine where it holds none, or one that a double tells apart from none near it."""
+    """Parse a number. Raise InvalidLine if the text is not a number, or has more digits than a double keeps."""
     try:
         value = float(text)
         exact = len(text) <= MAX_EXACT_CHARACTERS or Decimal(repr(value)) == Decimal(text)
     except (ValueError, InvalidOperation):
         raise InvalidLine(f"{text!r} is not a number") from None
-    if "_" in text or not text.isascii():  # which Python would take
+    if "_" in text or not text.isascii():  # Python accepts both
         raise InvalidLine(f"{text!r} is not a number")
     if not exact and math.isfinite(value):
-        raise InvalidLine(f"{text} has more digits than can be kept")
+        raise InvalidLine(f"{text} has more digits than can be stored")
     return value
 
 
 def parse_quality(name: str) -> int:
-    """The code of the quality of that name, in any case; of ACTUAL where it is empty. BadLine where there is none."""
+    """Return the code of a quality by its name in any case, or of ACTUAL for an empty name.
+
+    Raise InvalidLine if unknown.
+    """
     if not name:
         return 0
     try:
         return QUALITY_CODES[ReadingQuality[name.upper()]]
     except KeyError:
-        known = ", ".join(one.name for one in ReadingQuality)
-        raise InvalidLine(f"{name!r} is not a quality; {known} are") from None
+        names = ", ".join(quality.name for quality in ReadingQuality)
+        raise InvalidLine(f"{name!r} is not a quality; use one of: {names}") from None

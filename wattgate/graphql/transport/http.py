@@ -1,8 +1,8 @@
-"""The GraphQL endpoint for queries and mutations over HTTP, as the GraphQL-over-HTTP specification has it.
+"""The GraphQL endpoint for queries and mutations over HTTP, according to the GraphQL-over-HTTP specification.
 
-Source: https://graphql.github.io/graphql-over-http/draft/. A request that is no GraphQL request is answered by 400. One
-whose document or variables are wrong is answered by 400 too where the client takes `application/graphql-response+json`,
-and by 200 where it takes only `application/json`, as clients of that type expect it.
+Source: https://graphql.github.io/graphql-over-http/draft/. The status of a malformed request is 400. A request with an
+invalid document or invalid variables also gets 400 if the client accepts `application/graphql-response+json`, and 200
+if it accepts only `application/json`, as clients of that media type expect.
 """
 
 import gzip
@@ -29,17 +29,17 @@ from wattgate.request_context import log_access_error
 Headers = list[tuple[bytes, bytes]]
 
 MIN_COMPRESSED_BYTES = 2_048
-"""From how many bytes on an answer is compressed, for clients that take gzip."""
+"""Size in bytes from which a response is compressed, for clients that accept gzip."""
 
 GZIP_LEVEL = 5
-"""How hard gzip tries: more costs more time than it saves."""
+"""Compression level of gzip. A higher one takes more time than it saves."""
 
 _REQUEST = msgspec.json.Decoder(OperationRequest)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """An answer, which sends itself: status, body, its media type, and headers beside those that every answer has."""
+    """A response as an ASGI application: status, body, media type, and headers beside those of every response."""
 
     status: int
     body: bytes
@@ -58,11 +58,11 @@ class GraphQLResponse:
 
 
 class GetNotAllowed(Exception):
-    """What is asked for by GET is no query."""
+    """A GET request contains an operation other than a query."""
 
 
 class GraphQLEndpoint:
-    """An ASGI application. `ide` says whether browsers are given GraphiQL."""
+    """An ASGI application. With `ide`, browsers get GraphiQL."""
 
     def __init__(self, pipeline: GraphQLPipeline, authenticate: Authenticate, *, ide: bool) -> None:
         self._pipeline = pipeline
@@ -71,8 +71,8 @@ class GraphQLEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        answer = await self._handle(scope, headers, receive)
-        await answer(scope, receive, send)
+        response = await self._handle(scope, headers, receive)
+        await response(scope, receive, send)
 
     async def _handle(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> GraphQLResponse:
         method, accepted = scope["method"], headers.get("accept", "")
@@ -80,10 +80,12 @@ class GraphQLEndpoint:
             return GraphQLResponse(200, self._ide, "text/html; charset=utf-8")
         media = negotiate_media_type(accepted)
         if media is None:
-            return _errors_response([GraphQLError(f"answers are {GRAPHQL_RESPONSE} or {JSON}")], 406, JSON)
+            return _errors_response(
+                [GraphQLError(f"the Accept header must allow {GRAPHQL_RESPONSE} or {JSON}")], 406, JSON
+            )
         if method not in ("GET", "POST"):
             return _errors_response(
-                [GraphQLError("GraphQL is asked by GET or POST")], 405, media, [(b"allow", b"GET, POST")]
+                [GraphQLError("send a GraphQL request with GET or POST")], 405, media, [(b"allow", b"GET, POST")]
             )
         try:
             principal = await self._authenticate(headers)
@@ -97,18 +99,20 @@ class GraphQLEndpoint:
                 raise GetNotAllowed
             reply = await self._pipeline.execute(principal, request, document)
         except GetNotAllowed:
-            return _errors_response([GraphQLError("only queries are asked by GET")], 405, media, [(b"allow", b"POST")])
-        except BudgetExhausted as over:
-            return _rate_limited_response(over, media)
+            return _errors_response(
+                [GraphQLError("GET accepts only queries; send a mutation with POST")], 405, media, [(b"allow", b"POST")]
+            )
+        except BudgetExhausted as exhausted:
+            return _rate_limited_response(exhausted, media)
         except InvalidRequest as invalid:
             return _errors_response(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
             return error_response(error, media)
-        told = _budget_headers(reply.balance)
+        budget_headers = _budget_headers(reply.balance)
         return (
-            _cacheable_response(reply, media, headers, told)
+            _cacheable_response(reply, media, headers, budget_headers)
             if method == "GET"
-            else GraphQLResponse(200, reply.encode_with_cost(), media, told)
+            else GraphQLResponse(200, reply.encode_with_cost(), media, budget_headers)
         )
 
 
@@ -121,71 +125,77 @@ async def _read_body(receive: Receive) -> bytes:
     return body
 
 
-def _check_content_type(given: str) -> None:
-    """A form is refused: a page of anybody's could send it without the browser asking first whether it may."""
-    media, _, parameters = given.partition(";")
+def _check_content_type(content_type: str) -> None:
+    """Raise UnsupportedMediaType unless the content is JSON.
+
+    A page of any origin could send other types, such as forms, without a preflight request.
+    """
+    media, _, parameters = content_type.partition(";")
     name, _, charset = parameters.strip().lower().partition("=")
     if media.strip().lower() != JSON or (name == "charset" and charset.strip('"') not in ("utf-8", "utf8")):
-        raise UnsupportedMediaType("a GraphQL request is of the type application/json, in UTF-8")
+        raise UnsupportedMediaType("the content type of a GraphQL request must be application/json, in UTF-8")
 
 
 def parse_body(body: bytes) -> OperationRequest:
-    """The request of a body. BadInput where it is none."""
+    """Parse the request in a body. Raise BadInput if there is none."""
     try:
         return _REQUEST.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if body.lstrip()[:1] == b"[":
-            raise BadInput("operations are asked one by one, not in batches") from None
-        raise BadInput(f"the body is no GraphQL request: {error}") from None
+            raise BadInput("batches are not supported; send each operation in a request of its own") from None
+        raise BadInput(f"the body is not a GraphQL request: {error}") from None
 
 
 def parse_query_string(query_string: bytes) -> OperationRequest:
-    """The request that stands in an address, whose `variables` and `extensions` are JSON. BadInput where it is none."""
-    given: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    """Parse the request in a query string, with `variables` and `extensions` in JSON.
+
+    Raise BadInput if there is none.
+    """
+    members: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
     try:
         for name in ("variables", "extensions"):
-            if given.get(name):
-                given[name] = msgspec.json.decode(str(given[name]))
-        return msgspec.convert({name: value for name, value in given.items() if value != ""}, OperationRequest)
+            if members.get(name):
+                members[name] = msgspec.json.decode(str(members[name]))
+        return msgspec.convert({name: value for name, value in members.items() if value != ""}, OperationRequest)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise BadInput(f"the address holds no GraphQL request: {error}") from None
+        raise BadInput(f"the query string is not a GraphQL request: {error}") from None
 
 
 def error_response(error: GatewayError, media: str = JSON) -> GraphQLResponse:
-    """The answer that tells an error in place of a result. Refusals are logged."""
+    """Return the response for an error. Write rejected requests to the log."""
     log_access_error(error)
-    told = {"message": error.message, "extensions": error.extensions}
+    body = {"message": error.message, "extensions": error.extensions}
     headers = [] if error.retry_after is None else [(b"retry-after", str(error.retry_after).encode())]
-    return GraphQLResponse(error.status, encode_json({"errors": [told]}), media, headers)
+    return GraphQLResponse(error.status, encode_json({"errors": [body]}), media, headers)
 
 
 def _errors_response(
     errors: Sequence[GraphQLError], status: int, media: str, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> GraphQLResponse:
-    """The answer to a request that was not executed."""
+    """Return the response for a request that was not executed."""
     return GraphQLResponse(
         status, encode_json({"errors": [error.formatted for error in normalize_errors(errors)]}), media, headers
     )
 
 
 def _cacheable_response(
-    reply: PipelineResult, media: str, headers: Mapping[str, str], told: Headers
+    reply: PipelineResult, media: str, headers: Mapping[str, str], budget_headers: Headers
 ) -> GraphQLResponse:
-    """The answer to a GET, which a client may keep for as long as asking again gives the same.
+    """Return the response to a GET, with an entity tag, so that the client can revalidate its copy.
 
-    The tag is a weak one: it says nothing of the cost, which is told beside the result and is never the same.
+    The tag is weak, because it does not cover the cost, which differs in every response.
     """
     tag = f'W/"{hashlib.sha256(reply.encode_result()).hexdigest()[:32]}"'
-    kept = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *told]
+    response_headers = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *budget_headers]
     if tag in headers.get("if-none-match", ""):
-        return GraphQLResponse(304, b"", media, kept)
-    return GraphQLResponse(200, reply.encode_with_cost(), media, kept)
+        return GraphQLResponse(304, b"", media, response_headers)
+    return GraphQLResponse(200, reply.encode_with_cost(), media, response_headers)
 
 
-def _rate_limited_response(over: BudgetExhausted, media: str) -> GraphQLResponse:
-    """The answer to a caller whose budget is spent."""
-    answer = error_response(over.error, media)
-    return replace(answer, headers=[*answer.headers, *_budget_headers(over.balance)])
+def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLResponse:
+    """Return the response for a caller with an exhausted budget."""
+    response = error_response(exhausted.error, media)
+    return replace(response, headers=[*response.headers, *_budget_headers(exhausted.balance)])
 
 
 def _budget_headers(balance: Balance | None) -> Headers:

@@ -1,7 +1,7 @@
-"""What a subscriber has selected of a payload, as a function from payloads to bytes.
+"""The selection of a subscriber, as a function from event payloads to response bytes.
 
-A payload is executed by the plan of the document, at once where that follows no edges. One that is not what its type
-says goes to graphql-core, and so does everything where there is no plan.
+The compiled plan of the document executes a payload, synchronously if the selection has no edges. graphql-core executes
+payloads that do not match their type, and all payloads of documents without a plan.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selectio
 
 
 class RootField(NamedTuple):
-    """The one field of a subscription: its key in the answer, its definition and where it stands in the document."""
+    """The only root field of a subscription: its response key, its definition and its nodes in the document."""
 
     key: str
     definition: GraphQLField
@@ -28,9 +28,9 @@ class RootField(NamedTuple):
 
 
 def find_root_field(executor: Executor) -> RootField:
-    """What a subscription asks for. GraphQLError where directives have left nothing of it."""
+    """Return the root field of a subscription. Raise GraphQLError if directives exclude it."""
     root = executor.schema.subscription_type
-    assert root is not None  # the catalogue has subscriptions
+    assert root is not None  # the schema always has subscriptions
     collected = collect_fields(
         executor.schema, executor.fragments, executor.variable_values, root, executor.operation
     ).grouped_field_set
@@ -39,8 +39,8 @@ def find_root_field(executor: Executor) -> RootField:
     raise GraphQLError("the subscription selects nothing")
 
 
-def build_immediate(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
-    """The function that executes a selection which needs nothing but the payload; None where it needs more."""
+def build_execute_sync(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
+    """Return a synchronous function for a selection that needs only the payload, or None if it has edges."""
     if plan is None or plan.fields[key].has_nested_edges:
         return None
     root = plan.roots[key]
@@ -56,40 +56,40 @@ def build_immediate(plan: Plan | None, key: str, variables: VariableValues) -> C
 
 def build_selection(
     key: str,
-    immediate: Callable[[Any], bytes] | None,
-    planned: Callable[[Any], Awaitable[Any]] | None,
-    executor: Callable[[], Executor],
+    execute_sync: Callable[[Any], bytes] | None,
+    execute_plan: Callable[[Any], Awaitable[Any]] | None,
+    build_executor: Callable[[], Executor],
 ) -> Selection:
-    """The selection of a root field, by its key in the answer.
+    """Return the selection of a root field, by its response key.
 
-    `immediate` executes it at once where that can be, `planned` gives what the plan makes of a payload that has edges
-    to follow, and `executor` serves all others.
+    `execute_sync` handles selections that need only the payload, `execute_plan` those with edges, and the executor of
+    graphql-core all others and all payloads for which these fail.
     """
-    ready: list[Executor] = []
+    executors: list[Executor] = []
 
-    async def in_time(payload: Any) -> bytes:
-        if planned is not None:
+    async def execute_async(payload: Any) -> bytes:
+        if execute_plan is not None:
             try:
-                return _encode_data({key: await planned(payload)})
-            except Exception:  # noqa: BLE001 (whatever is wrong, graphql-core says what)
+                return _encode_data({key: await execute_plan(payload)})
+            except Exception:  # noqa: BLE001 (graphql-core executes the payload below and reports the error)
                 pass
-        if not ready:
-            ready.append(executor())
-        return await execute_with_graphql_core(ready[0], payload)
+        if not executors:
+            executors.append(build_executor())
+        return await execute_with_graphql_core(executors[0], payload)
 
-    return Selection(immediate, in_time, empty_result=_encode_data({key: None}))
+    return Selection(execute_sync, execute_async, empty_result=_encode_data({key: None}))
 
 
 async def execute_with_graphql_core(executor: Executor, payload: Any) -> bytes:
-    """What graphql-core makes of a payload, without the last brace. Errors are told in it."""
+    """Execute a payload with graphql-core. Return its result and errors in JSON, without the last brace."""
     result = executor.build_per_event_executor(payload).execute_operation(False)
     if inspect.isawaitable(result):
         result = await result
-    assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
-    told: dict[str, Any] = {"data": result.data}
+    assert isinstance(result, ExecutionResult)  # subscriptions support no @defer
+    response: dict[str, Any] = {"data": result.data}
     if result.errors:
-        told["errors"] = [error.formatted for error in normalize_errors(result.errors)]
-    return encode_json(told)[:-1]
+        response["errors"] = [error.formatted for error in normalize_errors(result.errors)]
+    return encode_json(response)[:-1]
 
 
 def _encode_data(data: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""The door for server-sent events: graphql-sse in both of its modes, on the path of the GraphQL endpoint."""
+"""The endpoint for server-sent events: both modes of graphql-sse, on the path of the GraphQL endpoint."""
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -19,21 +19,21 @@ TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"
 
 EVENT_STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
-"""What keeps proxies from holding events back."""
+"""Headers that stop proxies from buffering events."""
 
 
 class EventStreamEndpoint:
-    """An ASGI application that serves event streams, and leaves every other request to the next one."""
+    """An ASGI application that serves event streams and passes all other requests to the next application."""
 
     def __init__(
         self,
-        live: RealtimeRuntime,
+        runtime: RealtimeRuntime,
         streams: EventStreamRegistry,
         service: SubscriptionService,
         authenticate: Authenticate,
         next_app: ASGIApp,
     ) -> None:
-        self._live = live
+        self._runtime = runtime
         self._streams = streams
         self._service = service
         self._authenticate = authenticate
@@ -50,24 +50,24 @@ class EventStreamEndpoint:
                 await self._next_app(scope, receive, send)
         except GatewayError as error:
             await error_response(error)(scope, receive, send)
-        except OperationRejected as refused:
-            body = b'{"errors":' + refused.errors + b"}"
+        except OperationRejected as rejected:
+            body = b'{"errors":' + rejected.errors + b"}"
             await Response(body, 400, media_type="application/json")(scope, receive, send)
 
     async def _serve_distinct(self, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """One operation, on a stream of its own."""
+        """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
-        asked = (
+        operation_request = (
             parse_query_string(scope["query_string"]) if request.method == "GET" else parse_body(await request.body())
         )
-        prepared = await self._prepare_or_none(principal, asked) if request.method == "GET" else None
+        prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
-            await PlainTextResponse("Send a mutation by POST", 405, {"Allow": "POST"})(scope, receive, send)
+            await PlainTextResponse("Send a mutation with POST", 405, {"Allow": "POST"})(scope, receive, send)
             return
-        stream = EventStream(self._live, principal, single_connection=False)
+        stream = EventStream(self._runtime, principal, single_connection=False)
         try:
             await stream.open()
-            stream.start_operation(asked, request.headers.get(LAST_EVENT_ID), prepared)
+            stream.start_operation(operation_request, request.headers.get(LAST_EVENT_ID), prepared)
             await _stream_response(stream)(scope, receive, send)
         finally:
             stream.release()
@@ -80,28 +80,28 @@ class EventStreamEndpoint:
             return None
 
     async def _serve_single(self, token: str, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """A stream for many operations: reserved, opened, and steered by requests of their own."""
-        answer: Response
+        """Serve a stream for many operations ("single connection" mode): reserve, open, add or stop an operation."""
+        response: Response
         principal = await self._authenticate(request.headers)
         match request.method:
             case "PUT":
-                answer = PlainTextResponse(self._streams.reserve(principal), 201)
+                response = PlainTextResponse(self._streams.reserve(principal), 201)
             case "GET":
                 async with self._streams.open_stream(token, principal) as stream:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                asked = parse_body(await request.body())
-                operation_id = (asked.extensions or {}).get("operationId")
+                operation_request = parse_body(await request.body())
+                operation_id = (operation_request.extensions or {}).get("operationId")
                 if not isinstance(operation_id, str) or not operation_id:
                     raise BadInput("extensions.operationId is missing")
-                prepared = await self._service.prepare(principal, asked)
-                await self._streams.start_operation(token, operation_id, asked, prepared)
-                answer = Response(status_code=202)
+                prepared = await self._service.prepare(principal, operation_request)
+                await self._streams.start_operation(token, operation_id, operation_request, prepared)
+                response = Response(status_code=202)
             case _:
                 await self._streams.stop_operation(token, request.query_params.get("operationId", ""))
-                answer = Response(status_code=200)
-        await answer(scope, receive, send)
+                response = Response(status_code=200)
+        await response(scope, receive, send)
 
 
 def _stream_token(request: HttpRequest) -> str:

@@ -1,4 +1,4 @@
-"""Operations for connections that stay: what sockets and event streams ask for, run by the same resolvers."""
+"""Execution of the operations that sockets and event streams request, with the same resolvers as over HTTP."""
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,25 +23,26 @@ from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema, normalize_errors
-from wattgate.graphql.transport.selection import build_immediate, build_selection, find_root_field
+from wattgate.graphql.transport.selection import build_execute_sync, build_selection, find_root_field
 from wattgate.principal import AccessScope, Authenticate, Principal
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.request_context import CURRENT_PRINCIPAL
 
 SINCE = "since"
-"""The argument by which a client says where it was."""
+"""The argument in which a client sends its last position."""
 
 MAX_PREPARED_SUBSCRIPTIONS = 1_024
-"""How many subscriptions, by document and variables, are kept as they were prepared; the least recent gives way."""
+"""Number of prepared subscriptions, by document and variables, in the cache. The least recently used is evicted."""
 
 FindRevoked = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
-"""Answers those callers whose token or account is good no longer."""
+"""Returns the callers whose token or account is no longer valid."""
 
 
 class PreparedSubscription(NamedTuple):
-    """What does not depend on who subscribes: the operation and its arguments, and how payloads are executed."""
+    """The parts of a subscription that do not depend on the subscriber: operation, arguments, and payload execution."""
 
     operation: Operation
     arguments: Mapping[str, Any]
@@ -50,11 +51,11 @@ class PreparedSubscription(NamedTuple):
     key: str
     plan: Plan | None
     variables: VariableValues
-    immediate: Callable[[Any], bytes] | None
+    execute_sync: Callable[[Any], bytes] | None
 
     def payload_function(self, call: Callable[[], GraphQLContext]) -> Callable[[Any], Awaitable[Any]] | None:
-        """The function of the plan for payloads with edges to follow; None where there is none to follow."""
-        if self.plan is None or self.immediate is not None:
+        """Return the plan's function for payloads with edges, or None if the selection has no edges or no plan."""
+        if self.plan is None or self.execute_sync is not None:
             return None
         root = self.plan.roots[self.key]
         return lambda payload: root(call(), self.variables, payload)
@@ -62,7 +63,7 @@ class PreparedSubscription(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedOperation:
-    """A request with the text of its document, and the operation that it names."""
+    """A request with the text of its document, and the parsed operation that it names."""
 
     request: OperationRequest
     document: Document
@@ -78,9 +79,9 @@ class ResolvedOperation:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionKey:
-    """What a prepared subscription is cached by: text, operation name and variables in canonical form.
+    """The cache key of a prepared subscription: text, operation name and variables in canonical form.
 
-    The document and the variables as values ride along for the first look-up, and do not take part in comparison.
+    `document` and `variables` are for the first look-up and do not take part in comparison.
     """
 
     text: str
@@ -99,7 +100,7 @@ class SubscriptionKey:
 
 
 class SubscriptionService:
-    """Executes what connections ask for, as `realtime.service.Service` says."""
+    """The service that connections use to execute operations; see `realtime.connections.service`."""
 
     def __init__(
         self,
@@ -115,7 +116,9 @@ class SubscriptionService:
         self._schema = schema
         self._runner = runner
         self._subscriptions = {
-            to_camel_case(one.name): one for one in operations if one.kind is OperationKind.SUBSCRIPTION
+            to_camel_case(operation.name): operation
+            for operation in operations
+            if operation.kind is OperationKind.SUBSCRIPTION
         }
         self._authenticate = authenticate
         self._find_revoked = find_revoked
@@ -150,32 +153,32 @@ class SubscriptionService:
             reply = await self.pipeline.execute(principal, request, document)
         except InvalidRequest as invalid:
             raise _rejection(invalid.errors) from None
-        except BudgetExhausted as over:
-            raise over.error from None
+        except BudgetExhausted as exhausted:
+            raise exhausted.error from None
         return OperationResult(reply.encode_with_cost())
 
     async def _begin_subscription(
         self, principal: Principal, request: OperationRequest, document: Document
     ) -> Subscription:
-        """What a subscription follows, if the caller may follow it."""
+        """Start a subscription if the caller has the permission for it."""
         variables, since = dict(request.variables or {}), None
-        moving = _since_variable(document)
-        if moving is not None and moving in variables:
-            since, variables[moving] = variables[moving], ""
+        since_variable = _since_variable(document)
+        if since_variable is not None and since_variable in variables:
+            since, variables[since_variable] = variables[since_variable], ""
         if since is not None and not isinstance(since, str):
-            raise InvalidRequest([GraphQLError("since is a position, which is a text")])
+            raise InvalidRequest([GraphQLError("since must be a position, which is a string")])
         key = SubscriptionKey.create(request, document, variables)
         prepared = self.prepare_cached(key)
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
-        watch = await self._runner.run(operation, principal, dict(prepared.arguments))
-        plain = prepared.immediate is not None and watch.reducer is None
+        source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
+        payload_only = prepared.execute_sync is not None and source.reducer is None
         return Subscription(
-            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), plain)),
-            source=watch,
+            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
+            source=source,
             selection=build_selection(
                 prepared.key,
-                prepared.immediate,
+                prepared.execute_sync,
                 prepared.payload_function(lambda: GraphQLContext(self._runner, principal)),
                 lambda: self.build_executor(key, principal),
             ),
@@ -185,7 +188,7 @@ class SubscriptionService:
         )
 
     def _prepare(self, key: SubscriptionKey) -> PreparedSubscription:
-        """Prepare the parts of a subscription that do not depend on the caller. Raise Invalid if it is wrong."""
+        """Prepare the parts of a subscription that do not depend on the caller. Raise InvalidRequest if it is wrong."""
         document = key.document
         variables = self.pipeline.engine.coerce_variables(document, key.variables)
         root = find_root_field(self.build_executor(key))
@@ -207,11 +210,11 @@ class SubscriptionService:
             root.key,
             plan,
             variables,
-            build_immediate(plan, root.key, variables),
+            build_execute_sync(plan, root.key, variables),
         )
 
     def build_executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
-        """Build graphql-core's executor for a document without a plan. Raise Invalid if a variable is wrong."""
+        """Build graphql-core's executor for a document without a plan. Raise InvalidRequest if a variable is wrong."""
         built = Executor.build(
             self._schema._schema,
             key.document.node,
@@ -225,7 +228,10 @@ class SubscriptionService:
 
 
 def _since_variable(document: Document) -> str | None:
-    """The variable that says where the client was and nothing else: those who differ in it alone are told the same."""
+    """Return the variable that contains `since` and nothing else, or None.
+
+    Its value is removed from the cache key, because subscriptions that differ only in it get the same payloads.
+    """
     names = [
         argument.value.name.value
         for field in document.operation.selection_set.selections
@@ -235,37 +241,42 @@ def _since_variable(document: Document) -> str | None:
     ]
     if len(names) != 1:
         return None
-    found = _VariableCounter(names[0])
-    visit(document.node, found)
-    return names[0] if found.count == 2 else None  # where it is declared, and where it is used
+    counter = _VariableCounter(names[0])
+    visit(document.node, counter)
+    return names[0] if counter.count == 2 else None  # one declaration and one use
 
 
 class _VariableCounter(Visitor):
-    """Counts how often a variable is named."""
+    """Count the occurrences of a variable."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
         self.count = 0
 
-    def enter_variable(self, node: VariableNode, *place: Any) -> None:
+    def enter_variable(self, node: VariableNode, *position: Any) -> None:
         self.count += node.name.value == self._name
 
 
 def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
-    """Variables as text that is the same for equal ones."""
+    """Encode variables as bytes that are the same for equal variables."""
     return msgspec.json.encode(variables, order="sorted")
 
 
-def _sharing_key(principal: Principal, scope: AccessScope, plain: bool) -> Hashable:
-    """What two callers have in common who may be told the same bytes.
+def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -> Hashable:
+    """Return a key that is equal for callers that get identical bytes.
 
-    A plain selection of an event's payload shows nothing but that; others are executed with the caller's permissions.
+    A selection of only the payload depends on the rows that the caller may see. Others are executed with the caller's
+    permissions, and so also depend on its role, user, account and OAuth scopes.
     """
     rows = (principal.application_id, principal.user_id if scope is AccessScope.OWN else None)
-    return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.oauth_scopes)
+    return (
+        rows
+        if payload_only
+        else (*rows, principal.role, principal.user_id, principal.account_id, principal.oauth_scopes)
+    )
 
 
 def _rejection(errors: Sequence[GraphQLError]) -> OperationRejected:
-    """The errors by which an operation is refused before anything is executed."""
+    """Return the rejection of an operation that was not executed."""
     return OperationRejected(orjson.dumps([error.formatted for error in normalize_errors(errors)]))

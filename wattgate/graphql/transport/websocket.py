@@ -1,4 +1,4 @@
-"""The door for WebSockets: who may come in, and into whose hands a socket is given."""
+"""The WebSocket endpoint: check the origin and the subprotocol, accept the socket, and start its session."""
 
 import logging
 from collections.abc import Collection
@@ -16,14 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class WebSocketEndpoint:
-    """An ASGI application for sockets that speak graphql-transport-ws.
+    """An ASGI application for sockets that use the graphql-transport-ws protocol.
 
-    A socket is authenticated by its handshake's headers or by `connection_init`'s payload, whose members are read as
-    headers (`token`, `authorization`, `applicationId`). A page of a foreign origin is refused at the handshake.
+    The handshake headers or the `connection_init` payload authenticate a socket. The payload members are read as
+    headers (`token`, `authorization`, `applicationId`). The handshake of a page from a foreign origin is rejected.
     """
 
-    def __init__(self, live: RealtimeRuntime, allowed_origins: Collection[str]) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, allowed_origins: Collection[str]) -> None:
+        self._runtime = runtime
         self._allowed_origins = frozenset(allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,17 +40,17 @@ class WebSocketEndpoint:
         await socket.accept(SUBPROTOCOL)
         wire = scope.get("extensions", {}).get(ASGI_EXTENSION)
         if isinstance(wire, DirectWire):
-            wire.attach(Session(self._live, wire, headers))
+            wire.attach(Session(self._runtime, wire, headers))
         else:
             portable = PortableWire(receive, send)
-            await portable.run(Session(self._live, portable, headers))
+            await portable.run(Session(self._runtime, portable, headers))
 
     def _is_origin_allowed(self, socket: WebSocket) -> bool:
-        """Whether the page that opens the socket may. What is no browser names no origin."""
+        """Return whether the page that opens the socket is allowed. Clients other than browsers send no origin."""
         origin = socket.headers.get("origin")
         if origin is None or "*" in self._allowed_origins or origin in self._allowed_origins:
             return True
         if origin.partition("://")[2] == socket.headers.get("host"):
             return True
-        log.info("a page of the origin %.100r may not open sockets here", origin)
+        log.info("WebSocket rejected: the origin %.100r is not allowed", origin)
         return False

@@ -1,7 +1,7 @@
 """The types of the GraphQL schema.
 
-Enumerations of other areas become GraphQL types here, before any module of this package uses one: Strawberry makes a
-second, different type of an enumeration that it meets first in an annotation.
+Enums of other areas become GraphQL types here, before a module of this package uses one in an annotation. Otherwise
+Strawberry would create a second, different type for the same enum.
 """
 
 import strawberry
@@ -32,34 +32,32 @@ from wattgate.enums import (
 
 strawberry.enum(
     RuleKind,
-    description="What a rule looks for: readings over a window beyond a threshold; no reading for as long as the "
-    "window; a budget that a period will exceed if it goes on like this.",
+    description="Condition of an alert rule.",
 )
-strawberry.enum(ThresholdSide, description="On which side of its threshold a rule holds.")
-strawberry.enum(NotificationState, description="Whether an alert has gone out on a channel.")
-strawberry.enum(CatchUpState, description="How far a retrieval of readings from the meter network has come.")
+strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")
+strawberry.enum(NotificationState, description="State of an alert's delivery through one channel.")
+strawberry.enum(CatchUpState, description="State of a retrieval of readings from the meter network.")
 strawberry.enum(
     DeviceActivity,
-    description="LIVE: it sends as expected; STALE: packets are overdue; OFFLINE: none for very long, or never.",
+    description="Activity of a device, derived from the age of its last packet.",
 )
-strawberry.enum(AmbientLevel, description="Whether little or much is used at the moment.")
-strawberry.enum(AmbientBasis, description="What a level is judged by.")
+strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
+strawberry.enum(AmbientBasis, description="Reference that a level is compared with.")
 strawberry.enum(
     FreshnessState,
-    description="What the age of the newest reading says, by how often readings come. An interval is "
-    "`expectedEverySeconds`.",
+    description="Freshness of the newest reading, derived from its age. One interval is `expectedEverySeconds`.",
 )
-strawberry.enum(FreshnessCause, description="Where readings stay away that do not come.")
-strawberry.enum(SuppressionCause, description="Why an address gets no more mail.")
-strawberry.enum(DeliveryState, description="How far something is that is sent.")
-strawberry.enum(Function, description="How the readings of a bucket become one value.")
-strawberry.enum(ReadingQuality, description="What is known of a reading, in the words of the meter network.")
-strawberry.enum(BucketQuality, description="What a bucket's value is worth.")
-strawberry.enum(Baseline, description="What a series is compared with.")
-strawberry.enum(TariffKind, description="What the rate of a tariff depends on.")
-strawberry.enum(CostLineKind, description="What a line of a cost explanation is for.")
-strawberry.enum(TemplatePart, name="TemplatePart", description="A part of a template.")
-strawberry.enum(Severity, name="FindingSeverity", description="What is to be done about a finding.")
-strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
-strawberry.enum(Weekday, description="A day of the week.")
-strawberry.input(TimeRange, description="A span of time: from start to before end, or to now.")
+strawberry.enum(FreshnessCause, description="Part of the chain from meter to platform that keeps readings away.")
+strawberry.enum(SuppressionCause, description="Reason why an address receives no more mail.")
+strawberry.enum(DeliveryState, description="State of a delivery.")
+strawberry.enum(Function, description="Function that combines the readings of a bucket into one value.")
+strawberry.enum(ReadingQuality, description="Quality of a reading, in the terms of the meter network.")
+strawberry.enum(BucketQuality, description="Quality of a bucket, derived from its samples.")
+strawberry.enum(Baseline, description="Earlier time range that a series is compared with.")
+strawberry.enum(TariffKind, description="Kind of tariff, which decides what the rate depends on.")
+strawberry.enum(CostLineKind, description="Subject of a line of a bill.")
+strawberry.enum(TemplatePart, name="TemplatePart", description="Part of a message template.")
+strawberry.enum(Severity, name="FindingSeverity", description="Severity of a finding in a template.")
+strawberry.enum(Period, description="Length of a bucket, as an ISO 8601 duration.")
+strawberry.enum(Weekday, description="Day of the week.")
+strawberry.input(TimeRange, description="Time range from start (inclusive) to end (exclusive).")

@@ -1,4 +1,4 @@
-"""Accounts and tokens."""
+"""GraphQL types of accounts and tokens."""
 
 from datetime import datetime
 
@@ -7,78 +7,80 @@ import strawberry
 from wattgate.graphql.core.scalars import Json
 
 
-@strawberry.type(description="A user's log-in in one directory of the application.")
+@strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
 class Account:
     account_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
     directory_id: strawberry.ID
-    name: str = strawberry.field(description="The person's name.")
+    name: str = strawberry.field(description="Name of the person.")
     username: str
     email: str
-    status: str = strawberry.field(description="unverified, active or inactive.")
+    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
     active: bool = strawberry.field(description="Whether the account can log in.")
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.input(description="A log-in for a user that exists.")
+@strawberry.input(description="Account to add to an existing user.")
 class NewAccount:
-    username: str = strawberry.field(description="Unique in the directory.")
+    username: str = strawberry.field(
+        description="Login name, unique in the directory; compared trimmed and in lower case."
+    )
     user_id: strawberry.ID | None = strawberry.field(
-        default=None, description="Whose account; the user for whom the call is made where it is left out."
+        default=None, description="ID of the user who gets the account. Default: the acting user."
     )
     directory_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The application's own directory where it is left out."
+        default=None, description="ID of the directory. Default: the application's own directory."
     )
-    name: str = ""
+    name: str = strawberry.field(default="", description="Name of the person.")
     email: str = ""
     password: str | None = strawberry.field(
-        default=None, description="At least 8 characters. Without one the account cannot log in."
+        default=None, description="Password of at least 8 characters. Without a password, the account cannot log in."
     )
 
 
-@strawberry.input(description="What may change on an account.")
+@strawberry.input(description="Fields of an account to change.")
 class AccountChange:
-    name: str | None = strawberry.field(default=strawberry.UNSET, description="The person's name.")
+    name: str | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
 
 
-@strawberry.type(description="A new token, and whose it is.")
+@strawberry.type(description="A new token and the account that it belongs to.")
 class Login:
     valid: bool
-    token: str = strawberry.field(description="Send it in the header `token`, or as Bearer.")
-    exp: int = strawberry.field(description="When the token expires, in seconds since 1970 (UTC).")
+    token: str = strawberry.field(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
+    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
     account_id: strawberry.ID
     application_id: strawberry.ID
-    name: str
+    name: str = strawberry.field(description="Name of the person.")
     user_groups: list[Json]
     functional_group_accounts: list[Json]
     is_temp_auth: bool
 
 
-@strawberry.type(description="A token that is good for calls now.")
+@strawberry.type(description="Valid credentials of the present request.")
 class TokenStatus:
-    valid: bool
+    valid: bool = strawberry.field(description="Always true, because invalid credentials return an error.")
     exp: int | None = strawberry.field(
-        description="When the token expires, in seconds since 1970 (UTC); null for Basic credentials."
+        description="When the token expires, in seconds since 1970-01-01 (UTC). Null for Basic credentials."
     )
     account_id: strawberry.ID
     application_id: strawberry.ID
 
 
-@strawberry.type(description="A further token of the same account.")
+@strawberry.type(description="An additional token for the same account.")
 class NewToken:
     valid: bool
-    exp: int = strawberry.field(description="When the token expires, in seconds since 1970 (UTC).")
+    exp: int = strawberry.field(description="When the token expires, in seconds since 1970-01-01 (UTC).")
     token: str
 
 
-@strawberry.type(description="Whether something was done.")
+@strawberry.type(description="Acknowledgement of a successful call.")
 class Done:
     valid: bool
 
 
-@strawberry.type(description="A token on record. The token itself is not kept and cannot be shown.")
+@strawberry.type(description="Record of an issued token. The token itself is not stored and cannot be shown.")
 class Token:
     token_id: strawberry.ID
     user_id: strawberry.ID
@@ -86,31 +88,35 @@ class Token:
     created_at: datetime
     expires_at: datetime
     authentication_framework: str | None = strawberry.field(
-        description="oauth, where an OAuth client asked for the token; null where the user logged in."
+        description="oauth if an OAuth client requested the token. Null if the user logged in."
     )
     grant_type: str | None = strawberry.field(
-        description="How an OAuth client got the token: authorization_code or refresh_token."
+        description="OAuth grant type of the token: authorization_code or refresh_token. Null if the user logged in."
     )
 
 
-@strawberry.type(description="What a directory says of a token that it issued.")
+@strawberry.type(description="Dates of a token that the directory issued.")
 class DirectoryToken:
-    token_issue_date: datetime | None = strawberry.field(description="Null where there is no good token.")
-    token_expiry_date: datetime | None = strawberry.field(description="Null where there is no good token.")
+    token_issue_date: datetime | None = strawberry.field(
+        description="When the token was issued. Null if there is no valid token."
+    )
+    token_expiry_date: datetime | None = strawberry.field(
+        description="When the token expires. Null if there is no valid token."
+    )
 
 
-@strawberry.type(description="The answer of the directory in which an account is kept.")
+@strawberry.type(description="Response of the directory that holds an account.")
 class DirectoryAnswer:
-    data: DirectoryToken
+    data: DirectoryToken = strawberry.field(description="Dates of the token.")
 
 
-@strawberry.type(description="Whether an account can log in.")
+@strawberry.type(description="Status of an account and of its token.")
 class AccountStatus:
-    status: str = strawberry.field(description="unverified, active or inactive.")
-    active: bool
+    status: str = strawberry.field(description="Status of the account: unverified, active or inactive.")
+    active: bool = strawberry.field(description="Whether the account can log in.")
     account_id: strawberry.ID
     application_id: strawberry.ID
     directory_id: strawberry.ID
     created_at: datetime
     updated_at: datetime
-    directory: DirectoryAnswer
+    directory: DirectoryAnswer = strawberry.field(description="Response of the directory about the token.")

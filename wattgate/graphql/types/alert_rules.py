@@ -1,4 +1,4 @@
-"""Alert rules: what in readings alerts a user."""
+"""GraphQL types of alert rules, which send an alert if readings meet a condition."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,48 +13,68 @@ from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="An instant at which a rule would have fired.")
+@strawberry.type(description="One time at which an alert rule would have fired.")
 class Fired:
-    at: datetime = strawberry.field(description="When it would have been told.")
-    value: float = strawberry.field(description="The value that it is told of, in the rule's unit; silence in seconds.")
+    at: datetime = strawberry.field(description="When the rule would have sent its alert.")
+    value: float = strawberry.field(
+        description="Value that meets the condition, in the rule's unit. For NO_DATA, the time without a reading, in "
+        "seconds."
+    )
 
 
-@strawberry.type(description="How often a rule would have fired, had readings come as they were measured.")
+@strawberry.type(
+    description="Result of a back-test: how often an alert rule would have fired if each reading had arrived when it "
+    "was measured."
+)
 class BackTest:
-    start: datetime = strawberry.field(description="From when on.")
-    end: datetime = strawberry.field(description="Until when.")
-    count: int = strawberry.field(description="How often it would have fired.")
-    firings: list[Fired] = strawberry.field(description="When, oldest first; at most the first 1,000.")
+    start: datetime = strawberry.field(description="Start of the tested range, inclusive.")
+    end: datetime = strawberry.field(description="End of the tested range, exclusive.")
+    count: int = strawberry.field(description="Number of times the rule would have fired.")
+    firings: list[Fired] = strawberry.field(description="The first 1,000 of these times, oldest first.")
 
 
-@strawberry.type(description="A rule on the readings of a resource, whose alerts go to the user.")
+@strawberry.type(description="A rule that sends an alert to its user if the readings of a resource meet a condition.")
 class AlertRule:
     rule_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
     name: str
     resource_id: strawberry.ID
-    ve_id: strawberry.ID | None = strawberry.field(description="The home that it was made for, if for one.")
-    field: str = strawberry.field(description="The storage field that is watched.")
-    unit: str = strawberry.field(description="The unit of its numbers: the field's.")
-    kind: RuleKind = strawberry.field(description="What it looks for.")
-    function: Function = strawberry.field(description="How the readings of a window become one value.")
-    side: ThresholdSide = strawberry.field(description="On which side of the threshold it holds.")
-    threshold: Decimal | None = strawberry.field(description="The limit, or the budget of a period; null for no data.")
-    hysteresis: Decimal = strawberry.field(description="By how much the value has to come back until it holds no more.")
-    window_minutes: int = strawberry.field(
-        description="The length of the window; for no data how long there may be none; for a budget how much of the "
-        "period has to be over first."
+    ve_id: strawberry.ID | None = strawberry.field(
+        description="ID of the home that the rule was created for. Null if it was created for a resource."
     )
-    period: Period = strawberry.field(description="What a budget is for: P1D, P1W or P1M.")
-    quiet_from: str | None = strawberry.field(description="When quiet hours begin, such as 22:00.")
-    quiet_to: str | None = strawberry.field(description="When they end, such as 07:00.")
-    time_zone: str | None = strawberry.field(description="The zone of its quiet hours and periods; null: the home's.")
+    field: str = strawberry.field(description="Storage field whose readings the rule evaluates, such as ENERGY.")
+    unit: str = strawberry.field(description="Unit of the threshold and the hysteresis: the unit of the storage field.")
+    kind: RuleKind = strawberry.field(description="Condition of the rule.")
+    function: Function = strawberry.field(
+        description="Function that combines the readings of the time window into one value."
+    )
+    side: ThresholdSide = strawberry.field(description="Side of the threshold on which the rule fires.")
+    threshold: Decimal | None = strawberry.field(
+        description="Threshold, or budget of the period for PACE. Null for NO_DATA."
+    )
+    hysteresis: Decimal = strawberry.field(
+        description="How far the value must return past the threshold before the condition ends."
+    )
+    window_minutes: int = strawberry.field(
+        description="Length of the time window, in minutes. For NO_DATA, the allowed time without a reading. For PACE, "
+        "the part of the period that must be over before the rule fires."
+    )
+    period: Period = strawberry.field(description="Period of the budget of a PACE rule: P1D, P1W or P1M.")
+    quiet_from: str | None = strawberry.field(
+        description="Start of the quiet hours, such as 22:00. Null if there are none."
+    )
+    quiet_to: str | None = strawberry.field(
+        description="End of the quiet hours, such as 07:00. Null if there are none."
+    )
+    time_zone: str | None = strawberry.field(
+        description="IANA time zone of the quiet hours and the period. Null for the time zone of the home."
+    )
     alert_type_id: strawberry.ID
     channels: list[str]
-    enabled: bool = strawberry.field(description="Whether it is evaluated.")
-    active: bool = strawberry.field(description="Whether it holds at present.")
-    fired_at: datetime | None = strawberry.field(description="When it has alerted last; null where it has not.")
+    enabled: bool = strawberry.field(description="Whether the rule is evaluated.")
+    active: bool = strawberry.field(description="Whether the condition is met at present.")
+    fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
     created_at: datetime
     updated_at: datetime
     back_test: BackTest = edge(
@@ -68,48 +88,86 @@ class AlertRule:
                 items_per_unit=SERIES_ITEMS_PER_UNIT,
             )
         ],
-        description="How often it would have fired in the last days, and when.",
+        description="How often and when the rule would have fired in the last days.",
     )
 
 
-@strawberry.input(description="A rule to add: on a resource, or on the only resource of a home of some classifier.")
+@strawberry.input(description="Alert rule to add for one resource: by `resourceId`, or by `veId` and `classifier`.")
 class NewAlertRule:
     name: str
-    kind: RuleKind = strawberry.field(description="What it looks for.")
+    kind: RuleKind = strawberry.field(description="Condition of the rule.")
     window_minutes: int = strawberry.field(
-        description="The length of the window, 1 to 44,640 minutes (31 days); to 1,440 (a day) for thresholds on "
-        "fields without an interval.",
+        description="Length of the time window: 1 to 44,640 minutes (31 days), or to 1,440 minutes (one day) for a "
+        "THRESHOLD on a field without an interval. For NO_DATA, the allowed time without a reading. For PACE, the part "
+        "of the period that must be over before the rule fires.",
     )
     alert_type_id: strawberry.ID
     channels: list[Channel]
-    resource_id: strawberry.ID | None = None
-    ve_id: strawberry.ID | None = strawberry.field(default=None, description="A home, in the place of a resource.")
-    classifier: str = "electricity.consumption"
+    resource_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the resource. Omit it if `veId` is set."
+    )
+    ve_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of a home that has exactly one resource of the classifier."
+    )
+    classifier: str = strawberry.field(
+        default="electricity.consumption", description="Classifier of the resource, if `veId` is set."
+    )
     field: str | None = None
-    function: Function = strawberry.field(default=Function.SUM, description="SUM, AVG, MIN or MAX of the window.")
-    side: ThresholdSide = strawberry.field(default=ThresholdSide.ABOVE, description="A budget is exceeded above it.")
+    function: Function = strawberry.field(
+        default=Function.SUM,
+        description="Function that combines the readings of the time window: SUM, AVG, MIN or MAX.",
+    )
+    side: ThresholdSide = strawberry.field(
+        default=ThresholdSide.ABOVE,
+        description="Side of the threshold on which the rule fires. Use ABOVE for a budget.",
+    )
     threshold: Decimal | None = strawberry.field(
-        default=None, description="The limit or the budget, in the field's unit; no data takes none."
+        default=None,
+        description="Threshold, or budget of the period for PACE, in the unit of the storage field. Must be null for "
+        "NO_DATA.",
     )
     hysteresis: Decimal = strawberry.field(
-        default=Decimal(0), description="By how much the value has to come back until the rule can fire again."
+        default=Decimal(0),
+        description="How far the value must return past the threshold before the rule can fire again.",
     )
-    period: Period = strawberry.field(default=Period.P1M, description="What a budget is for: P1D, P1W or P1M.")
-    quiet_from: str | None = strawberry.field(default=None, description="When quiet hours begin, such as 22:00.")
-    quiet_to: str | None = strawberry.field(default=None, description="When they end, such as 07:00.")
-    time_zone: str | None = strawberry.field(default=None, description="The home's zone where it is left out.")
-    enabled: bool = strawberry.field(default=True, description="Whether it is evaluated.")
+    period: Period = strawberry.field(
+        default=Period.P1M, description="Period of the budget of a PACE rule: P1D, P1W or P1M."
+    )
+    quiet_from: str | None = strawberry.field(
+        default=None, description="Start of the quiet hours, in which the rule sends no alert, such as 22:00."
+    )
+    quiet_to: str | None = strawberry.field(default=None, description="End of the quiet hours, such as 07:00.")
+    time_zone: str | None = strawberry.field(
+        default=None,
+        description="IANA time zone of the quiet hours and the period. Default: the time zone of the home.",
+    )
+    enabled: bool = strawberry.field(default=True, description="Whether the rule is evaluated.")
 
 
-@strawberry.input(description="What may change on a rule; what is left out stays as it is. It then begins anew.")
+@strawberry.input(
+    description="Fields of an alert rule to change. Omitted fields keep their values. The rule then starts again."
+)
 class AlertRuleChange:
     name: str | None = strawberry.UNSET
-    window_minutes: int | None = strawberry.field(default=strawberry.UNSET, description="The length of the window.")
+    window_minutes: int | None = strawberry.field(
+        default=strawberry.UNSET, description="Length of the time window, in minutes."
+    )
     alert_type_id: strawberry.ID | None = strawberry.UNSET
     channels: list[Channel] | None = strawberry.UNSET
-    threshold: Decimal | None = strawberry.field(default=strawberry.UNSET, description="The limit or the budget.")
-    hysteresis: Decimal | None = strawberry.field(default=strawberry.UNSET, description="See the rule.")
-    quiet_from: str | None = strawberry.field(default=strawberry.UNSET, description="null: there are none.")
-    quiet_to: str | None = strawberry.field(default=strawberry.UNSET, description="null: there are none.")
-    time_zone: str | None = strawberry.field(default=strawberry.UNSET, description="null: the home's.")
-    enabled: bool | None = strawberry.field(default=strawberry.UNSET, description="Whether it is evaluated.")
+    threshold: Decimal | None = strawberry.field(
+        default=strawberry.UNSET, description="Threshold, or budget of the period."
+    )
+    hysteresis: Decimal | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="How far the value must return past the threshold before the rule can fire again.",
+    )
+    quiet_from: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Start of the quiet hours, such as 22:00. Null removes them."
+    )
+    quiet_to: str | None = strawberry.field(
+        default=strawberry.UNSET, description="End of the quiet hours, such as 07:00. Null removes them."
+    )
+    time_zone: str | None = strawberry.field(
+        default=strawberry.UNSET, description="IANA time zone. Null for the time zone of the home."
+    )
+    enabled: bool | None = strawberry.field(default=strawberry.UNSET, description="Whether the rule is evaluated.")

@@ -1,4 +1,4 @@
-"""The notification system's records."""
+"""GraphQL types of alerts, notifications and message templates."""
 
 from datetime import datetime
 from enum import Enum
@@ -16,37 +16,37 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
-@strawberry.enum(description="How an alert reaches a person.")
+@strawberry.enum(description="Channel through which an alert reaches a user.")
 class Channel(Enum):
     EMAIL = "email"
     PUSH = "push"
     INBOX = "inbox"
 
 
-@strawberry.enum(description="How urgent an alert is.")
+@strawberry.enum(description="Urgency of an alert.")
 class Priority(Enum):
     HIGH = "High"
     LOW = "Low"
 
 
-@strawberry.type(description="A kind of alert.")
+@strawberry.type(description="Type of alert, to which alerts and templates belong.")
 class AlertType:
     alert_type_id: strawberry.ID
     application_id: strawberry.ID
     name: str
-    system_alert_type_id: str = strawberry.field(description="The short code of the system alert kind, such as CM01.")
+    system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
     description: str
     active: bool
 
 
-@strawberry.input(description="A kind of alert to add.")
+@strawberry.input(description="Alert type to add.")
 class NewAlertType:
     system_alert_type_id: str
     name: str
     description: str = ""
 
 
-@strawberry.input(description="What may change on a kind of alert; what is left out stays as it is.")
+@strawberry.input(description="Fields of an alert type to change. Omitted fields keep their values.")
 class AlertTypeChange:
     name: str | None = strawberry.UNSET
     description: str | None = strawberry.UNSET
@@ -54,25 +54,33 @@ class AlertTypeChange:
     active: bool | None = strawberry.UNSET
 
 
-@strawberry.type(description="What a template says, said, or may say.")
+@strawberry.type(description="One version of the texts of a template. Published versions stay on record.")
 class TemplateVersion:
     template_id: strawberry.ID
-    version: int = strawberry.field(description="Counted from 1.")
-    subject: str = strawberry.field(description="The source of the subject, or of a push message's title.")
-    preheader: str = strawberry.field(description="The source of what lists of mails show after the subject.")
+    version: int = strawberry.field(description="Number of the version, counted from 1.")
+    subject: str = strawberry.field(description="Template source of the mail subject or the push message title.")
+    preheader: str = strawberry.field(
+        description="Template source of the preview text that mail programs show after the subject."
+    )
     html_template: str
-    text: str | None = strawberry.field(description="The source of the text; null where it is made from the HTML.")
+    text: str | None = strawberry.field(
+        description="Template source of the plain text. Null if the text is generated from the HTML."
+    )
     created_at: datetime
     created_by: strawberry.ID | None = strawberry.field(
-        description="The account that wrote it; null where the application did."
+        description="ID of the account that created the version. Null if the application created it."
     )
-    published_at: datetime | None = strawberry.field(description="When it was last published; null where it never was.")
+    published_at: datetime | None = strawberry.field(
+        description="When the version was last published. Null if it never was."
+    )
     published_by: strawberry.ID | None = strawberry.field(
-        description="The account that published it; null where the application did, or nobody."
+        description="ID of the account that published the version. Null if the application published it or nobody did."
     )
 
 
-@strawberry.type(description="What an alert of some type says in one channel and culture.")
+@strawberry.type(
+    description="Message template of an alert type for one channel and one culture. Alerts use its published version."
+)
 class Template:
     template_id: strawberry.ID
     alert_type_id: strawberry.ID
@@ -80,24 +88,26 @@ class Template:
     name: str
     system_alert_type_id: str
     description: str
-    channel_type: str = strawberry.field(description="email, push or inbox.")
-    culture_code: str = strawberry.field(description="A language-region tag, such as en-GB.")
-    html_template: str = strawberry.field(description="HTML with markers in double braces, such as {{name}}.")
+    channel_type: str = strawberry.field(description="Channel of delivery: email, push or inbox.")
+    culture_code: str
+    html_template: str
     active: bool
     alert_type: AlertType | None = edge(
         reference_loader(models.AlertType, "alert_type_id"),
         needs=Permission.ALERT_READ,
-        description="The kind of alert.",
+        description="The alert type. Null if the caller may not see it.",
     )
     published: TemplateVersion = edge(
-        template_queries.published, needs=Permission.TEMPLATE_READ, description="The version that is sent."
+        template_queries.published,
+        needs=Permission.TEMPLATE_READ,
+        description="The published version, which alerts use.",
     )
     versions: list[TemplateVersion] = edge(
-        template_queries.versions, needs=Permission.TEMPLATE_READ, description="Every version, the newest first."
+        template_queries.versions, needs=Permission.TEMPLATE_READ, description="All versions, newest first."
     )
 
 
-@strawberry.input(description="A template to add.")
+@strawberry.input(description="Template to add.")
 class NewTemplate:
     alert_type_id: strawberry.ID
     name: str
@@ -105,136 +115,171 @@ class NewTemplate:
     culture_code: str
     html_template: str
     application_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The caller's own application; another one is refused."
+        default=None, description="ID of the caller's application. Any other ID is rejected."
     )
     system_alert_type_id: str | None = strawberry.field(
-        default=None, description="The alert type's where it is left out."
+        default=None, description="Short code of the alert type, such as CM01. Default: the code of the alert type."
     )
     description: str = ""
     active: bool = True
-    subject: str = strawberry.field(default="", description="The source of the subject, or of a push message's title.")
-    preheader: str = strawberry.field(default="", description="The source of what lists of mails show after it.")
+    subject: str = strawberry.field(
+        default="", description="Template source of the mail subject or the push message title."
+    )
+    preheader: str = strawberry.field(
+        default="", description="Template source of the preview text that mail programs show after the subject."
+    )
     text: str | None = strawberry.field(
-        default=None, description="The source of the text; null makes it from the HTML."
+        default=None, description="Template source of the plain text. Null generates the text from the HTML."
     )
 
 
-@strawberry.input(description="What may change on a template; what is left out stays as it is.")
+@strawberry.input(description="Fields of a template to change. Omitted fields keep their values.")
 class TemplateChange:
     name: str | None = strawberry.UNSET
     description: str | None = strawberry.UNSET
     html_template: str | None = strawberry.UNSET
     culture_code: str | None = strawberry.UNSET
     active: bool | None = strawberry.UNSET
-    subject: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the subject.")
-    preheader: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the preheader.")
+    subject: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
+    )
+    preheader: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the preview text that mail programs show after the subject.",
+    )
     text: str | None = strawberry.field(
-        default=strawberry.UNSET, description="The source of the text; null makes it from the HTML."
+        default=strawberry.UNSET,
+        description="Template source of the plain text. Null generates the text from the HTML.",
     )
 
 
-@strawberry.input(description="A template for one alert type, channel and culture.")
+@strawberry.input(description="Texts of a template to add for one alert type, channel and culture.")
 class NewTemplateText:
     name: str
     html_template: str
     description: str = ""
     active: bool = True
-    subject: str = strawberry.field(default="", description="The source of the subject, or of a push message's title.")
-    preheader: str = strawberry.field(default="", description="The source of what lists of mails show after it.")
+    subject: str = strawberry.field(
+        default="", description="Template source of the mail subject or the push message title."
+    )
+    preheader: str = strawberry.field(
+        default="", description="Template source of the preview text that mail programs show after the subject."
+    )
     text: str | None = strawberry.field(
-        default=None, description="The source of the text; null makes it from the HTML."
+        default=None, description="Template source of the plain text. Null generates the text from the HTML."
     )
 
 
-@strawberry.input(description="What a template may say; what is left out is as in the newest version.")
+@strawberry.input(
+    description="Texts of a new version of a template. Omitted fields are copied from the newest version."
+)
 class NewTemplateVersion:
-    subject: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the subject.")
-    preheader: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the preheader.")
+    subject: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
+    )
+    preheader: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the preview text that mail programs show after the subject.",
+    )
     html_template: str | None = strawberry.UNSET
     text: str | None = strawberry.field(
-        default=strawberry.UNSET, description="The source of the text; null makes it from the HTML."
+        default=strawberry.UNSET,
+        description="Template source of the plain text. Null generates the text from the HTML.",
     )
 
 
-@strawberry.type(description="A step of a notification's way.")
+@strawberry.type(description="Log entry of a notification: one step of its delivery.")
 class NotificationLog:
     notification_id: strawberry.ID
     alert_id: strawberry.ID
     user_id: strawberry.ID
     channel: str
     stage: str
-    step: int = strawberry.field(description="Counted from 1.")
-    status: str = strawberry.field(description="OK or ERROR.")
-    detail: str | None = strawberry.field(description="Why it went as it did, where there is something to say.")
-    status_at: datetime
+    step: int = strawberry.field(description="Number of the step, counted from 1.")
+    status: str = strawberry.field(description="Result of the step: OK or ERROR.")
+    detail: str | None = strawberry.field(
+        description="Details, such as the reason of an error. Null if there are none."
+    )
+    status_at: datetime = strawberry.field(description="When the step took place.")
 
 
-@strawberry.type(description="An alert on its way through one channel.")
+@strawberry.type(description="Delivery of an alert through one channel.")
 class Notification:
     notification_id: strawberry.ID
     alert_id: strawberry.ID
     user_id: strawberry.ID
     channel: str
-    status: str = strawberry.field(description="OK, or ERROR once it failed.")
-    state: NotificationState = strawberry.field(description="Whether it has gone out.")
-    data: Json | None
+    status: str = strawberry.field(description="OK, or ERROR after the delivery failed.")
+    state: NotificationState = strawberry.field(description="State of the delivery.")
+    data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the template.")
     template_id: strawberry.ID | None = strawberry.field(
-        description="The template that it was made from; null where there was none for it."
+        description="ID of the template that was used. Null if there was none."
     )
-    template_version: int | None = strawberry.field(description="The version of the template.")
-    subject: str | None = strawberry.field(description="What it says: the subject of a mail, the title of a message.")
-    html: str | None = strawberry.field(description="What it says, as HTML; null where there was no template.")
-    text: str | None = strawberry.field(description="What it says, as text.")
+    template_version: int | None = strawberry.field(
+        description="Number of the template version that was used. Null if there was no template."
+    )
+    subject: str | None = strawberry.field(
+        description="Rendered mail subject or push message title. Null if there was no template."
+    )
+    html: str | None = strawberry.field(description="Rendered HTML. Null if there was no template.")
+    text: str | None = strawberry.field(description="Rendered plain text. Null if there was no template.")
     created_at: datetime
     status_at: datetime
     log: list[NotificationLog] = edge(
         queries.logs,
         needs=Permission.NOTIFICATION_READ,
         sizes=[ListSize(5)],
-        description="What happened so far, first step first.",
+        description="Log of the delivery so far, oldest step first.",
     )
 
 
-@strawberry.type(description="An alert to a user.")
+@strawberry.type(description="An alert to a user, with one notification for each channel.")
 class Alert:
     alert_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
     alert_type_id: strawberry.ID
     system_alert_type_id: str
-    channels: list[str] = strawberry.field(description="Of email, push and inbox, those it is sent by.")
-    priority: str = strawberry.field(description="High or Low.")
+    channels: list[str] = strawberry.field(description="Channels of delivery: email, push, inbox.")
+    priority: str
     callback_url: str | None
-    data: Json | None = strawberry.field(description="What fills the markers of the templates.")
+    data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the templates.")
     created_at: datetime
-    read_at: datetime | None = strawberry.field(description="When the user read it; null where they have not.")
+    read_at: datetime | None = strawberry.field(
+        description="When the user marked the alert as read. Null if the alert is unread."
+    )
     alert_type: AlertType | None = edge(
         reference_loader(models.AlertType, "alert_type_id"),
         needs=Permission.ALERT_READ,
-        description="The kind of alert.",
+        description="The alert type. Null if the caller may not see it.",
     )
     notifications: list[Notification] = edge(
         queries.notifications,
         needs=Permission.NOTIFICATION_READ,
         sizes=[ListSize(3)],
-        description="One for each channel.",
+        description="Notifications of the alert, one for each channel.",
     )
 
 
-@strawberry.type(description="What became of a wish to mark alerts as read.")
+@strawberry.type(description="Result of marking alerts as read.")
 class MarkedAlerts:
-    marked: int = strawberry.field(description="How many were not read before.")
-    unread: int = strawberry.field(description="How many of the user's alerts are not read now.")
+    marked: int = strawberry.field(description="Number of alerts that were unread before.")
+    unread: int = strawberry.field(description="Number of the user's alerts that are still unread.")
 
 
-@strawberry.input(description="An alert to send.")
+@strawberry.input(description="Alert to send.")
 class NewAlert:
     user_id: strawberry.ID
-    alert_type_id: str = strawberry.field(description="The id of an alert type, or its short code, such as CM01.")
+    alert_type_id: str = strawberry.field(description="ID of the alert type, or its short code, such as CM01.")
     channels: list[Channel]
     priority: Priority = Priority.LOW
-    callback_url: str | None = strawberry.field(default=None, description="Where webhooks about it go.")
-    data: Json | None = strawberry.field(default=None, description="What fills the markers of the templates.")
+    callback_url: str | None = strawberry.field(
+        default=None, description="URL that receives the webhooks of the alert."
+    )
+    data: Json | None = strawberry.field(
+        default=None, description="JSON object whose members fill the markers of the templates."
+    )
     culture_code: str | None = strawberry.field(
-        default=None, description="In what it is told, such as fr-CA; the application's culture where it is left out."
+        default=None,
+        description="Language and region of the messages, such as fr-CA. Default: the application's culture.",
     )

@@ -1,4 +1,4 @@
-"""Consent to meter points' data."""
+"""GraphQL types of consent to the readings of meter points."""
 
 from datetime import datetime
 from enum import Enum
@@ -6,40 +6,40 @@ from enum import Enum
 import strawberry
 
 
-@strawberry.enum(description="Which network a meter point belongs to: mpan is electricity, mprn is gas.")
+@strawberry.enum(description="Network of a meter point.")
 class MpxnKey(Enum):
     MPAN = "mpan"
     MPRN = "mprn"
 
 
-@strawberry.enum(description="What happened to a consent.")
+@strawberry.enum(description="Kind of change of a consent.")
 class ConsentChangeKind(Enum):
     RENEWAL = "renewal"
     REVOCATION = "revocation"
 
 
-@strawberry.enum(description="Whether a meter point's data may be had.")
+@strawberry.enum(description="State of a consent.")
 class ConsentState(Enum):
     VALID = "valid"
     EXPIRED = "expired"
     REVOKED = "revoked"
 
 
-@strawberry.type(description="A user's consent for one meter point.")
+@strawberry.type(description="Consent of a user to the use of the readings of one meter point.")
 class MeterPointConsent:
     consent_id: strawberry.ID
     user_id: strawberry.ID
-    mpxn: str = strawberry.field(description="The meter point's number: an MPAN or an MPRN.")
+    mpxn: str
     mpxn_key: MpxnKey
-    verified: bool = strawberry.field(description="Whether it is verified that the user may consent.")
+    verified: bool = strawberry.field(description="Whether the application has verified that the user may consent.")
     valid_until: datetime
     revoked_at: datetime | None
-    state: ConsentState
+    state: ConsentState = strawberry.field(description="State of the consent now.")
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.type(description="A renewal or a revocation, as it happened.")
+@strawberry.type(description="Record of a renewal or revocation of a consent.")
 class ConsentChange:
     change_id: strawberry.ID
     application_id: strawberry.ID
@@ -47,5 +47,5 @@ class ConsentChange:
     mpxn: str
     mpxn_key: MpxnKey
     kind: ConsentChangeKind
-    valid_until: datetime = strawberry.field(description="Until when the consent holds since then.")
+    valid_until: datetime = strawberry.field(description="When the consent ends after this change.")
     created_at: datetime

@@ -1,4 +1,4 @@
-"""The content system's records."""
+"""GraphQL types of the content system."""
 
 from datetime import datetime
 
@@ -12,70 +12,80 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="A question and its reply.")
+@strawberry.type(description="A question and its answer.")
 class QuestionAndReply:
     question: str
     reply: str
 
 
-@strawberry.type(description="Frequently asked questions for one reference, country and version of an app.")
+@strawberry.type(description="Frequently asked questions for one reference, country and app version.")
 class Faq:
     faq_id: strawberry.ID
     application_id: strawberry.ID
     reference: str
     created_at: datetime
     updated_at: datetime
-    version: str = strawberry.field(description="The version of the app that it was written for: dotted numbers.")
-    minimum_version: str = strawberry.field(description="The oldest version that it holds for: dotted numbers.")
+    version: str = strawberry.field(
+        description="App version that the questions were written for: dotted numbers, such as 1.2.0."
+    )
+    minimum_version: str
     country: str
-    status: str
-    data: list[QuestionAndReply]
+    status: str = strawberry.field(description="Status of the set, chosen by the application, such as OK.")
+    data: list[QuestionAndReply] = strawberry.field(description="Questions with their answers.")
 
 
-@strawberry.input(description="A question and its reply.")
+@strawberry.input(description="A question and its answer.")
 class NewQuestionAndReply:
     question: str
     reply: str
 
 
-@strawberry.input(description="Frequently asked questions to add.")
+@strawberry.input(description="Set of frequently asked questions to add.")
 class NewFaq:
     reference: str
-    version: str
+    version: str = strawberry.field(
+        description="App version that the questions were written for: dotted numbers, such as 1.2.0."
+    )
     minimum_version: str
     country: str
-    data: list[NewQuestionAndReply]
-    status: str = "OK"
+    data: list[NewQuestionAndReply] = strawberry.field(description="Questions with their answers.")
+    status: str = strawberry.field(
+        default="OK", description="Status of the set, chosen by the application, such as OK."
+    )
 
 
-@strawberry.type(description="A content object in one culture.")
+@strawberry.type(description="Translation of a content object into one culture.")
 class LanguageContent:
     language_content_id: strawberry.ID
     application_id: strawberry.ID
     content_id: strawberry.ID
-    culture_code: str = strawberry.field(description="A tag such as fr-CA, a language such as fr, or default.")
+    culture_code: str = strawberry.field(
+        description="Language and region such as fr-CA, a language such as fr, or the word default."
+    )
     data: Json | None
     active: bool
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.input(description="A content object in one culture, to add.")
+@strawberry.input(description="Translation of a content object to add.")
 class NewLanguageContent:
     content_id: strawberry.ID
-    culture_code: str
+    culture_code: str = strawberry.field(
+        description="Language and region such as fr-CA, a language such as fr, or the word default."
+    )
     data: Json | None = None
     active: bool = True
 
 
-@strawberry.input(description="What may change on a content object in one culture; what is left out stays as it is.")
+@strawberry.input(description="Fields of a translation to change. Omitted fields keep their values.")
 class LanguageContentChange:
     culture_code: str | None = strawberry.UNSET
     data: Json | None = strawberry.UNSET
     active: bool | None = strawberry.UNSET
 
 
-@strawberry.type(description="Something that apps show.")
+@strawberry.type(description="Content that apps show, such as a text or a set of images.")
 class Content:
     content_id: strawberry.ID
     application_id: strawberry.ID
@@ -89,11 +99,11 @@ class Content:
     in_language: LanguageContent | None = edge(
         queries.in_language,
         needs=Permission.CONTENT_READ,
-        description="The content in a culture: fr-CA falls back to fr, and fr to default.",
+        description="Translation into a culture: fr-CA falls back to fr, and fr to default. Null if there is none.",
     )
 
 
-@strawberry.input(description="A content object to add.")
+@strawberry.input(description="Content object to add.")
 class NewContent:
     reference: str
     name: str
@@ -102,7 +112,7 @@ class NewContent:
     active: bool = True
 
 
-@strawberry.input(description="What may change on a content object; what is left out stays as it is.")
+@strawberry.input(description="Fields of a content object to change. Omitted fields keep their values.")
 class ContentChange:
     reference: str | None = strawberry.UNSET
     name: str | None = strawberry.UNSET
@@ -111,21 +121,21 @@ class ContentChange:
     active: bool | None = strawberry.UNSET
 
 
-@strawberry.type(description="A version of terms and conditions.")
+@strawberry.type(description="One version of the terms and conditions for a reference.")
 class TermsConditions:
     tc_id: strawberry.ID
     application_id: strawberry.ID
-    reference: str = strawberry.field(description="What they are about, such as app or dfs.")
+    reference: str
     version: str
     title: str
     data: Json | None
-    valid_from: datetime = strawberry.field(description="When this version comes into force.")
+    valid_from: datetime = strawberry.field(description="When the version comes into force.")
     active: bool
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.input(description="A version of terms and conditions to add.")
+@strawberry.input(description="Version of terms and conditions to add.")
 class NewTermsConditions:
     reference: str
     version: str
@@ -142,34 +152,34 @@ class TermsConditionsUser:
     created_at: datetime
     updated_at: datetime
     user_id: strawberry.ID
-    tc_id: strawberry.ID = strawberry.field(description="The terms and conditions answered.")
-    data: Json = strawberry.field(description='Holds dataAccess, such as {"dataAccess": {"valid": true}}.')
+    tc_id: strawberry.ID
+    data: Json = strawberry.field(description='Answer of the user, such as {"dataAccess": {"valid": true}}.')
     reference: str
     terms_conditions: TermsConditions | None = edge(
         reference_loader(models.TermsConditions, "tc_id"),
         needs=Permission.CONTENT_READ,
-        description="The terms and conditions answered.",
+        description="The version of terms and conditions. Null if the caller may not see it.",
     )
 
 
-@strawberry.input(description="Whether data may be accessed.")
+@strawberry.input(description="Permission to access the user's data.")
 class DataAccess:
-    valid: bool
+    valid: bool = strawberry.field(description="Whether the user permits access.")
 
 
-@strawberry.input(description="What was answered.")
+@strawberry.input(description="Answer of a user to terms and conditions.")
 class TermsConditionsAnswer:
     data_access: DataAccess
 
 
-@strawberry.input(description="An answer to terms and conditions, of the user for whom the call is made.")
+@strawberry.input(description="Answer of the acting user to terms and conditions.")
 class NewTermsConditionsUser:
     tc_id: strawberry.ID
-    data: TermsConditionsAnswer
+    data: TermsConditionsAnswer = strawberry.field(description="Answer of the user.")
     reference: str = ""
 
 
-@strawberry.type(description="Where people of a country get help.")
+@strawberry.type(description="Contact details of the support for the users of one country.")
 class SupportDetails:
     support_details_id: strawberry.ID
     application_id: strawberry.ID

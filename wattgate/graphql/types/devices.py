@@ -1,6 +1,6 @@
-"""Gateway devices and their types, the meter network's inventory, eligibility, and retrievals of readings.
+"""GraphQL types of devices, device types, the meter network's inventory, eligibility and catch-ups.
 
-`Device` itself stands beside `Resource`, because each leads to the other.
+`Device` itself is in `resources`, because devices and resources refer to each other.
 """
 
 from datetime import datetime
@@ -10,19 +10,19 @@ import strawberry
 from wattgate.enums import CatchUpState, DeviceActivity
 
 
-@strawberry.type(description="A sensor that devices of some type have.")
+@strawberry.type(description="Sensor that each device of a type has.")
 class TypeSensor:
-    protocol_id: str = strawberry.field(description="What the protocol calls the sensor.")
-    resource_type_id: strawberry.ID = strawberry.field(description="The resource type that it measures.")
+    protocol_id: str = strawberry.field(description="Identifier of the sensor in the protocol.")
+    resource_type_id: strawberry.ID = strawberry.field(description="ID of the resource type that the sensor measures.")
 
 
-@strawberry.type(description="How devices of some type talk to the platform.")
+@strawberry.type(description="Protocol that devices of a type use to send readings, and their sensors.")
 class TypeProtocol:
-    protocol: str = strawberry.field(description="The protocol's name, such as MQTT.")
+    protocol: str = strawberry.field(description="Name of the protocol, such as MQTT.")
     sensors: list[TypeSensor]
 
 
-@strawberry.type(description="A kind of gateway device.")
+@strawberry.type(description="Type of device, to which devices belong.")
 class DeviceType:
     device_type_id: strawberry.ID
     description: str
@@ -32,146 +32,158 @@ class DeviceType:
     updated_at: datetime
 
 
-@strawberry.input(description="A sensor that devices of some type have.")
+@strawberry.input(description="Sensor that each device of a type has.")
 class NewTypeSensor:
-    protocol_id: str = strawberry.field(description="What the protocol calls the sensor.")
-    resource_type_id: strawberry.ID = strawberry.field(description="The resource type that it measures.")
+    protocol_id: str = strawberry.field(description="Identifier of the sensor in the protocol.")
+    resource_type_id: strawberry.ID = strawberry.field(description="ID of the resource type that the sensor measures.")
 
 
-@strawberry.input(description="How devices of some type talk to the platform.")
+@strawberry.input(description="Protocol that devices of a type use to send readings, and their sensors.")
 class NewTypeProtocol:
-    protocol: str = strawberry.field(description="The protocol's name, such as MQTT.")
+    protocol: str = strawberry.field(description="Name of the protocol, such as MQTT.")
     sensors: list[NewTypeSensor]
 
 
-@strawberry.input(description="A kind of gateway device to add.")
+@strawberry.input(description="Device type to add.")
 class NewDeviceType:
     description: str
     protocol: NewTypeProtocol
 
 
-@strawberry.type(description="The numbers that stand on a device or on what it is connected to.")
+@strawberry.type(description="Identifiers of a device and of the meter points that it is connected to.")
 class HardwareIds:
-    mac: str | None = strawberry.field(name="MAC", description="The network address.")
-    eui: str | None = strawberry.field(name="EUI", description="The EUI-64 on the smart-meter network.")
-    mpan: str | None = strawberry.field(name="MPAN", description="The electricity meter point.")
-    mprn: str | None = strawberry.field(name="MPRN", description="The gas meter point.")
+    mac: str | None = strawberry.field(name="MAC", description="MAC address. Null if not known.")
+    eui: str | None = strawberry.field(name="EUI", description="EUI-64 on the smart-meter network. Null if not known.")
+    mpan: str | None = strawberry.field(
+        name="MPAN", description="MPAN of the electricity meter point. Null if not known."
+    )
+    mprn: str | None = strawberry.field(name="MPRN", description="MPRN of the gas meter point. Null if not known.")
     serial_number: str | None
 
 
-@strawberry.type(description="A sensor of a device.")
+@strawberry.type(description="Sensor of a device.")
 class DeviceSensor:
-    protocol_id: str = strawberry.field(description="What the protocol calls the sensor.")
+    protocol_id: str = strawberry.field(description="Identifier of the sensor in the protocol.")
     resource_type_id: strawberry.ID
-    resource_id: strawberry.ID | None = strawberry.field(description="The resource that it feeds, if known.")
+    resource_id: strawberry.ID | None = strawberry.field(
+        description="ID of the resource that receives the sensor's readings. Null if not known."
+    )
 
 
-@strawberry.type(description="How a device talks to the platform.")
+@strawberry.type(description="Protocol that a device uses to send readings, and its sensors.")
 class DeviceProtocol:
-    protocol: str = strawberry.field(description="The protocol's name, such as MQTT.")
+    protocol: str = strawberry.field(description="Name of the protocol, such as MQTT.")
     sensors: list[DeviceSensor]
 
 
-@strawberry.type(description="Whether a device sends packets to the platform.")
+@strawberry.type(description="Activity of a device: when it last sent a packet.")
 class DeviceStatus:
-    found: bool = strawberry.field(description="Whether any packet of it has come.")
+    found: bool = strawberry.field(description="Whether the device has ever sent a packet.")
     device_id: strawberry.ID
     hardware_id: str
     last_packet_at: datetime | None = strawberry.field(
-        description="The instant of the newest reading of its sensors' resources, or of what it said of itself."
+        description="Instant of its newest reading or of its last report about itself. Null if there is none."
     )
     expected_every: int | None = strawberry.field(
-        description="Seconds between two packets, by the finest sampling among what it has sent."
+        description="Expected time between two packets, in seconds. Null if the device has never sent one."
     )
     status: DeviceActivity = strawberry.field(
-        description="LIVE up to 3 and STALE up to 48 times expectedEvery after the last packet, then OFFLINE."
+        description="LIVE until 3 times `expectedEvery` after the last packet, STALE until 48 times, then OFFLINE."
     )
 
 
-@strawberry.type(description="What a display says of itself and of its place on the home's meter network.")
+@strawberry.type(description="Report of a display about itself and about its connection to the home's meter network.")
 class NetworkState:
-    at: datetime = strawberry.field(description="When it said so.")
-    software: str | None = strawberry.field(description="The version of the software that it runs.")
-    hardware: str | None = strawberry.field(description="The model of its hardware.")
-    smets_version: str | None = strawberry.field(description="The generation of the meters: SMETS1 or SMETS2.")
-    rssi: int | None = strawberry.field(description="The strength of the signal, in dBm.")
-    lqi: int | None = strawberry.field(description="The quality of the link, from 0 to 255.")
-    status: str | None = strawberry.field(description="Such as joined.")
+    at: datetime = strawberry.field(description="When the device sent the report.")
+    software: str | None = strawberry.field(description="Software version. Null if not reported.")
+    hardware: str | None = strawberry.field(description="Hardware model. Null if not reported.")
+    smets_version: str | None = strawberry.field(
+        description="Generation of the meters: SMETS1 or SMETS2. Null if not reported."
+    )
+    rssi: int | None = strawberry.field(description="Signal strength, in dBm. Null if not reported.")
+    lqi: int | None = strawberry.field(description="Link quality from 0 to 255. Null if not reported.")
+    status: str | None = strawberry.field(description="State of the connection, such as joined. Null if not reported.")
 
 
-@strawberry.input(description="The numbers that stand on a device or on what it is connected to.")
+@strawberry.input(description="Identifiers of a device and of the meter points that it is connected to.")
 class NewHardwareIds:
-    mac: str | None = strawberry.field(name="MAC", default=None, description="The network address.")
-    eui: str | None = strawberry.field(name="EUI", default=None, description="The EUI-64 on the smart-meter network.")
-    mpan: str | None = strawberry.field(name="MPAN", default=None, description="The electricity meter point.")
-    mprn: str | None = strawberry.field(name="MPRN", default=None, description="The gas meter point.")
+    mac: str | None = strawberry.field(name="MAC", default=None, description="MAC address.")
+    eui: str | None = strawberry.field(name="EUI", default=None, description="EUI-64 on the smart-meter network.")
+    mpan: str | None = strawberry.field(name="MPAN", default=None, description="MPAN of the electricity meter point.")
+    mprn: str | None = strawberry.field(name="MPRN", default=None, description="MPRN of the gas meter point.")
     serial_number: str | None = None
 
 
-@strawberry.input(description="A sensor of a device, and the resource that it feeds.")
+@strawberry.input(description="Sensor of a device, and the resource that receives its readings.")
 class NewDeviceSensor:
-    protocol_id: str = strawberry.field(description="What the protocol calls the sensor.")
+    protocol_id: str = strawberry.field(description="Identifier of the sensor in the protocol.")
     resource_id: strawberry.ID
 
 
-@strawberry.input(description="How a device talks to the platform.")
+@strawberry.input(description="Protocol that a device uses to send readings, and its sensors.")
 class NewDeviceProtocol:
     sensors: list[NewDeviceSensor]
-    protocol: str | None = strawberry.field(default=None, description="The type's where it is left out.")
+    protocol: str | None = strawberry.field(
+        default=None, description="Name of the protocol. Default: the protocol of the device type."
+    )
 
 
-@strawberry.input(description="A device to add for the user for whom the call is made.")
+@strawberry.input(description="Device to add for the acting user.")
 class NewDevice:
     device_type_id: strawberry.ID
-    hardware_id: str = strawberry.field(description="What it is found by, usually its MAC; unique in the application.")
+    hardware_id: str = strawberry.field(
+        description="Identifier of the device, usually its MAC address. Unique in the application."
+    )
     hardware_ids: NewHardwareIds
     description: str = ""
     parent_hardware_id: list[str] = strawberry.field(default_factory=list)
     protocol: NewDeviceProtocol | None = strawberry.field(
         default=None,
-        description="Where it is left out, each sensor of the type feeds the user's resource of its resource type "
-        "(at the meter points among hardwareIds, if they are given), if there is exactly one.",
+        description="Sensors of the device. Default: each sensor of the type supplies the user's only resource of its "
+        "resource type, at the meter points in `hardwareIds` if there are any.",
     )
 
 
-@strawberry.type(description="A device in the meter network's inventory.")
+@strawberry.type(description="Device in the meter network's inventory.")
 class InventoryDevice:
     eui: strawberry.ID
-    mpxn: str = strawberry.field(description="The meter point that it belongs to: an MPAN or MPRN.")
-    device_type: str = strawberry.field(description="CHF, ESME, GSME, GPF, IHD, PPMID or CAD.")
+    mpxn: str
+    device_type: str = strawberry.field(description="Type of the device: CHF, ESME, GSME, GPF, IHD, PPMID or CAD.")
     manufacturer: str
     model: str
     firmware_version: str
-    status: str = strawberry.field(description="Such as Commissioned.")
+    status: str = strawberry.field(description="Status of the device, such as Commissioned.")
     commissioned_at: datetime | None
-    smets_version: str = strawberry.field(description="1, 2, or empty where the network does not say.")
+    smets_version: str = strawberry.field(
+        description="Generation of the meter: 1 or 2. Empty if the network does not have it."
+    )
 
 
-@strawberry.type(description="What the meter network has at a meter point.")
+@strawberry.type(description="Devices that the meter network has at a meter point.")
 class Inventory:
-    valid: bool = strawberry.field(description="Whether the network knows the meter point; true in every answer.")
+    valid: bool = strawberry.field(description="Always true, because an unknown meter point or EUI returns an error.")
     inventory: list[InventoryDevice]
 
 
-@strawberry.type(description="The outcome of a check against the meter network.")
+@strawberry.type(description="Result of an eligibility check against the meter network.")
 class Eligibility:
-    valid: bool
+    valid: bool = strawberry.field(description="Whether the check passed.")
 
 
-@strawberry.type(description="A retrieval of a resource's latest readings from the meter network.")
+@strawberry.type(description="Retrieval of a resource's latest readings from the meter network.")
 class CatchUp:
     catch_up_id: strawberry.ID
     resource_id: strawberry.ID
-    state: CatchUpState
-    recorded: int = strawberry.field(description="How many readings it has brought so far.")
-    reason: str | None = strawberry.field(description="Why it failed.")
-    created_at: datetime = strawberry.field(description="When it was asked for.")
+    state: CatchUpState = strawberry.field(description="State of the retrieval.")
+    recorded: int = strawberry.field(description="Number of readings recorded so far.")
+    reason: str | None = strawberry.field(description="Why the retrieval failed. Null if it did not fail.")
+    created_at: datetime = strawberry.field(description="When the retrieval was requested.")
     started_at: datetime | None
     finished_at: datetime | None
 
 
-@strawberry.type(description="How many active resources of one type there are, and which.")
+@strawberry.type(description="Number and IDs of the active resources of one resource type.")
 class ResourceCount:
     resource_type_id: strawberry.ID
-    count: int
+    count: int = strawberry.field(description="Number of active resources.")
     resource_id_list: list[strawberry.ID]

@@ -1,4 +1,4 @@
-"""What an in-home display draws."""
+"""GraphQL types of the content of an in-home display."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -9,103 +9,115 @@ from wattgate.enums import AmbientBasis, AmbientLevel
 from wattgate.graphql.types.freshness import Freshness
 
 
-@strawberry.type(description="A home's power at its meters at one instant.")
+@strawberry.type(description="Electric power of a home at its meters, in W.")
 class DisplayPower:
-    net: float = strawberry.field(description="What comes in less what goes out: below zero while more goes out.")
-    imported: float = strawberry.field(name="import", description="What comes in.")
-    exported: float = strawberry.field(name="export", description="What goes out.")
-    unit: str = strawberry.field(description="W.")
-    at: datetime
+    net: float = strawberry.field(
+        description="Imported power minus exported power, in W. Negative while the home exports more."
+    )
+    imported: float = strawberry.field(name="import", description="Power drawn from the grid, in W.")
+    exported: float = strawberry.field(name="export", description="Power fed into the grid, in W.")
+    unit: str = strawberry.field(description="Unit of the values: W.")
+    at: datetime = strawberry.field(description="Instant of the newest power reading.")
 
 
 @strawberry.type(description="Energy of one kind in a day or month so far.")
 class DisplayEnergy:
-    value: Decimal | None = strawberry.field(description="null where nothing of it is known yet: not zero.")
-    unit: str
+    value: Decimal | None = strawberry.field(description="Amount of energy. Null, never zero, if none is known yet.")
+    unit: str = strawberry.field(description="Unit of the amount, such as kWh.")
     estimated: bool = strawberry.field(
-        description="Whether some of it is estimated, as what live power has come to since the last stored half hour."
+        description="Whether some of the energy is estimated, for example from live power since the last stored half "
+        "hour."
     )
     complete_to: datetime = strawberry.field(
-        description="Up to when nothing of it is missing; where the span begins, if its first sample is."
+        description="Instant up to which no sample is missing. It is the start of the period if the first sample is "
+        "missing."
     )
 
 
-@strawberry.type(description="What a day or month has cost so far, in pounds with VAT.")
+@strawberry.type(description="Cost of a day or month so far, in pounds with VAT.")
 class DisplayCost:
     total: Decimal | None = strawberry.field(
-        description="Electricity, gas and standing charges; what is exported is not set against it. null where no "
-        "energy of the span is known and priced yet."
+        description="Cost of electricity and gas with standing charges, in pounds. Exported energy does not reduce it. "
+        "Null if no energy of the period is known and priced yet."
     )
-    standing_charge: Decimal = strawberry.field(description="The charges of the days that have begun.")
-    currency: str = strawberry.field(description="GBP: amounts are in pounds.")
-    unpriced: Decimal = strawberry.field(description="The energy for which no tariff or price is known.")
+    standing_charge: Decimal = strawberry.field(description="Standing charges of the days that have begun, in pounds.")
+    currency: str = strawberry.field(description="ISO 4217 code of the currency. Always GBP; amounts are in pounds.")
+    unpriced: Decimal = strawberry.field(
+        description="Energy without a known tariff or price, in the unit of the energy."
+    )
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
 
-@strawberry.type(description="The present day or month of a home by its wall clock, so far.")
+@strawberry.type(description="Present day or calendar month of a home so far, in its time zone.")
 class DisplayPeriod:
-    start: datetime = strawberry.field(description="The first instant of the span.")
-    end: datetime = strawberry.field(description="The first instant after the span.")
-    electricity: DisplayEnergy | None = strawberry.field(description="What came in; null where none is measured.")
-    exported: DisplayEnergy | None = strawberry.field(description="What went out; null where that is not measured.")
-    gas: DisplayEnergy | None = strawberry.field(description="null where none is measured.")
-    cost: DisplayCost | None = strawberry.field(description="null where no tariff is known.")
+    start: datetime = strawberry.field(description="Start of the period, inclusive.")
+    end: datetime = strawberry.field(description="End of the period, exclusive.")
+    electricity: DisplayEnergy | None = strawberry.field(
+        description="Electricity drawn from the grid. Null if it is not measured."
+    )
+    exported: DisplayEnergy | None = strawberry.field(
+        description="Electricity fed into the grid. Null if it is not measured."
+    )
+    gas: DisplayEnergy | None = strawberry.field(description="Gas used. Null if it is not measured.")
+    cost: DisplayCost | None = strawberry.field(description="Cost so far. Null if no tariff is known.")
     complete_to: datetime | None = strawberry.field(
-        description="Up to when nothing is missing of all that is measured; null where nothing is."
+        description="Instant up to which no measured sample is missing. Null if the home measures nothing."
     )
 
 
 @strawberry.type(
-    description="Whether little or much is used at the moment: LOW below four fifths of what is usual, HIGH from five "
-    "quarters of it on. By BUDGET and LEARNED the power that comes in is judged, by PRICE the rate."
+    description="Level for an ambient light: LOW below 0.8 times the usual value, HIGH from 1.25 times. LEARNED and "
+    "BUDGET compare the imported power, PRICE compares the rate."
 )
 class DisplayAmbient:
-    level: AmbientLevel = strawberry.field(description="LOW, MEDIUM or HIGH.")
-    basis: AmbientBasis = strawberry.field(description="What it is judged by.")
-    low_below: float = strawberry.field(description="The level is LOW below it.")
-    high_from: float = strawberry.field(description="The level is HIGH from it on.")
-    unit: str = strawberry.field(description="Of the two: W, or that of the rate.")
+    level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")
+    basis: AmbientBasis = strawberry.field(description="Reference that the level is compared with.")
+    low_below: float = strawberry.field(description="Threshold below which the level is LOW.")
+    high_from: float = strawberry.field(description="Threshold from which the level is HIGH.")
+    unit: str = strawberry.field(description="Unit of the thresholds: W, or the unit of the rate.")
 
 
-@strawberry.type(description="What energy costs from an instant on.")
+@strawberry.type(description="Next rate of electricity, in pence with VAT.")
 class DisplayRate:
-    start: datetime = strawberry.field(description="When it begins to hold.")
-    rate: Decimal = strawberry.field(description="Per unit of energy, with VAT.")
-    band: str | None = strawberry.field(description="The band or block that holds then, if there are such.")
+    start: datetime = strawberry.field(description="When the rate comes into force.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, with VAT.")
+    band: str | None = strawberry.field(
+        description="Name of the tariff band or block at that time. Null if there is none."
+    )
 
 
-@strawberry.type(description="What electricity costs now, in pence with VAT, at two decimal places.")
+@strawberry.type(description="Present price of electricity, in pence with VAT, rounded to two decimal places.")
 class DisplayTariff:
-    name: str
-    rate: Decimal | None = strawberry.field(description="Per unit of energy; null where no price is known for now.")
-    band: str | None = strawberry.field(description="The band or block that holds now, if there are such.")
-    unit: str = strawberry.field(description="Of the rate, such as pence/kWh.")
-    standing_charge: Decimal = strawberry.field(description="Pence per day.")
+    name: str = strawberry.field(description="Display name of the tariff.")
+    rate: Decimal | None = strawberry.field(
+        description="Rate in pence per unit of energy, with VAT. Null if no price is known for now."
+    )
+    band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
+    unit: str = strawberry.field(description="Unit of the rate, such as pence/kWh.")
+    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
     currency: str
-    until: datetime | None = strawberry.field(description="When the rate changes; null where no change is known.")
+    until: datetime | None = strawberry.field(description="When the rate changes. Null if no change is known.")
     next: DisplayRate | None = strawberry.field(
-        description="What holds then; null where no change or no price is known."
+        description="Rate after that change. Null if no change or no price is known."
     )
 
 
-@strawberry.type(
-    description="All that an in-home display draws, so that it need not compute. Amounts are as they are to be shown."
-)
+@strawberry.type(description="Complete content of an in-home display. All amounts are rounded and ready to show.")
 class Display:
-    ve_id: strawberry.ID
-    name: str
-    time_zone: str = strawberry.field(description="The IANA zone by whose wall clock days and months begin.")
-    at: datetime = strawberry.field(description="The gateway's clock when this was made.")
+    ve_id: strawberry.ID = strawberry.field(description="ID of the home.")
+    name: str = strawberry.field(description="Display name of the home.")
+    time_zone: str = strawberry.field(description="IANA time zone in which days and months begin.")
+    at: datetime = strawberry.field(description="Time of the gateway's clock when this content was computed.")
     power: DisplayPower | None = strawberry.field(
-        description="null where there never was any, or where it is STALE or OFFLINE: an old value is not told."
+        description="Present power. Null if there is no power reading, or if the freshness is STALE or OFFLINE."
     )
-    today: DisplayPeriod = strawberry.field(description="The day so far.")
-    month: DisplayPeriod = strawberry.field(description="The calendar month so far.")
+    today: DisplayPeriod = strawberry.field(description="Present day so far.")
+    month: DisplayPeriod = strawberry.field(description="Present calendar month so far.")
     ambient: DisplayAmbient | None = strawberry.field(
-        description="null where nothing usual is known, or no power to judge by it."
+        description="Level for an ambient light. Null if the usual value or the present value is not known."
     )
-    tariff: DisplayTariff | None = strawberry.field(description="null where none is known for electricity.")
+    tariff: DisplayTariff | None = strawberry.field(description="Present electricity tariff. Null if none is known.")
     freshness: Freshness = strawberry.field(
-        description="That of live power, or of the stored readings of a home that has none."
+        description="Freshness of the live power, or of the stored readings if the home has no live power."
     )
-    unread_alerts: int = strawberry.field(description="How many alerts of the home's owner are not read.")
+    unread_alerts: int = strawberry.field(description="Number of unread alerts of the home's owner.")

@@ -1,4 +1,4 @@
-"""The demand flexibility service (DFS)."""
+"""GraphQL types of the demand flexibility service (DFS)."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from wattgate.graphql.core.fields import edge
 from wattgate.principal import Permission
 
 
-@strawberry.enum(description="Where a demand flexibility event stands.")
+@strawberry.enum(description="State of a demand flexibility event.")
 class DfsEventState(Enum):
     ANNOUNCED = "announced"
     OPEN = "open"
@@ -22,39 +22,41 @@ class DfsEventState(Enum):
     CANCELLED = "cancelled"
 
 
-@strawberry.type(description="A time in which households are paid for using less.")
+@strawberry.type(description="Time range in which households are paid to use less electricity.")
 class DfsEvent:
     dfs_event_id: strawberry.ID
     application_id: strawberry.ID
     name: str
-    state: str = strawberry.field(description="announced, open, active, ended, settled or cancelled.")
+    state: str = strawberry.field(
+        description="State of the event: announced, open, active, ended, settled or cancelled."
+    )
     starts_at: datetime
     ends_at: datetime
-    reward: Decimal = strawberry.field(description="Pence for each kWh that is not used.")
+    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.input(description="An event to announce.")
+@strawberry.input(description="Demand flexibility event to announce.")
 class NewDfsEvent:
     name: str
     starts_at: datetime
     ends_at: datetime
-    reward: Decimal = strawberry.field(description="Pence for each kWh that is not used.")
+    reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
 
 
-@strawberry.type(description="A user who opted in with a meter point.")
+@strawberry.type(description="Enrolment of a user in the demand flexibility service with one meter point.")
 class DfsUser:
     dfs_user_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
     mpxn: str
-    active: bool = strawberry.field(description="Whether the user is still opted in.")
+    active: bool = strawberry.field(description="Whether the enrolment is active. False after the user opted out.")
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.type(description="A user taking part in an event with a meter point.")
+@strawberry.type(description="Participation of a user in a demand flexibility event with one meter point.")
 class DfsParticipation:
     participation_id: strawberry.ID
     application_id: strawberry.ID
@@ -63,5 +65,7 @@ class DfsParticipation:
     mpxn: str
     created_at: datetime
     event: DfsEvent | None = edge(
-        reference_loader(models.DfsEvent, "dfs_event_id"), needs=Permission.FLEXIBILITY_READ, description="The event."
+        reference_loader(models.DfsEvent, "dfs_event_id"),
+        needs=Permission.FLEXIBILITY_READ,
+        description="The event. Null if the caller may not see it.",
     )

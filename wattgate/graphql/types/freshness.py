@@ -1,4 +1,4 @@
-"""How fresh readings are."""
+"""GraphQL types of the freshness of readings and devices."""
 
 from datetime import datetime
 
@@ -8,31 +8,35 @@ from wattgate.enums import FreshnessCause, FreshnessState
 from wattgate.graphql.types.devices import NetworkState
 
 
-@strawberry.type(description="How fresh readings are. Whoever draws a value that is STALE or OFFLINE draws an old one.")
+@strawberry.type(description="Freshness of readings. Do not show a value that is STALE or OFFLINE as current.")
 class Freshness:
-    state: FreshnessState
-    as_of: datetime | None = strawberry.field(
-        description="Up to when there are readings: the end of the newest sample; null before the first."
+    state: FreshnessState = strawberry.field(description="Freshness, derived from the age of the newest reading.")
+    as_of: datetime | None = strawberry.field(description="End of the newest sample. Null if there is no reading.")
+    age_seconds: int | None = strawberry.field(
+        description="Age of the newest sample, in seconds. Null if there is no reading."
     )
-    age_seconds: int | None = strawberry.field(description="How long before this answer that was.")
     expected_every_seconds: int = strawberry.field(
-        description="After how long there is usually something newer, as the last days or minutes have shown."
+        description="Usual time between new readings, in seconds, learned from the last days or minutes."
     )
     cause: FreshnessCause | None = strawberry.field(
-        description="What keeps readings away, as far as that is known; null while it is LIVE."
+        description="Cause of missing readings. Null while the state is LIVE."
     )
 
 
-@strawberry.type(description="How fresh a resource is.")
+@strawberry.type(description="Freshness of the readings of a resource.")
 class ResourceFreshness:
     resource_id: strawberry.ID
-    freshness: Freshness = strawberry.field(description="That of its readings that come most often.")
+    freshness: Freshness = strawberry.field(
+        description="Freshness of the storage field with the most frequent readings."
+    )
 
 
-@strawberry.type(description="Whether a device still gives signs of life, and what it said of itself.")
+@strawberry.type(description="State of a device: its freshness and its last report.")
 class DeviceState:
     device_id: strawberry.ID
     freshness: Freshness = strawberry.field(
-        description="That of its last sign: a live reading, or what it said of itself."
+        description="Freshness of its newest live reading or its last report about itself."
     )
-    network_state: NetworkState | None = strawberry.field(description="What it said of itself, where it ever did.")
+    network_state: NetworkState | None = strawberry.field(
+        description="Last report of the device about itself. Null if it never sent one."
+    )

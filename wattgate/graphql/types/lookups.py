@@ -1,18 +1,23 @@
-"""Keys of which one is given: @oneOf inputs."""
+"""Keys for look-ups: @oneOf inputs, of which a client sets exactly one field."""
 
 import strawberry
 
 
-@strawberry.input(one_of=True, description="Which user: exactly one of these.")
+@strawberry.input(one_of=True, description="Key of a user: exactly one field.")
 class UserKey:
     user_id: strawberry.ID | None = strawberry.UNSET
-    username: str | None = strawberry.field(default=strawberry.UNSET, description="In the application's own directory.")
+    username: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Login name in the application's own directory."
+    )
 
 
-@strawberry.input(one_of=True, description="Which device: exactly one of these.")
+@strawberry.input(one_of=True, description="Key of a device: exactly one field.")
 class DeviceKey:
     device_id: strawberry.ID | None = strawberry.UNSET
-    hardware_id: str | None = strawberry.UNSET
+    hardware_id: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Identifier of the device, usually its MAC address, in any case and with or without separators.",
+    )
     resource_id: strawberry.ID | None = strawberry.field(
-        default=strawberry.UNSET, description="A resource that the device sources."
+        default=strawberry.UNSET, description="ID of a resource that the device supplies with readings."
     )

@@ -1,4 +1,4 @@
-"""Mail and those who get none."""
+"""GraphQL types of test mails and of suppressed mail addresses."""
 
 from datetime import datetime
 
@@ -7,27 +7,29 @@ import strawberry
 from wattgate.enums import DeliveryState, SuppressionCause
 
 
-@strawberry.type(description="An address that gets no more mail of the application.")
+@strawberry.type(description="E-mail address that receives no more mail from the application.")
 class MailSuppression:
-    suppression_id: strawberry.ID = strawberry.field(description="The entry.")
+    suppression_id: strawberry.ID = strawberry.field(description="ID of the suppression.")
     application_id: strawberry.ID
-    address: str = strawberry.field(description="The e-mail address, in lower case.")
-    cause: SuppressionCause = strawberry.field(description="Why.")
-    reason: str | None = strawberry.field(description="What the mail server said.")
+    address: str = strawberry.field(description="E-mail address, in lower case.")
+    cause: SuppressionCause = strawberry.field(description="Reason why the address receives no mail.")
+    reason: str | None = strawberry.field(
+        description="Response of the mail server. Null if the recipient unsubscribed."
+    )
     created_at: datetime
 
 
-@strawberry.type(description="A template that was sent to somebody who tries it out.")
+@strawberry.type(description="Mail that was rendered from a template and sent as a test.")
 class TestMail:
     test_mail_id: strawberry.ID
     application_id: strawberry.ID
-    address: str = strawberry.field(description="Who gets it.")
-    subject: str = strawberry.field(description="Its subject, which begins with [TEST].")
+    address: str = strawberry.field(description="E-mail address of the recipient.")
+    subject: str = strawberry.field(description="Subject, which starts with [TEST].")
     created_at: datetime
 
 
-@strawberry.type(description="A test mail, and how far it is.")
+@strawberry.type(description="A test mail and the state of its delivery.")
 class SentTestMail:
     test_mail: TestMail
-    state: DeliveryState = strawberry.field(description="Whether a mail server has taken it.")
-    reason: str | None = strawberry.field(description="Why not, where it was tried in vain.")
+    state: DeliveryState = strawberry.field(description="State of the delivery.")
+    reason: str | None = strawberry.field(description="Error of the last failed attempt. Null if no attempt failed.")

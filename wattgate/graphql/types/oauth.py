@@ -1,29 +1,33 @@
-"""OAuth 2.0 (RFC 6749) with PKCE (RFC 7636)."""
+"""GraphQL types of OAuth 2.0 (RFC 6749) with PKCE (RFC 7636)."""
 
 import strawberry
 
 from wattgate.graphql.types.users import User
 
 
-@strawberry.type(description="An authorization code, which the client exchanges for tokens once.")
+@strawberry.type(description="OAuth authorization code, which the client exchanges once for tokens.")
 class Authorisation:
     valid: bool
-    code: str = strawberry.field(description="Good for one exchange, within 60 seconds.")
-    exp: int = strawberry.field(description="When the code expires, in seconds since 1970 (UTC).")
+    code: str = strawberry.field(description="Authorization code. Valid once, for 60 seconds.")
+    exp: int = strawberry.field(description="When the code expires, in seconds since 1970-01-01 (UTC).")
     account_id: strawberry.ID
-    name: str
-    state: str | None = strawberry.field(description="What the client gave as its state.")
+    name: str = strawberry.field(description="Name of the person.")
+    state: str | None = strawberry.field(description="State of the request, unchanged. Null if the client sent none.")
 
 
-@strawberry.type(description="The tokens of an OAuth client.")
+@strawberry.type(description="OAuth access token and refresh token.")
 class OAuthTokens:
-    token_type: str = strawberry.field(description="Always bearer.")
-    access_token: str = strawberry.field(description="Send it in the header `token`, or as Bearer.")
-    expires_in: int = strawberry.field(description="For how long the access token is good, in seconds.")
-    refresh_token: str = strawberry.field(description="Good for one exchange; a second one ends all of these tokens.")
-    scope: str = strawberry.field(description="What the access token may be used for: read, write.")
+    token_type: str = strawberry.field(description="Type of the access token: always bearer.")
+    access_token: str = strawberry.field(
+        description="Token to send in the header `token`, or as `Authorization: Bearer`."
+    )
+    expires_in: int = strawberry.field(description="Lifetime of the access token, in seconds.")
+    refresh_token: str = strawberry.field(
+        description="Token for the next exchange. Valid once: a second use revokes all tokens of the same login."
+    )
+    scope: str = strawberry.field(description="Granted OAuth scopes, separated by spaces: read, write.")
 
 
 @strawberry.type(description="The user for whom an OAuth access token was issued.")
 class OAuthUser(User):
-    authentication_framework: str = strawberry.field(description="Always oauth.")
+    authentication_framework: str = strawberry.field(description="How the user was authenticated: always oauth.")

@@ -1,4 +1,4 @@
-"""Prompts, user actions, and what users did with them."""
+"""GraphQL types of prompts, prompt outcomes and user actions."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="A kind of prompt.")
+@strawberry.type(description="Type of prompt, to which prompts belong.")
 class PromptType:
     prompt_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -22,14 +22,14 @@ class PromptType:
     updated_at: datetime
 
 
-@strawberry.input(description="A kind of prompt to add.")
+@strawberry.input(description="Prompt type to add.")
 class NewPromptType:
     name: str
     description: str = ""
     active: bool = True
 
 
-@strawberry.type(description="Something that an app asks people to do or to notice.")
+@strawberry.type(description="Request or hint that an app shows to users.")
 class Prompt:
     prompt_id: strawberry.ID
     application_id: strawberry.ID
@@ -43,11 +43,11 @@ class Prompt:
     type: PromptType | None = edge(
         reference_loader(models.PromptType, "prompt_type_id"),
         needs=Permission.CONTENT_READ,
-        description="The kind of prompt.",
+        description="The prompt type. Null if the caller may not see it.",
     )
 
 
-@strawberry.input(description="A prompt to add.")
+@strawberry.input(description="Prompt to add.")
 class NewPrompt:
     prompt_type_id: strawberry.ID
     name: str
@@ -56,29 +56,31 @@ class NewPrompt:
     active: bool = True
 
 
-@strawberry.type(description="What became of a prompt for one user.")
+@strawberry.type(description="Outcome of a prompt for one user.")
 class PromptUser:
     prompt_user_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
     prompt_id: strawberry.ID
-    status: str = strawberry.field(description="Such as shown, dismissed or done.")
+    status: str = strawberry.field(description="Outcome, such as shown, dismissed or done.")
     data: Json | None
     created_at: datetime
     updated_at: datetime
     prompt: Prompt | None = edge(
-        reference_loader(models.Prompt, "prompt_id"), needs=Permission.CONTENT_READ, description="The prompt."
+        reference_loader(models.Prompt, "prompt_id"),
+        needs=Permission.CONTENT_READ,
+        description="The prompt. Null if the caller may not see it.",
     )
 
 
-@strawberry.input(description="What became of a prompt, for the user for whom the call is made.")
+@strawberry.input(description="Outcome of a prompt for the acting user.")
 class NewPromptUser:
     prompt_id: strawberry.ID
-    status: str = "shown"
+    status: str = strawberry.field(default="shown", description="Outcome, such as shown, dismissed or done.")
     data: Json | None = None
 
 
-@strawberry.type(description="A kind of thing that people do in an app.")
+@strawberry.type(description="Type of user action, to which user actions belong.")
 class UserActionType:
     user_action_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -89,7 +91,7 @@ class UserActionType:
     updated_at: datetime
 
 
-@strawberry.input(description="A kind of user action to add.")
+@strawberry.input(description="User action type to add.")
 class NewUserActionType:
     name: str
     description: str = ""
@@ -108,11 +110,11 @@ class UserAction:
     type: UserActionType | None = edge(
         reference_loader(models.UserActionType, "user_action_type_id"),
         needs=Permission.CONTENT_READ,
-        description="The kind of user action.",
+        description="The user action type. Null if the caller may not see it.",
     )
 
 
-@strawberry.input(description="Something that was done, by the user for whom the call is made.")
+@strawberry.input(description="User action of the acting user to record.")
 class NewUserAction:
     user_action_type_id: strawberry.ID
     data: Json | None = None

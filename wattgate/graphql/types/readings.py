@@ -1,4 +1,4 @@
-"""Readings: the buckets of a series, and what is given to be recorded."""
+"""GraphQL types of readings: buckets of a series, and readings to record."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -8,91 +8,107 @@ import strawberry
 from wattgate.enums import BucketQuality, ReadingQuality
 
 
-@strawberry.type(description="One span of a series.")
+@strawberry.type(description="One bucket of a series: a time range and its value.")
 class Bucket:
-    start: datetime = strawberry.field(description="The first instant of the span.")
-    end: datetime = strawberry.field(description="The first instant after the span.")
-    value: float | None = strawberry.field(description="null where nothing is stored for the span: not zero.")
-    count: int = strawberry.field(description="How many readings the value is made of.")
-    quality: BucketQuality
-    completeness: float | None = strawberry.field(
-        description="The share of the span's samples that are there, those to come included; null where sampling is "
-        "irregular, or where no sample falls into the span."
+    start: datetime = strawberry.field(description="Start of the bucket, inclusive.")
+    end: datetime = strawberry.field(description="End of the bucket, exclusive.")
+    value: float | None = strawberry.field(
+        description="Value of the bucket, by the series' function. Null, never zero, if it has no readings."
     )
-    estimated: int = strawberry.field(description="How many of the readings are not ACTUAL.")
-    revision: int = strawberry.field(description="How often readings of the span were replaced by other values.")
+    count: int = strawberry.field(description="Number of readings in the bucket.")
+    quality: BucketQuality = strawberry.field(description="Quality of the bucket.")
+    completeness: float | None = strawberry.field(
+        description="Share (0 to 1) of the bucket's samples that are stored. Future samples count as not stored. Null "
+        "if sampling is irregular, or if no sample belongs to the bucket."
+    )
+    estimated: int = strawberry.field(description="Number of readings whose quality is not ACTUAL.")
+    revision: int = strawberry.field(description="How often readings of the bucket were replaced by other values.")
 
 
-@strawberry.type(description="The buckets of a series as columns: equal places belong together.")
+@strawberry.type(
+    description="Buckets of a series as columns of equal length. Items at the same position belong to one bucket."
+)
 class BucketColumns:
-    start: list[datetime] = strawberry.field(description="The first instant of each span.")
-    end: list[datetime] = strawberry.field(description="The first instant after each span.")
-    value: list[float | None] = strawberry.field(description="null where nothing is stored for the span: not zero.")
-    count: list[int] = strawberry.field(description="How many readings each value is made of.")
-    quality: list[BucketQuality]
+    start: list[datetime] = strawberry.field(description="Start of each bucket, inclusive.")
+    end: list[datetime] = strawberry.field(description="End of each bucket, exclusive.")
+    value: list[float | None] = strawberry.field(
+        description="Value of each bucket, by the series' function. Null, never zero, if the bucket has no readings."
+    )
+    count: list[int] = strawberry.field(description="Number of readings in each bucket.")
+    quality: list[BucketQuality] = strawberry.field(description="Quality of each bucket.")
     completeness: list[float | None] = strawberry.field(
-        description="The share of each span's samples that are there; null where that is not known."
+        description="Share (0 to 1) of each bucket's samples that are stored. Null if sampling is irregular, or if no "
+        "sample belongs to the bucket."
     )
-    estimated: list[int] = strawberry.field(description="How many of the readings are not ACTUAL.")
-    revision: list[int] = strawberry.field(description="How often readings were replaced by other values.")
+    estimated: list[int] = strawberry.field(
+        description="Number of readings in each bucket whose quality is not ACTUAL."
+    )
+    revision: list[int] = strawberry.field(
+        description="How often readings of each bucket were replaced by other values."
+    )
 
 
-@strawberry.type(description="What a series amounts to over one span, by its function.")
+@strawberry.type(description="Value of a series over one time range, by its function.")
 class SeriesPart:
-    start: datetime = strawberry.field(description="The first instant of the span.")
-    end: datetime = strawberry.field(description="The first instant after the span.")
-    value: float | None = strawberry.field(description="null where nothing is stored for the span: not zero.")
-    count: int = strawberry.field(description="How many readings the value is made of.")
-    quality: BucketQuality
+    start: datetime = strawberry.field(description="Start of the range, inclusive.")
+    end: datetime = strawberry.field(description="End of the range, exclusive.")
+    value: float | None = strawberry.field(
+        description="Value of the range, by the series' function. Null, never zero, if it has no readings."
+    )
+    count: int = strawberry.field(description="Number of readings in the range.")
+    quality: BucketQuality = strawberry.field(description="Quality of the range.")
     completeness: float | None = strawberry.field(
-        description="The share of the span's samples that are there; null where sampling is irregular."
+        description="Share (0 to 1) of the samples that are stored. Null if sampling is irregular."
     )
 
 
-@strawberry.input(description="One value of a series.")
+@strawberry.input(description="Reading to record.")
 class NewReading:
     at: datetime
-    value: Decimal
+    value: Decimal = strawberry.field(description="Measured value, in the unit of the storage field.")
     quality: ReadingQuality = ReadingQuality.ACTUAL
 
 
-@strawberry.input(description="Readings of one field of a resource.")
+@strawberry.input(description="Readings to record of one storage field of a resource.")
 class NewReadings:
     resource_id: strawberry.ID
-    readings: list[NewReading]
-    field: str | None = strawberry.field(default=None, description="The resource's first field where it is left out.")
+    readings: list[NewReading] = strawberry.field(description="Readings, in any order.")
+    field: str | None = None
 
 
-@strawberry.input(description="Readings of one field of a resource, in columns: equal places belong together.")
+@strawberry.input(
+    description="Readings to record of one storage field, as columns of equal length. Items at the same position form "
+    "one reading."
+)
 class NewReadingColumns:
     resource_id: strawberry.ID
-    at: list[datetime]
-    value: list[Decimal] = strawberry.field(description="The values.")
+    at: list[datetime] = strawberry.field(description="Instants of the readings.")
+    value: list[Decimal] = strawberry.field(description="Measured values, in the unit of the storage field.")
     quality: list[ReadingQuality] | None = strawberry.field(
-        default=None, description="What is known of each; all are ACTUAL where it is left out."
+        default=None, description="Qualities of the readings. Default: ACTUAL for all."
     )
-    field: str | None = strawberry.field(default=None, description="The resource's first field where it is left out.")
+    field: str | None = None
 
 
-@strawberry.type(description="What became of readings that were sent.")
+@strawberry.type(description="Result of recording readings.")
 class Recorded:
-    recorded: int = strawberry.field(description="How many readings are stored now; sent again they replace.")
+    recorded: int = strawberry.field(description="Number of readings that were stored or replaced.")
 
 
-@strawberry.type(description="A reading that was not stored.")
+@strawberry.type(description="A reading that was rejected and not stored.")
 class RefusedReading:
-    series: int = strawberry.field(description="The place of its series in the call, from 0.")
-    index: int = strawberry.field(description="Its place in the series' columns, from 0.")
-    reason: str = strawberry.field(description="Why it cannot be stored.")
+    series: int = strawberry.field(description="Position of its series in the call, counted from 0.")
+    index: int = strawberry.field(description="Position of the reading in the columns of the series, counted from 0.")
+    reason: str = strawberry.field(description="Why the reading was rejected.")
 
 
-@strawberry.type(description="What became of readings that were sent in columns.")
+@strawberry.type(description="Result of recording readings in columns.")
 class RecordedColumns:
-    recorded: int = strawberry.field(description="How many readings are stored now; sent again they replace.")
-    refused: list[RefusedReading] = strawberry.field(description="The others, each with the reason.")
+    recorded: int = strawberry.field(description="Number of readings that were stored or replaced.")
+    refused: list[RefusedReading] = strawberry.field(description="Readings that were rejected, each with the reason.")
 
 
-@strawberry.type(description="A reading, as it was recorded.")
+@strawberry.type(description="Reading that was recorded just now.")
 class LiveReading:
     resource_id: strawberry.ID
     field: str
@@ -100,3 +116,12 @@ class LiveReading:
     at: datetime
     value: float
     quality: ReadingQuality
+
+
+@strawberry.type(description="Newest reading of a resource.")
+class CurrentReading:
+    resource_id: strawberry.ID
+    field: str
+    unit: str
+    at: datetime
+    value: float

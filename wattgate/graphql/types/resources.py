@@ -1,4 +1,4 @@
-"""Resources (metered data series), their types and readings."""
+"""GraphQL types of resources (metered data series), resource types, series of readings and devices."""
 
 from datetime import datetime, tzinfo
 
@@ -26,7 +26,7 @@ from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
-from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
+from wattgate.graphql.types.readings import Bucket, BucketColumns, CurrentReading, SeriesPart
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.principal import Permission
 
@@ -34,33 +34,33 @@ SERIES_SIZES = (
     ListSize(bucket_count(MAX_BUCKET_OBJECTS), ("ReadingSeries.buckets",), items_per_unit=SERIES_ITEMS_PER_UNIT),
     ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
 )
-"""How long the lists of a series are, by its range and period."""
+"""Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
 
 
-@strawberry.type(description="One measured quantity of a storage definition.")
+@strawberry.type(description="One measured quantity of a resource type.")
 class StorageField:
     field_name: str
     unit: str
-    datatype: str = strawberry.field(description="fixedpoint(n) with n decimal places, or integer.")
-    negative: bool = strawberry.field(description="Whether negative values are allowed.")
+    datatype: str
+    negative: bool
 
 
-@strawberry.type(description="How readings are stored.")
+@strawberry.type(description="How the readings of a resource type are sampled and stored.")
 class StorageDefinition:
-    type: str = strawberry.field(description="timeseries.")
-    sampling: str = strawberry.field(description="regular (on a grid) or irregular (at any time).")
-    start: str = strawberry.field(description="The first instant that is stored, with its UTC offset.")
+    type: str = strawberry.field(description="Type of storage: always timeseries.")
+    sampling: str
+    start: str = strawberry.field(description="First instant that can be stored, in ISO 8601 with a UTC offset.")
     interval: str | None = strawberry.field(
-        description="The grid of regular sampling, counted from start; PT30M where it is null."
+        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Null means PT30M."
     )
     fields: list[StorageField] = list_field(2)
 
 
-@strawberry.type(description="A kind of resource: what is measured and how it is stored.")
+@strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
 class ResourceType:
     resource_type_id: strawberry.ID
     name: str
-    classifier: str = strawberry.field(description="Dotted category, such as electricity.consumption.")
+    classifier: str
     storage: list[StorageDefinition] = list_field(2)
     description: str
     data_source_type: str
@@ -68,12 +68,12 @@ class ResourceType:
     label: str
     base_unit: str
     retention_days: int | None = strawberry.field(
-        description="After how many days readings are deleted; null where they are kept."
+        description="Age in days at which readings are deleted. Null if they are kept forever."
     )
     active: bool
 
 
-@strawberry.input(description="One measured quantity of a storage definition.")
+@strawberry.input(description="One measured quantity of a resource type.")
 class NewStorageField:
     field_name: str
     unit: str
@@ -81,16 +81,19 @@ class NewStorageField:
     negative: bool = False
 
 
-@strawberry.input(description="How readings are to be stored.")
+@strawberry.input(description="Storage definition of a new resource type.")
 class NewStorageDefinition:
-    type: str
+    type: str = strawberry.field(description="Type of storage. Only timeseries is valid.")
     sampling: str
-    start: str
+    start: str = strawberry.field(description="First instant that can be stored, in ISO 8601 with a UTC offset.")
     fields: list[NewStorageField]
-    interval: str | None = None
+    interval: str | None = strawberry.field(
+        default=None,
+        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Default: PT30M.",
+    )
 
 
-@strawberry.input(description="A kind of resource to add.")
+@strawberry.input(description="Resource type to add.")
 class NewResourceType:
     name: str
     classifier: str
@@ -100,23 +103,14 @@ class NewResourceType:
     data_source_resource_type_info: Json | None = None
     label: str = ""
     base_unit: str | None = strawberry.field(
-        default=strawberry.UNSET, description="The first field's unit where it is left out."
+        default=strawberry.UNSET, description="Unit of the resource type. Default: the unit of the first storage field."
     )
     retention_days: int | None = strawberry.field(
-        default=None, description="After how many days readings are deleted; kept where it is left out."
+        default=None, description="Age in days at which readings are deleted. Default: readings are kept forever."
     )
 
 
-@strawberry.type(description="The newest value of a resource, and what it measures.")
-class CurrentReading:
-    resource_id: strawberry.ID
-    field: str
-    unit: str
-    at: datetime
-    value: float
-
-
-@strawberry.type(description="Readings of one field of a resource, in buckets of one period.")
+@strawberry.type(description="Readings of one storage field of a resource, in buckets of one period.")
 class ReadingSeries:
     resource: "Resource"
     field: str
@@ -124,57 +118,66 @@ class ReadingSeries:
     period: Period
     function: Function
     time_zone: tzinfo
-    start: datetime = strawberry.field(description="The first instant that was asked for.")
+    start: datetime = strawberry.field(description="Start of the requested range, inclusive.")
     end: datetime | None = strawberry.field(
-        description="The first instant that was no longer asked for; null where the range is open."
+        description="End of the requested range, exclusive. Null if the range has no end."
     )
     buckets: list[Bucket] = strawberry.field(
-        description="Every bucket that shares time with the range, empty ones too; at most 2,000, more as columns."
+        description="All buckets that overlap the range, with the empty ones. At most 2,000; use `columns` for more."
     )
-    columns: BucketColumns = strawberry.field(description="The same buckets as columns; at most 20,000.")
-    total: float | None = strawberry.field(description="The sum of all readings; null where there is none.")
-    mean: float | None = strawberry.field(description="The mean of all readings; null where there is none.")
-    highest: Bucket | None = strawberry.field(description="The bucket with the greatest value, the first of several.")
-    lowest: Bucket | None = strawberry.field(description="The bucket with the least value, the first of several.")
-    count: int = strawberry.field(description="How many readings there are.")
+    columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
+    total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
+    mean: float | None = strawberry.field(description="Arithmetic mean of all readings. Null if there are none.")
+    highest: Bucket | None = strawberry.field(
+        description="Bucket with the greatest value, or the first of several. Null if all buckets are empty."
+    )
+    lowest: Bucket | None = strawberry.field(
+        description="Bucket with the smallest value, or the first of several. Null if all buckets are empty."
+    )
+    count: int = strawberry.field(description="Number of readings.")
     completeness: float | None = strawberry.field(
-        description="The share of all samples that are there, those to come included; null where sampling is irregular."
+        description="Share (0 to 1) of all samples that are stored. Future samples count as not stored. Null if "
+        "sampling is irregular."
     )
-    quality: BucketQuality
+    quality: BucketQuality = strawberry.field(description="Quality of the whole series.")
     revision: int = strawberry.field(description="How often readings were replaced by other values.")
     collected_to: datetime | None = strawberry.field(
-        description="The end of the newest sample: nothing later has come in. Null where there is none."
+        description="End of the newest stored sample. Null if there is none."
     )
     as_of: datetime = strawberry.field(
-        description="What to give as `revisedSince` next time: a minute before the answer, so that nothing is missed."
+        description="Value for `revisedSince` of the next request. It is one minute before the response, so that no "
+        "revision is missed."
     )
     comparison: "Comparison | None" = edge(
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
         weight=20,
-        description="The series as far as it has come, beside the same elapsed time of a baseline; null where there is "
-        "no reading yet. An open range that begins a month or a day is compared as that month or day so far.",
+        description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
+        "if there is no reading. A range without end that starts a month or a day counts as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,
         needs=Permission.READINGS_READ,
         weight=3,
-        description="Up to when no sample is missing since the first bucket began; null where already the first one "
-        "is, where no sample is to be taken in the range, and where sampling is irregular.",
+        description="Instant up to which no sample is missing since the start of the first bucket. Null if the first "
+        "sample is missing, if the range has no samples, or if sampling is irregular.",
     )
 
 
-@strawberry.type(description="A series as far as it has come, beside the same elapsed time of an earlier one.")
+@strawberry.type(description="Comparison of a series with the same elapsed time of an earlier range, the baseline.")
 class Comparison:
     baseline: Baseline
-    current: SeriesPart = strawberry.field(description="The range up to the series' newest sample.")
+    current: SeriesPart = strawberry.field(description="The series from its start up to its newest sample.")
     previous: SeriesPart = strawberry.field(
-        description="The same elapsed time, by the wall clock, of the baseline: of whole months the months before, of "
-        "whole days the days before, else the span just before; a year back is twelve months, of whole weeks 52 weeks."
+        description="The baseline over the same elapsed wall-clock time. For PREVIOUS_PERIOD, whole months are "
+        "compared with the months before, whole days with the days before, and other ranges with the time directly "
+        "before. One year before is twelve months, or 52 weeks for whole weeks."
     )
-    change: float | None = strawberry.field(description="By how much the value is greater now.")
+    change: float | None = strawberry.field(
+        description="Current value minus previous value, in the unit of the series. Null if one of them is null."
+    )
     change_ratio: float | None = strawberry.field(
-        description="The change as a share of the earlier value; null where that is zero or not known."
+        description="Change divided by the previous value. Null if the previous value is zero or null."
     )
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
@@ -184,21 +187,19 @@ class Comparison:
     )
 
 
-@strawberry.type(description="What a resource's energy costs, in buckets of one period. Amounts are in pence with VAT.")
+@strawberry.type(description="Cost of a resource's energy in buckets of one period, in pence with VAT.")
 class CostSeries:
     resource: "Resource"
     period: Period
     currency: str
-    buckets: list[CostBucket] = strawberry.field(
-        description="Every bucket that shares time with the range, empty ones too."
-    )
+    buckets: list[CostBucket] = strawberry.field(description="All buckets that overlap the range, with the empty ones.")
 
 
-@strawberry.type(description="A metered data series of one owner.")
+@strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
 class Resource:
     resource_id: strawberry.ID
     resource_type_id: strawberry.ID
-    owner_id: strawberry.ID = strawberry.field(description="The user whose data this is.")
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the resource.")
     name: str
     description: str
     label: str
@@ -207,134 +208,145 @@ class Resource:
     data_source_type: str
     data_source_resource_type_info: Json | None
     data_source_unit_info: Json | None
-    mpxn: str | None = strawberry.field(description="The meter point it is measured at: an MPAN or MPRN, if known.")
+    mpxn: str | None = strawberry.field(
+        description="Number of the meter point: an MPAN (electricity) or an MPRN (gas). Null if not known."
+    )
     cost_of: strawberry.ID | None = strawberry.field(
-        description="The resource whose energy's cost this one tells: computed from its readings and its tariff."
+        description="ID of the resource whose cost this resource has, computed from its readings and tariff. Null for "
+        "a measured resource."
     )
     active: bool
     created_at: datetime
     updated_at: datetime
-    type: ResourceType = edge(
-        queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The kind of resource this is."
-    )
+    type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
         queries.current_readings,
         needs=Permission.READINGS_READ,
-        description="The newest reading: power while that is fresh, else the latest stored value.",
+        description="Newest reading: the power if it is at most 15 minutes old, otherwise the newest value of the "
+        "first field. Null if there is none.",
     )
     freshness: Freshness = edge(
         freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
         weight=FRESHNESS_WEIGHT,
-        description="How fresh its readings are: those of `field`, else those that come most often.",
+        description="Freshness of the readings of one storage field.",
     )
     first_time: datetime | None = edge(
-        queries.first_times, needs=Permission.READINGS_READ, description="When the first reading was taken."
+        queries.first_times,
+        needs=Permission.READINGS_READ,
+        description="Instant of the first reading. Null if there is none.",
     )
     last_time: datetime | None = edge(
-        queries.last_times, needs=Permission.READINGS_READ, description="When the last reading was taken."
+        queries.last_times,
+        needs=Permission.READINGS_READ,
+        description="Instant of the last reading. Null if there is none.",
     )
     tariff: Tariff | None = edge(
         tariff_queries.in_force,
         needs=Permission.RESOURCE_READ,
         weight=3,
-        description="The tariff that applies now, if known.",
+        description="Tariff in force now. Null if none is known.",
     )
     current_rates: CurrentRates | None = edge(
         cost_queries.current_rates,
         needs=Permission.RESOURCE_READ,
         weight=4,
-        description="What its energy costs at this moment, with VAT; null where no tariff is known.",
+        description="Present rates in pence with VAT. Null if no tariff is known.",
     )
     readings: ReadingSeries = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
-        description="Readings in a range of time, in whole buckets of the zone's wall clock.",
+        description="Readings in a time range, in whole buckets of the time zone.",
     )
     tariffs: list[Tariff] = edge(
         tariff_queries.histories,
         needs=Permission.RESOURCE_READ,
         weight=2,
         sizes=[ListSize(5)],
-        description="Every tariff that applied until now, newest first.",
+        description="All tariffs that came into force until now, newest first.",
     )
     cost: CostExplanation | None = edge(
         cost_queries.explain_costs,
         needs=Permission.READINGS_READ,
         weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
-        description="What its energy in a range costs, line by line; null where no tariff is known for the range.",
+        description="Bill for the energy in a time range of at most 2,000 days. Null if no tariff is known for the "
+        "range.",
     )
     costs: "CostSeries | None" = edge(
         cost_queries.cost_series,
         needs=Permission.READINGS_READ,
         weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
         sizes=[ListSize(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), items_per_unit=5)],
-        description="What its energy costs in buckets of the zone's wall clock; null where no tariff is known.",
+        description="Cost of the energy in a time range of at most 2,000 days, in whole buckets of the time zone. Null "
+        "if no tariff is known.",
     )
     device: "Device | None" = edge(
         device_queries.devices_of_resources,
         needs=Permission.DEVICE_READ,
         weight=2,
-        description="The device that feeds it, if known.",
+        description="Device that supplies the readings. Null if not known.",
     )
     catch_ups: list[CatchUp] = edge(
         device_queries.catch_ups,
         needs=Permission.CATCH_UP,
-        description="The retrievals of its readings from the meter network, newest first.",
+        description="Catch-ups of the resource, newest first.",
     )
 
 
-@strawberry.type(description="A device in a home that sends packets to the platform.")
+@strawberry.type(description="Device in a home that sends readings to the platform, such as a display or a bridge.")
 class Device:
     device_id: strawberry.ID
     device_type_id: strawberry.ID
-    owner_id: strawberry.ID = strawberry.field(description="The user whose device this is.")
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the device.")
     description: str
     active: bool
-    hardware_id: str = strawberry.field(description="What it is found by, usually its MAC.")
+    hardware_id: str
     hardware_ids: HardwareIds
     parent_hardware_id: list[str]
-    tags: list[str]
+    tags: list[str] = strawberry.field(description="Free-form tags of the device.")
     created_at: datetime
     updated_at: datetime
-    type: DeviceType = edge(
-        device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The kind of device this is."
-    )
+    type: DeviceType = edge(device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The device type.")
     protocol: DeviceProtocol = edge(
-        device_queries.protocols, needs=Permission.DEVICE_READ, description="How it talks to the platform."
+        device_queries.protocols,
+        needs=Permission.DEVICE_READ,
+        description="Protocol that the device uses to send readings, and its sensors.",
     )
     status: DeviceStatus = edge(
-        device_queries.statuses, needs=Permission.DEVICE_READ, weight=4, description="Whether it sends packets."
+        device_queries.statuses,
+        needs=Permission.DEVICE_READ,
+        weight=4,
+        description="Activity of the device, derived from its last packet.",
     )
     freshness: Freshness = edge(
         freshness_queries.device_freshness,
         needs=Permission.DEVICE_READ,
         weight=FRESHNESS_WEIGHT,
-        description="How fresh the last sign of it is: a live reading, or what it said of itself.",
+        description="Freshness of its newest live reading or its last report about itself.",
     )
     network_state: NetworkState | None = edge(
         device_queries.network_states,
         needs=Permission.DEVICE_READ,
-        description="What it said of itself, where it ever did.",
+        description="Last report of the device about itself. Null if it never sent one.",
     )
     resources: list[Resource] = edge(
         device_queries.resources,
         needs=Permission.RESOURCE_READ,
         sizes=[ListSize(5)],
-        description="The resources that its sensors feed.",
+        description="Resources that the device supplies with readings.",
     )
 
 
-@strawberry.type(description="The resources that are measured at a meter point.")
+@strawberry.type(description="Resources that are measured at a meter point.")
 class MeterPointResources:
-    valid: bool = strawberry.field(description="Whether there are any; true in every answer.")
-    mpxn: str = strawberry.field(description="The meter point: an MPAN or MPRN.")
-    resources: list[Resource]
+    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
+    mpxn: str
+    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
 
 
-@strawberry.type(description="What the cumulative register of a resource's meter showed when it was last read.")
+@strawberry.type(description="Cumulative register of a meter, as it was last read.")
 class MeterRead:
     resource: Resource
     at: datetime
@@ -342,27 +354,30 @@ class MeterRead:
     unit: str
 
 
-@strawberry.type(description="Stored readings of one field of a resource, in columns: equal places belong together.")
+@strawberry.type(
+    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
+    "reading."
+)
 class RawReadings:
     resource: Resource
     field: str
     unit: str
-    at: list[datetime]
-    value: list[float]
-    quality: list[ReadingQuality]
-    next: datetime | None = strawberry.field(description="Where the next page starts; null on the last one.")
+    at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
+    value: list[float] = strawberry.field(description="Measured values.")
+    quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")
+    next: datetime | None = strawberry.field(description="Value for `start` of the next page. Null on the last page.")
 
 
-@strawberry.type(description="What became of a wish to retrieve a resource's latest readings.")
+@strawberry.type(description="Result of a request to start a catch-up.")
 class StartedCatchUp:
     resource: Resource
     started: bool = strawberry.field(
-        description="Whether this call started it; false where the half hour has one already."
+        description="Whether this call started the catch-up. False if one was started in the same half hour before."
     )
     catch_up: CatchUp
 
 
-@strawberry.input(description="A resource to add.")
+@strawberry.input(description="Resource to add for the acting user.")
 class NewResource:
     resource_type_id: strawberry.ID
     name: str
@@ -370,10 +385,12 @@ class NewResource:
     label: str = ""
     data_source_resource_type_info: Json | None = None
     data_source_unit_info: Json | None = None
-    mpxn: str | None = strawberry.field(default=None, description="The meter point: an MPAN (13 digits) or MPRN.")
+    mpxn: str | None = strawberry.field(
+        default=None, description="Number of the meter point: an MPAN (13 digits) or an MPRN."
+    )
     cost_of: strawberry.ID | None = strawberry.field(
         default=strawberry.UNSET,
-        description="The resource whose energy's cost it tells. Where it is left out and the classifier ends in "
-        ".cost, the user's only active resource of the classifier before that, at the same meter point. null where "
-        "costs are to be recorded.",
+        description="ID of the resource whose cost the new resource has. Default, if the classifier ends in .cost: the "
+        "user's only active resource of the classifier without .cost, at the same meter point. Null if costs will be "
+        "recorded.",
     )

@@ -1,4 +1,4 @@
-"""Tariffs, and what energy costs by them."""
+"""GraphQL types of tariffs, bills and costs."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,26 +17,30 @@ from wattgate.principal import Permission
 
 
 @strawberry.type(
-    description="Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone."
+    description="Band of a time-of-use tariff: hours of some weekdays with their own rate, in the tariff's time zone."
 )
 class TariffBand:
     name: str
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT.")
-    weekdays: list[Weekday] = strawberry.field(description="The days on which it starts.")
-    start: str = strawberry.field(description="When it starts, such as 23:30.")
-    end: str = strawberry.field(description="When it ends; on the next day where that is not after the start.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
+    start: str = strawberry.field(description="Time of day at which the band starts, such as 23:30.")
+    end: str = strawberry.field(
+        description="Time of day at which the band ends. It is on the next day if it is not after the start."
+    )
 
 
-@strawberry.type(description="A rate for the energy of a period up to some amount.")
+@strawberry.type(description="Block of a block tariff: the rate up to an amount of energy in a period.")
 class TariffBlock:
-    up_to: Decimal | None = strawberry.field(description="The limit in kWh since the period began; null in the last.")
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT.")
+    up_to: Decimal | None = strawberry.field(
+        description="Upper limit in kWh since the start of the period. Null for the last block."
+    )
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
 
 
-@strawberry.type(description="The rate of a dynamic tariff for the half hour from an instant on.")
+@strawberry.type(description="Rate of a dynamic tariff for one half hour.")
 class TariffPrice:
-    at: datetime = strawberry.field(description="When the half hour begins.")
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT; may be negative.")
+    at: datetime = strawberry.field(description="Start of the half hour.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
 
 
 async def _load_prices(
@@ -46,177 +50,192 @@ async def _load_prices(
 
 
 @strawberry.type(
-    description="What a resource's energy costs from some instant on, until a tariff with a later one. It is never "
-    "changed: a corrected one replaces it, for the past too."
+    description="Price of a resource's energy from `validFrom` until the next tariff. Tariffs never change: a "
+    "corrected tariff replaces an earlier one, also for past energy."
 )
 class Tariff:
     tariff_id: strawberry.ID
-    resource_id: strawberry.ID
+    resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
     name: str
-    kind: TariffKind = strawberry.field(description="What the rate depends on.")
+    kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
     rate: Decimal | None = strawberry.field(
-        description="Pence per unit of energy, without VAT: the flat rate, or the rate outside every band; null where "
-        "there is none."
+        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. Null "
+        "if there is none."
     )
-    bands: list[TariffBand] = strawberry.field(
-        description="The hours with rates of their own, of a time-of-use tariff."
-    )
+    bands: list[TariffBand] = strawberry.field(description="Bands of a time-of-use tariff. Empty for other kinds.")
     blocks: list[TariffBlock] = strawberry.field(
-        description="The rates by amount of a block tariff, from the first kWh."
+        description="Blocks of a block tariff, with ascending limits. Empty for other kinds."
     )
     block_period: Period | None = strawberry.field(
-        description="The calendar period with whose start the energy of a block tariff counts anew."
+        description="Calendar period of a block tariff, at whose start the energy counts from zero. Null for other "
+        "kinds."
     )
-    standing_charge: Decimal = strawberry.field(description="Pence per day, without VAT.")
+    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, without VAT.")
     vat_rate: Decimal = strawberry.field(
-        description="The percentage of VAT on top of all rates; 0 where they include it or there is none."
+        description="VAT in percent, added to all rates. 0 if the rates include VAT or there is none."
     )
-    time_zone: str = strawberry.field(description="The IANA zone whose wall clock bands, blocks and days follow.")
-    source: str = strawberry.field(description="Where it is known from, such as user, supplier or meter.")
-    valid_from: datetime
-    version: int = strawberry.field(description="Counts the tariffs that were set for the resource, from 1 on.")
+    time_zone: str = strawberry.field(description="IANA time zone of the bands, block periods and days.")
+    source: str = strawberry.field(description="Source of the tariff, such as user, supplier or meter.")
+    valid_from: datetime = strawberry.field(description="When the tariff comes into force.")
+    version: int = strawberry.field(description="Number of the tariff among those of the resource, counted from 1.")
     superseded_at: datetime | None = strawberry.field(
-        description="When a corrected one replaced it or it was withdrawn; null while it stands."
+        description="When the tariff was replaced or withdrawn. Null if it was not."
     )
     created_at: datetime
     prices: list[TariffPrice] = edge(
         _load_prices,
         needs=Permission.RESOURCE_READ,
         sizes=[ListSize(sample_count(timedelta(minutes=30), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
-        description="The known prices of a dynamic tariff in a range, at most 20,000.",
+        description="Known rates of a dynamic tariff in a time range, at most 20,000. Empty for other kinds.",
     )
 
 
-@strawberry.type(description="What a resource's energy costs at a moment, in pence with VAT.")
+@strawberry.type(description="Present rates of a resource's energy, in pence with VAT.")
 class CurrentRates:
-    rate: Decimal | None = strawberry.field(description="Per unit of energy; null where no price is known for now.")
-    standing_charge: Decimal = strawberry.field(description="Per day.")
-    band: str | None = strawberry.field(description="The band or block that holds now, if there are such.")
-
-
-@strawberry.type(description="One line of a cost explanation: so much of something at a rate.")
-class CostLine:
-    kind: CostLineKind = strawberry.field(description="What it is for.")
-    band: str | None = strawberry.field(description="The band or block of the tariff; null outside every one.")
-    quantity: Decimal = strawberry.field(description="How much.")
-    unit: str = strawberry.field(description="Of what: the unit of energy, or day.")
     rate: Decimal | None = strawberry.field(
-        description="Pence per unit without VAT; null where the mean of a dynamic tariff has no energy to weigh by."
+        description="Rate in pence per unit of energy, with VAT. Null if no price is known for now."
     )
-    averaged: bool = strawberry.field(description="Whether the rate is the mean of changing ones, weighted by energy.")
-    amount: Decimal = strawberry.field(description="Whole pence without VAT, rounded once.")
+    standing_charge: Decimal = strawberry.field(description="Standing charge in pence per day, with VAT.")
+    band: str | None = strawberry.field(description="Name of the present tariff band or block. Null if there is none.")
+
+
+@strawberry.type(description="One line of a bill: a quantity at a rate.")
+class CostLine:
+    kind: CostLineKind = strawberry.field(description="Subject of the charge: energy or standing charge.")
+    band: str | None = strawberry.field(
+        description="Name of the tariff band or block. Null outside all bands and blocks."
+    )
+    quantity: Decimal = strawberry.field(description="Quantity, in the unit of the line.")
+    unit: str = strawberry.field(description="Unit of the quantity: the unit of energy, or day.")
+    rate: Decimal | None = strawberry.field(
+        description="Rate in pence per unit, without VAT. Null if the mean rate of a dynamic tariff has no energy as "
+        "weight."
+    )
+    averaged: bool = strawberry.field(description="Whether the rate is an energy-weighted mean of changing rates.")
+    amount: Decimal = strawberry.field(description="Amount in whole pence, without VAT, rounded once.")
     tariff_id: strawberry.ID
-    tariff_name: str = strawberry.field(description="What the tariff is called.")
-    tariff_version: int = strawberry.field(description="Which version of the resource's tariffs it is.")
+    tariff_name: str = strawberry.field(description="Display name of the tariff.")
+    tariff_version: int = strawberry.field(description="Version of the tariff.")
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
 
-@strawberry.type(description="VAT at one rate, on the sum of the lines that bear it.")
+@strawberry.type(description="VAT of a bill at one rate.")
 class CostVat:
-    rate: Decimal = strawberry.field(description="Percent.")
-    on: Decimal = strawberry.field(description="The sum of the rounded lines, in whole pence.")
-    amount: Decimal = strawberry.field(description="Whole pence, rounded once.")
+    rate: Decimal = strawberry.field(description="VAT rate in percent.")
+    on: Decimal = strawberry.field(description="Sum of the rounded lines with this VAT rate, in whole pence.")
+    amount: Decimal = strawberry.field(description="VAT in whole pence, rounded once.")
 
 
 @strawberry.type(
-    description="What energy costs, in a form that adds up to the penny. One rule rounds: half up, halves away from "
-    "zero, once for each line to the whole penny. The subtotal is the sum of the rounded lines; VAT is rounded once "
-    "for each of its rates, on the sum of the lines that bear it; the total is the subtotal and the VAT. A sample is "
-    "priced by the tariff and band in which it begins; a day is charged for in the range that holds its midnight."
+    description="Bill for the energy in a time range; its lines add up to the penny. Each line is rounded once to the "
+    "whole penny, halves away from zero. VAT is rounded once for each VAT rate, on the sum of the rounded lines with "
+    "this rate. The tariff and band at the start of a sample set its price. A standing charge belongs to the range "
+    "that contains the midnight at which its day starts."
 )
 class CostExplanation:
-    start: datetime
-    end: datetime
+    start: datetime = strawberry.field(description="Start of the range, inclusive.")
+    end: datetime = strawberry.field(description="End of the range, exclusive.")
     currency: str
     energy: Decimal = strawberry.field(
-        description="All energy of the range, priced or not, in the unit of the readings."
+        description="All energy in the range, with or without a price, in the unit of the readings."
     )
-    unpriced: Decimal = strawberry.field(description="The energy for which no tariff or price is known: in no line.")
+    unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
     lines: list[CostLine] = strawberry.field(
-        description="Energy by tariff and band, then standing charges by tariff; what comes to nothing is left out."
+        description="Energy by tariff and band, then standing charges by tariff. Unused bands and tariffs without a "
+        "standing charge have no line."
     )
-    subtotal: Decimal = strawberry.field(description="The sum of the lines, in whole pence without VAT.")
-    vat: list[CostVat] = strawberry.field(description="VAT, by its rate.")
-    total: Decimal = strawberry.field(description="Subtotal and VAT, in whole pence.")
-    exact: Decimal = strawberry.field(description="The total in pence before any rounding.")
+    subtotal: Decimal = strawberry.field(description="Sum of the lines, in whole pence without VAT.")
+    vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
+    total: Decimal = strawberry.field(description="Subtotal plus VAT, in whole pence.")
+    exact: Decimal = strawberry.field(description="Total in pence before any rounding.")
     estimated: bool = strawberry.field(description="Whether some of the priced energy is estimated.")
     completeness: float | None = strawberry.field(
-        description="The share (0 to 1) of the range's samples that is stored; null where sampling is irregular."
+        description="Share (0 to 1) of the range's samples that are stored. Null if sampling is irregular."
     )
 
 
-@strawberry.type(description="What one span costs, in pence with VAT, at five decimal places.")
+@strawberry.type(description="Cost of one bucket, in pence with VAT, to five decimal places.")
 class CostBucket:
-    start: datetime = strawberry.field(description="The first instant of the span.")
-    end: datetime = strawberry.field(description="The first instant after the span.")
+    start: datetime = strawberry.field(description="Start of the bucket, inclusive.")
+    end: datetime = strawberry.field(description="End of the bucket, exclusive.")
     energy: Decimal | None = strawberry.field(
-        description="What the energy costs; null where none is stored or none has a price: not zero."
+        description="Cost of the energy, in pence. Null, never zero, if no energy is stored or none has a price."
     )
-    standing_charge: Decimal = strawberry.field(description="The charges of the days that begin in the span.")
-    total: Decimal | None = strawberry.field(description="Both together; null where the energy's cost is not known.")
-    unpriced: Decimal = strawberry.field(description="The energy for which no tariff or price is known.")
+    standing_charge: Decimal = strawberry.field(
+        description="Standing charges of the days that start in the bucket, in pence."
+    )
+    total: Decimal | None = strawberry.field(
+        description="Cost of the energy plus standing charges, in pence. Null if the cost of the energy is null."
+    )
+    unpriced: Decimal = strawberry.field(
+        description="Energy without a known tariff or price, in the unit of the readings."
+    )
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
 
 
-@strawberry.input(description="Hours of some weekdays that have a rate of their own.")
+@strawberry.input(description="Band of a time-of-use tariff: hours of some weekdays with their own rate.")
 class NewTariffBand:
     name: str
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT; may be negative.")
-    weekdays: list[Weekday] = strawberry.field(description="The days on which it starts.")
-    start: str = strawberry.field(description="When it starts: HH:00 or HH:30.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
+    weekdays: list[Weekday] = strawberry.field(description="Weekdays on which the band starts.")
+    start: str = strawberry.field(description="Time of day at which the band starts: HH:00 or HH:30.")
     end: str = strawberry.field(
-        description="When it ends: HH:00 or HH:30. On the next day, where it is not after the start; 00:00 to 00:00 is "
-        "a whole day."
+        description="Time of day at which the band ends: HH:00 or HH:30. It is on the next day if it is not after the "
+        "start; 00:00 to 00:00 is a whole day."
     )
 
 
-@strawberry.input(description="A rate for the energy of a period up to some amount.")
+@strawberry.input(description="Block of a block tariff: the rate up to an amount of energy in a period.")
 class NewTariffBlock:
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT.")
     up_to: Decimal | None = strawberry.field(
-        default=None, description="The limit in kWh since the period began; the last block has none."
+        default=None, description="Upper limit in kWh since the start of the period. Omit it for the last block."
     )
 
 
 @strawberry.input(
-    description="A tariff to set. One with the instant of validity of another replaces that one; energy of the past is "
-    "priced anew."
+    description="Tariff to set. It replaces the resource's tariff with the same `validFrom`; past energy is then "
+    "priced again."
 )
 class NewTariff:
-    resource_id: strawberry.ID = strawberry.field(description="The resource whose energy it prices.")
+    resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")
     name: str
-    kind: TariffKind = strawberry.field(description="What the rate depends on.")
-    valid_from: datetime = strawberry.field(description="From when on it applies: 2000 to two years ahead.")
+    kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
+    valid_from: datetime = strawberry.field(
+        description="When the tariff comes into force: from the year 2000 to two years ahead."
+    )
     rate: Decimal | None = strawberry.field(
         default=None,
-        description="Pence per unit of energy, without VAT: the rate of a flat tariff, or outside every band.",
+        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands.",
     )
     bands: list[NewTariffBand] = strawberry.field(
-        default_factory=list, description="Of a time-of-use tariff: they must not overlap."
+        default_factory=list, description="Bands of a time-of-use tariff. They must not overlap."
     )
     blocks: list[NewTariffBlock] = strawberry.field(
-        default_factory=list, description="Of a block tariff: with ascending limits."
+        default_factory=list, description="Blocks of a block tariff, with ascending limits."
     )
     block_period: Period | None = strawberry.field(
-        default=None, description="Of a block tariff: P1D, P1W, P1M or P1Y, by the calendar of the zone."
+        default=None, description="Calendar period of a block tariff in the time zone: P1D, P1W, P1M or P1Y."
     )
-    standing_charge: Decimal = strawberry.field(default=Decimal(0), description="Pence per day, without VAT.")
+    standing_charge: Decimal = strawberry.field(
+        default=Decimal(0), description="Standing charge in pence per day, without VAT."
+    )
     vat_rate: Decimal = strawberry.field(
-        default=Decimal(0), description="The percentage of VAT on top of all rates; 0 where they include it."
+        default=Decimal(0), description="VAT in percent, added to all rates. Use 0 if the rates include VAT."
     )
     time_zone: str = strawberry.field(
-        default="Europe/London", description="The IANA zone whose wall clock bands, blocks and days follow."
+        default="Europe/London", description="IANA time zone of the bands, block periods and days."
     )
-    source: str = strawberry.field(default="user", description="Where it is known from, such as user or supplier.")
+    source: str = strawberry.field(default="user", description="Source of the tariff, such as user or supplier.")
 
 
-@strawberry.input(description="The rate of a dynamic tariff for the half hour from an instant on.")
+@strawberry.input(description="Rate of a dynamic tariff for one half hour.")
 class NewTariffPrice:
-    at: datetime = strawberry.field(description="When the half hour begins.")
-    rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT; may be negative.")
+    at: datetime = strawberry.field(description="Start of the half hour.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, without VAT. It may be negative.")
 
 
-@strawberry.type(description="What became of prices that were sent.")
+@strawberry.type(description="Result of setting prices of a dynamic tariff.")
 class TariffPricesSet:
-    tariff: Tariff = strawberry.field(description="The tariff that they belong to.")
-    recorded: int = strawberry.field(description="How many prices are stored now; sent again they replace.")
+    tariff: Tariff = strawberry.field(description="The tariff that the prices belong to.")
+    recorded: int = strawberry.field(description="Number of prices that were stored or replaced.")

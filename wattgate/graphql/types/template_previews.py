@@ -1,4 +1,4 @@
-"""Templates tried out before anybody gets them."""
+"""GraphQL types of template previews."""
 
 from enum import Enum
 
@@ -9,86 +9,101 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Channel, Template
 
 
-@strawberry.enum(description="Where the data of a preview is from.")
+@strawberry.enum(description="Source of the data of a preview.")
 class PreviewData(Enum):
     GIVEN = "given"
     ALERT = "alert"
     MADE = "made"
 
 
-@strawberry.type(description="One thing that is said of a template.")
+@strawberry.type(description="Error, warning or hint about a template.")
 class TemplateFinding:
-    severity: Severity = strawberry.field(description="ERROR where it must not be sent as it is.")
-    code: str = strawberry.field(description="What is said, for software, such as variable-misspelt.")
-    part: TemplatePart = strawberry.field(description="The part that it is said of.")
-    line: int | None = strawberry.field(description="Counted from 1, in the source; null for the part as a whole.")
-    column: int | None = strawberry.field(description="Counted from 1.")
-    message: str
-    hint: str | None = strawberry.field(description="What may be done about it.")
+    severity: Severity = strawberry.field(
+        description="Severity of the finding. A template with an ERROR cannot be published."
+    )
+    code: str = strawberry.field(description="Machine-readable code of the finding, such as variable-misspelt.")
+    part: TemplatePart = strawberry.field(description="Part of the template that has the finding.")
+    line: int | None = strawberry.field(description="Line in the source, counted from 1. Null for the part as a whole.")
+    column: int | None = strawberry.field(
+        description="Column in the line, counted from 1. Null for the part as a whole."
+    )
+    message: str = strawberry.field(description="Human-readable description of the finding.")
+    hint: str | None = strawberry.field(description="How to fix the finding. Null if there is no suggestion.")
 
 
-@strawberry.type(description="A variable that a template names, at one of its places.")
+@strawberry.type(description="One use of a variable in a template.")
 class TemplateVariable:
-    name: str = strawberry.field(description="Its path in the data, such as home.name.")
-    part: TemplatePart = strawberry.field(description="The part that names it.")
-    line: int = strawberry.field(description="Counted from 1.")
-    column: int = strawberry.field(description="Counted from 1.")
-    optional: bool = strawberry.field(description="Whether that place does without it.")
+    name: str = strawberry.field(description="Path of the variable in the data, such as home.name.")
+    part: TemplatePart = strawberry.field(description="Part of the template that uses the variable.")
+    line: int = strawberry.field(description="Line in the source, counted from 1.")
+    column: int = strawberry.field(description="Column in the line, counted from 1.")
+    optional: bool = strawberry.field(description="Whether the template renders without the variable here.")
 
 
-@strawberry.type(description="What is wrong with a template, and its sizes.")
+@strawberry.type(description="Report on a template: findings, variables and sizes.")
 class TemplateReport:
-    ok: bool = strawberry.field(description="Whether nothing stands against sending it: no finding is an error.")
-    findings: list[TemplateFinding] = strawberry.field(description="Errors first.")
-    variables: list[TemplateVariable] = strawberry.field(description="Part by part, in their order.")
-    html_bytes: int = strawberry.field(description="The size of the HTML with its styles inlined.")
-    text_bytes: int = strawberry.field(description="The size of the text.")
+    ok: bool = strawberry.field(description="Whether the template can be published: no finding is an ERROR.")
+    findings: list[TemplateFinding] = strawberry.field(description="All findings, errors first.")
+    variables: list[TemplateVariable] = strawberry.field(description="Uses of variables, by part and position.")
+    html_bytes: int = strawberry.field(description="Size of the HTML with inlined styles, in bytes.")
+    text_bytes: int = strawberry.field(description="Size of the plain text, in bytes.")
 
 
-@strawberry.type(description="A culture in which there are templates of an alert type and channel.")
+@strawberry.type(description="A culture for which the alert type and channel have templates.")
 class CultureCoverage:
     culture_code: str
-    template: Template = strawberry.field(description="The newest in that culture, one in use before all others.")
+    template: Template = strawberry.field(
+        description="Newest active template of the culture, or the newest inactive one."
+    )
 
 
-@strawberry.type(description="A template as it would be sent. Nothing of it is saved.")
+@strawberry.type(description="Template as it would be sent, with a report. It is not saved.")
 class TemplatePreview:
-    subject: str | None = strawberry.field(description="null where it cannot be rendered.")
+    subject: str | None = strawberry.field(description="Rendered subject. Null if it cannot be rendered.")
     preheader: str | None = strawberry.field(
-        description="What lists of mails show after the subject; null where it cannot be rendered."
+        description="Rendered preview text that mail programs show after the subject. Null if it cannot be rendered."
     )
     html: str | None = strawberry.field(
-        description="With styles inlined and the preheader hidden in it; null where it cannot be rendered."
+        description="Rendered HTML with inlined styles and a hidden preheader. Null if it cannot be rendered."
     )
-    text: str | None = strawberry.field(description="The template's own, or made from the HTML.")
-    text_made: bool = strawberry.field(description="Whether the text is made from the HTML.")
-    data: Json = strawberry.field(description="What filled the markers.")
-    data_from: PreviewData = strawberry.field(description="Where that is from.")
-    template: Template | None = strawberry.field(description="The template whose sources these are, if one's are.")
+    text: str | None = strawberry.field(description="Rendered plain text. Null if it cannot be rendered.")
+    text_made: bool = strawberry.field(description="Whether the text was generated from the HTML.")
+    data: Json = strawberry.field(description="JSON object whose members filled the markers.")
+    data_from: PreviewData = strawberry.field(description="Source of the data.")
+    template: Template | None = strawberry.field(
+        description="Template whose sources were used. Null if the input has all sources."
+    )
     chosen: Template | None = strawberry.field(
-        description="The one that somebody of the culture gets; null where there is none, or no alert type is known."
+        description="Template that a user of the culture receives. Null if there is none, or if no alert type is known."
     )
-    cultures_tried: list[str] = strawberry.field(description="The cultures tried for it, the last one with success.")
-    coverage: list[CultureCoverage] = strawberry.field(description="The cultures that there are templates in.")
-    report: TemplateReport = strawberry.field(description="What is wrong with it.")
+    cultures_tried: list[str] = strawberry.field(description="Cultures that were searched for `chosen`, in order.")
+    coverage: list[CultureCoverage] = strawberry.field(description="Cultures for which there are templates.")
+    report: TemplateReport = strawberry.field(description="Report on the template.")
 
 
 @strawberry.input(
-    description="What to preview: the sources of a template (templateId, or what somebody of cultureCode gets of "
-    "alertTypeId by channelType), each replaced by one that is given here; and the data."
+    description="Template to preview, and its data. The sources come from the template `templateId`, or from the "
+    "template that a user of `cultureCode` receives for `alertTypeId` and `channelType`. Sources in this input replace "
+    "them."
 )
 class TemplateToPreview:
     template_id: strawberry.ID | None = None
     alert_type_id: strawberry.ID | None = None
     channel_type: Channel = Channel.EMAIL
-    culture_code: str | None = None
-    subject: str | None = strawberry.field(default=None, description="The source of the subject.")
-    preheader: str | None = strawberry.field(default=None, description="The source of the preheader.")
-    html: str | None = strawberry.field(default=None, description="The source of the HTML.")
-    text: str | None = strawberry.field(
-        default=strawberry.UNSET, description="The source of the text; null where it is to be made from the HTML."
+    culture_code: str | None = strawberry.field(
+        default=None,
+        description="Language and region of the user, such as en-GB. Default: the template's culture, or else the "
+        "application's.",
     )
-    data: Json | None = strawberry.field(default=None, description="What fills the markers: an object.")
+    subject: str | None = strawberry.field(default=None, description="Template source of the subject.")
+    preheader: str | None = strawberry.field(default=None, description="Template source of the preheader.")
+    html: str | None = strawberry.field(default=None, description="Template source of the HTML.")
+    text: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Template source of the plain text. Null generates the text from the HTML.",
+    )
+    data: Json | None = strawberry.field(default=None, description="JSON object whose members fill the markers.")
     alert_id: strawberry.ID | None = strawberry.field(
-        default=None, description="An alert whose data fills the markers. Without it and data, some is made up."
+        default=None,
+        description="ID of an alert whose data fills the markers. Without it and `data`, sample data is generated.",
     )

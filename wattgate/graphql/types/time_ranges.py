@@ -1,4 +1,4 @@
-"""Spans of time that are asked for, and the periods and days by which they are divided."""
+"""Time ranges of queries, and the periods and weekdays that divide them."""
 
 from wattgate.clock import TimeRange
 from wattgate.enums import Period, Weekday

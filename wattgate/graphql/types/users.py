@@ -1,4 +1,4 @@
-"""Users, and what their accounts keep."""
+"""GraphQL types of users, push tokens, profiles and sessions."""
 
 from datetime import datetime
 
@@ -7,75 +7,77 @@ import strawberry
 from wattgate.graphql.core.scalars import Json
 
 
-@strawberry.type(description="How web apps subscribe to pushes.")
+@strawberry.type(description="Settings that a web app needs to subscribe to push messages.")
 class WebPush:
     public_key: str | None = strawberry.field(
-        description="The applicationServerKey, in base64url; null where the gateway has no key for Web Push."
+        description="Value for `applicationServerKey`, in base64url. Null if Web Push is not configured."
     )
 
 
-@strawberry.type(description="An app that can be pushed to.")
+@strawberry.type(description="Push token of an app or a browser.")
 class MobileAppToken:
-    mobile_app_token_id: strawberry.ID = strawberry.field(description="The token's record.")
+    mobile_app_token_id: strawberry.ID = strawberry.field(description="ID of the push token record.")
     account_id: strawberry.ID
-    token: str = strawberry.field(description="The push token, or a browser's subscription as JSON.")
+    token: str = strawberry.field(description="Push token, or push subscription of a browser as JSON.")
     created_at: datetime
 
 
-@strawberry.type(description="An account of a user, in short.")
+@strawberry.type(description="Short form of an account of a user.")
 class UserApplication:
     active: bool = strawberry.field(description="Whether the account can log in.")
     account_id: strawberry.ID
     application_id: strawberry.ID
 
 
-@strawberry.type(description="A person, who owns homes and meters and logs in by accounts.")
+@strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
 class User:
     user_id: strawberry.ID
-    applications: list[UserApplication] = strawberry.field(description="The user's accounts, oldest first.")
-    status: str = strawberry.field(description="unverified, active or inactive.")
+    applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
+    status: str = strawberry.field(description="Status of the user: unverified, active or inactive.")
     active: bool
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.input(description="A user with a first account.")
+@strawberry.input(description="User to add, with the first account.")
 class NewUser:
-    username: str = strawberry.field(description="Unique in the directory.")
-    directory_id: strawberry.ID | None = strawberry.field(
-        default=None, description="The application's own directory where it is left out."
+    username: str = strawberry.field(
+        description="Login name, unique in the directory; compared trimmed and in lower case."
     )
-    name: str = ""
+    directory_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the directory. Default: the application's own directory."
+    )
+    name: str = strawberry.field(default="", description="Name of the person.")
     email: str = ""
     password: str | None = strawberry.field(
-        default=None, description="At least 8 characters. Without one the account cannot log in."
+        default=None, description="Password of at least 8 characters. Without a password, the account cannot log in."
     )
 
 
-@strawberry.type(description="A user whose e-mail address has been verified.")
+@strawberry.type(description="Result of a verified e-mail address.")
 class Verified:
     valid: bool
     user_id: strawberry.ID
-    status: str
+    status: str = strawberry.field(description="Status of the user: active.")
 
 
-@strawberry.type(description="The names under which an account keeps free objects.")
+@strawberry.type(description="Names of the profiles of an account.")
 class AccountProfiles:
     account_id: strawberry.ID
     profile_names: list[str]
 
 
-@strawberry.type(description="A free object that an account keeps under a name.")
+@strawberry.type(description="Free-form JSON object that an account stores under a name.")
 class AccountProfile:
     profile_name: str
     account_id: strawberry.ID
     user_id: strawberry.ID
-    data: Json
+    data: Json = strawberry.field(description="Stored JSON object.")
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.type(description="The one free object of an account, in which its apps find each other's state.")
+@strawberry.type(description="Free-form JSON object that all apps of an account share. Each account has one.")
 class AccountSession:
     account_id: strawberry.ID
-    data: Json
+    data: Json = strawberry.field(description="Stored JSON object.")

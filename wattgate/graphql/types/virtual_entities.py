@@ -1,4 +1,4 @@
-"""Virtual entities and their types."""
+"""GraphQL types of virtual entities (homes) and their types."""
 
 from datetime import datetime
 
@@ -14,47 +14,51 @@ from wattgate.graphql.types.resources import Resource
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="A resource type that virtual entities of some type have or may have.")
+@strawberry.type(description="Resource type that virtual entities of a type must or may have.")
 class WantedResource:
     resource_type_id: strawberry.ID
     required: bool
 
 
-@strawberry.type(description="A kind of virtual entity.")
+@strawberry.type(description="Type of virtual entity: which resource types its homes must or may have.")
 class VirtualEntityType:
     ve_type_id: strawberry.ID
     name: str
     description: str
     application_id: strawberry.ID
     active: bool
-    resources: list[WantedResource]
+    resources: list[WantedResource] = strawberry.field(
+        description="Resource types that virtual entities must or may have."
+    )
 
 
-@strawberry.input(description="A resource type that virtual entities of some type have or may have.")
+@strawberry.input(description="Resource type that virtual entities of a type must or may have.")
 class NewWantedResource:
     resource_type_id: strawberry.ID
     required: bool = False
 
 
-@strawberry.input(description="A kind of virtual entity to add.")
+@strawberry.input(description="Virtual entity type to add.")
 class NewVirtualEntityType:
     name: str
     description: str = ""
-    resources: list[NewWantedResource] = strawberry.field(default_factory=list)
+    resources: list[NewWantedResource] = strawberry.field(
+        default_factory=list, description="Resource types that virtual entities must or may have."
+    )
 
 
-@strawberry.input(description="What may change on a kind of virtual entity.")
+@strawberry.input(description="Fields of a virtual entity type to change. Omitted fields keep their values.")
 class VirtualEntityTypeChange:
     name: str | None = strawberry.UNSET
     description: str | None = strawberry.UNSET
 
 
-@strawberry.type(description="A home: a place of its owner with the resources that belong to it.")
+@strawberry.type(description="Home of an owner, with the resources that belong to it.")
 class VirtualEntity:
     ve_id: strawberry.ID
     ve_type_id: strawberry.ID
     application_id: strawberry.ID
-    owner_id: strawberry.ID = strawberry.field(description="The user whose home this is.")
+    owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the home.")
     name: str
     description: str | None
     location: str | None
@@ -63,35 +67,35 @@ class VirtualEntity:
     postal_code: str | None
     geo_coordinates: str | None
     open_street_maps_ref: str | None
-    time_zone: str | None = strawberry.field(description="The home's IANA time zone.")
-    attributes: Json = strawberry.field(description="Free metadata, as an object.")
+    time_zone: str | None = strawberry.field(description="IANA time zone of the home. Null means Europe/London.")
+    attributes: Json
     clone: bool
     active: bool
     created_at: datetime
     updated_at: datetime
     type: VirtualEntityType = edge(
-        queries.types, needs=Permission.VIRTUAL_ENTITY_TYPE_READ, description="The kind of virtual entity."
+        queries.types, needs=Permission.VIRTUAL_ENTITY_TYPE_READ, description="The virtual entity type."
     )
     resources: list[Resource] = edge(
         queries.resources,
         needs=Permission.RESOURCE_READ,
         sizes=[ListSize(5)],
-        description="The resources that belong to it.",
+        description="Resources that belong to the home.",
     )
     display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
         weight=DISPLAY_WEIGHT,
-        description="All that its in-home display draws now; the subscription of that name tells it live.",
+        description="Present content of an in-home display. The subscription `display` publishes changes live.",
     )
 
 
-@strawberry.input(description="A resource that belongs to the virtual entity.")
+@strawberry.input(description="Resource to assign to a virtual entity.")
 class OwnedResource:
     resource_id: strawberry.ID
 
 
-@strawberry.input(description="A virtual entity to add for the user for whom the call is made.")
+@strawberry.input(description="Virtual entity to add for the acting user.")
 class NewVirtualEntity:
     ve_type_id: strawberry.ID
     name: str
@@ -103,10 +107,12 @@ class NewVirtualEntity:
     postal_code: str | None = None
     geo_coordinates: str | None = None
     open_street_maps_ref: str | None = None
-    time_zone: str | None = None
+    time_zone: str | None = strawberry.field(
+        default=None, description="IANA time zone of the home. Null means Europe/London."
+    )
 
 
-@strawberry.input(description="What may change on a virtual entity; what is left out stays as it is.")
+@strawberry.input(description="Fields of a virtual entity to change. Omitted fields keep their values.")
 class VirtualEntityChange:
     name: str | None = strawberry.UNSET
     description: str | None = strawberry.UNSET
@@ -116,35 +122,37 @@ class VirtualEntityChange:
     postal_code: str | None = strawberry.UNSET
     geo_coordinates: str | None = strawberry.UNSET
     open_street_maps_ref: str | None = strawberry.UNSET
-    time_zone: str | None = strawberry.UNSET
+    time_zone: str | None = strawberry.field(
+        default=strawberry.UNSET, description="IANA time zone of the home. Null means Europe/London."
+    )
 
 
-@strawberry.type(description="A resource type of a kind of virtual entity, with the resources that satisfy it.")
+@strawberry.type(description="Resource type of a virtual entity type, with the user's resources of this type.")
 class ResourceOptions:
     resource_type_id: strawberry.ID
     required: bool
     options: list[Resource]
 
 
-@strawberry.type(description="Which of a user's resources satisfy a kind of virtual entity.")
+@strawberry.type(description="Resources of a user that a virtual entity of a type could have.")
 class Satisfaction:
     ve_type_id: strawberry.ID
     owner_id: strawberry.ID
     application_id: strawberry.ID
-    resources: list[ResourceOptions]
+    resources: list[ResourceOptions] = strawberry.field(description="Resources of the user, by resource type.")
     selection_needed: bool = strawberry.field(
-        description="Whether some resource type is satisfied by more than one resource."
+        description="Whether the user must select a resource: some resource type has more than one."
     )
 
 
-@strawberry.type(description="How many virtual entities came in the last day, week and month.")
+@strawberry.type(description="Numbers of active virtual entities that were added recently.")
 class NewVirtualEntities:
-    p1d: int = strawberry.field(name="P1D", description="In the last day.")
-    p1w: int = strawberry.field(name="P1W", description="In the last week.")
-    p1m: int = strawberry.field(name="P1M", description="In the last month.")
+    p1d: int = strawberry.field(name="P1D", description="Number added in the last day.")
+    p1w: int = strawberry.field(name="P1W", description="Number added in the last 7 days.")
+    p1m: int = strawberry.field(name="P1M", description="Number added in the last 30 days.")
 
 
-@strawberry.type(description="How many virtual entities an application has.")
+@strawberry.type(description="Numbers of active virtual entities of an application.")
 class ApplicationStatistics:
     application_id: strawberry.ID
     total_virtual_entities: int

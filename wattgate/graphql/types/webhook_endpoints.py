@@ -1,65 +1,87 @@
-"""Endpoints: where an application wants to be told of events."""
+"""GraphQL types of webhook endpoints, to which the gateway sends events."""
 
 from datetime import datetime
 
 import strawberry
 
 MAX_PATTERNS = 50
+"""Maximum number of event patterns of an endpoint."""
 
 
-@strawberry.type(description="A place to which an application wants events told. Its secret is never told again.")
+@strawberry.type(description="URL to which the gateway sends events. Its secret is shown only when it is created.")
 class WebhookEndpoint:
     endpoint_id: strawberry.ID
     application_id: strawberry.ID
-    url: str = strawberry.field(description="Where events are posted to.")
-    events: list[str] = strawberry.field(description="Patterns of the events' codes, such as alert.* or *.")
+    url: str = strawberry.field(description="URL that receives the events as POST requests.")
+    events: list[str] = strawberry.field(description="Patterns of event codes, such as alert.* or *.")
     description: str
-    enabled: bool = strawberry.field(description="Whether anything is sent to it.")
-    disabled_reason: str | None = strawberry.field(description="Why the gateway disabled it; null where it did not.")
-    ordered: bool = strawberry.field(description="Whether an event waits until the one before it is taken.")
-    failures: int = strawberry.field(description="How many attempts have failed since the last that did not.")
-    failing_since: datetime | None = strawberry.field(description="When the first of them failed.")
-    paused_until: datetime | None = strawberry.field(description="Until when nothing is sent, for it cannot be taken.")
+    enabled: bool = strawberry.field(description="Whether the gateway sends events to the endpoint.")
+    disabled_reason: str | None = strawberry.field(
+        description="Why the gateway disabled the endpoint. Null if it did not."
+    )
+    ordered: bool = strawberry.field(
+        description="Whether events are sent in order: each event waits until the one before it is delivered or failed."
+    )
+    failures: int = strawberry.field(description="Number of failed attempts since the last successful one.")
+    failing_since: datetime | None = strawberry.field(
+        description="When the first of these attempts failed. Null if there is none."
+    )
+    paused_until: datetime | None = strawberry.field(
+        description="Until when deliveries are paused after failed attempts. Null if they are not paused."
+    )
     secret_expires_at: datetime | None = strawberry.field(
-        description="Until when the secret before this one is good too; null where there is none."
+        description="Until when the previous secret is also valid. Null if there is none."
     )
     created_at: datetime
     updated_at: datetime
 
 
-@strawberry.type(description="An endpoint with its secret, which is told this once.")
+@strawberry.type(description="Webhook endpoint with its new secret, which is shown only in this result.")
 class IssuedSecret:
-    endpoint: WebhookEndpoint = strawberry.field(description="The endpoint.")
-    secret: str = strawberry.field(description="What its messages are signed with: whsec_ and base64.")
+    endpoint: WebhookEndpoint = strawberry.field(description="The webhook endpoint.")
+    secret: str = strawberry.field(description="Secret that signs the webhooks: whsec_ followed by base64.")
 
 
-@strawberry.input(description="An endpoint to register.")
+@strawberry.input(description="Webhook endpoint to register.")
 class NewWebhookEndpoint:
-    url: str = strawberry.field(description="An https address with a path and a query alone.")
-    events: list[str] = strawberry.field(description="Patterns such as alert.*, which stand for one event at least.")
+    url: str = strawberry.field(description="URL with https, without credentials and fragment.")
+    events: list[str] = strawberry.field(
+        description="1 to 50 patterns of event codes, such as alert.*. Each must match at least one known event code."
+    )
     description: str = ""
-    enabled: bool = strawberry.field(default=True, description="Whether anything is sent to it.")
+    enabled: bool = strawberry.field(default=True, description="Whether the gateway sends events to the endpoint.")
     ordered: bool = strawberry.field(
-        default=True, description="Whether an event waits until the one before it is taken, or given up."
+        default=True,
+        description="Whether events are sent in order: each event waits until the one before it is delivered or "
+        "failed.",
     )
 
 
-@strawberry.input(description="What may change on an endpoint; what is left out stays as it is.")
+@strawberry.input(description="Fields of a webhook endpoint to change. Omitted fields keep their values.")
 class WebhookEndpointChange:
-    url: str | None = strawberry.field(default=strawberry.UNSET, description="Where events are posted to.")
-    events: list[str] | None = strawberry.field(default=strawberry.UNSET, description="Patterns of events' codes.")
+    url: str | None = strawberry.field(
+        default=strawberry.UNSET, description="URL with https, without credentials and fragment."
+    )
+    events: list[str] | None = strawberry.field(
+        default=strawberry.UNSET, description="1 to 50 patterns of event codes, such as alert.*."
+    )
     description: str | None = strawberry.UNSET
     enabled: bool | None = strawberry.field(
-        default=strawberry.UNSET, description="true also forgets that the endpoint has failed."
+        default=strawberry.UNSET,
+        description="Whether the gateway sends events to the endpoint. True also resets its failures.",
     )
     ordered: bool | None = strawberry.field(
-        default=strawberry.UNSET, description="Whether an event waits until the one before it is taken, or given up."
+        default=strawberry.UNSET,
+        description="Whether events are sent in order: each event waits until the one before it is delivered or "
+        "failed.",
     )
 
 
-@strawberry.type(description="What is sent again.")
+@strawberry.type(description="Result of sending events again.")
 class Resent:
-    queued: int = strawberry.field(description="How many events; those that wait already are not counted.")
+    queued: int = strawberry.field(
+        description="Number of events that were queued. Events that were still waiting are not counted."
+    )
     next_since: datetime | None = strawberry.field(
-        description="Where there are more than one call sends: what to give as since in the next one."
+        description="Value for `since` of the next call, if one call cannot send all events. Otherwise null."
     )

@@ -1,4 +1,4 @@
-"""Webhooks and what failed of them."""
+"""GraphQL types of webhooks and webhook errors."""
 
 from datetime import datetime
 
@@ -12,36 +12,48 @@ from wattgate.graphql.types.webhook_endpoints import WebhookEndpoint
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="An event on its way to a callback URL.")
+@strawberry.type(description="Delivery of one event to one URL.")
 class Webhook:
     webhook_id: strawberry.ID
     number_of_attempts: int
-    status: str = strawberry.field(description="pending, complete or failed.")
+    status: str = strawberry.field(description="State of the delivery: pending, complete or failed.")
     active: bool
-    payload: Json = strawberry.field(description="The event data delivered.")
+    payload: Json = strawberry.field(description="Event data in the body of the request.")
     application_id: strawberry.ID
-    user_id: strawberry.ID | None
-    callback_url: str
+    user_id: strawberry.ID | None = strawberry.field(
+        description="ID of the user that the event is about. Null if it is about no user."
+    )
+    callback_url: str = strawberry.field(description="URL that receives the event.")
     created_at: datetime
     updated_at: datetime
-    successful_attempt: Json | None = strawberry.field(description="attempt, statusCode and successedAt.")
-    failed_attempts: list[Json] = strawberry.field(description="Each with attempt, attemptAt, statusCode and error.")
+    successful_attempt: Json | None = strawberry.field(
+        description="Successful attempt: an object with attempt, statusCode and successedAt. Null if there is none."
+    )
+    failed_attempts: list[Json] = strawberry.field(
+        description="Failed attempts: objects with attempt, attemptAt, statusCode and error."
+    )
     endpoint: WebhookEndpoint | None = edge(
         reference_loader(models.WebhookEndpoint, "endpoint_id"),
         needs=Permission.WEBHOOK_MANAGE,
-        description="The endpoint that it is for; null for a callback of an alert, and where the endpoint is gone.",
+        description="The webhook endpoint. Null for the callback URL of an alert, and after the endpoint was deleted.",
     )
 
 
-@strawberry.type(description="A webhook that was given up.")
+@strawberry.type(description="Webhook whose delivery failed for good.")
 class WebhookError:
     error_id: strawberry.ID
     webhook_id: strawberry.ID
     application_id: strawberry.ID
-    user_id: strawberry.ID | None
-    callback_url: str
-    attempt: Json = strawberry.field(description="The last attempt: attempt, attemptAt, statusCode and error.")
+    user_id: strawberry.ID | None = strawberry.field(
+        description="ID of the user that the event is about. Null if it is about no user."
+    )
+    callback_url: str = strawberry.field(description="URL that receives the event.")
+    attempt: Json = strawberry.field(
+        description="Last attempt: an object with attempt, attemptAt, statusCode and error."
+    )
     created_at: datetime
     webhook: Webhook | None = edge(
-        reference_loader(models.Webhook, "webhook_id"), needs=Permission.WEBHOOK_READ, description="The webhook."
+        reference_loader(models.Webhook, "webhook_id"),
+        needs=Permission.WEBHOOK_READ,
+        description="The webhook. Null if the caller may not see it.",
     )

@@ -1,4 +1,4 @@
-"""Files read line by line, however long their lines are."""
+"""Read a file line by line with bounded memory, also if its lines are very long."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -7,9 +7,10 @@ MAX_LINE_BYTES = 64 * 1024
 
 
 def read_numbered_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """The lines of a file in which there is something, by their numbers, which begin at 1.
+    """Yield the number, from 1, and the text of each line that is not blank.
 
-    One that is too long to be a record comes cut, so that it is refused.
+    A line longer than MAX_LINE_BYTES is cut there. No record is that long, so the caller rejects it. Invalid UTF-8 is
+    replaced, and a byte order mark at the start of the file is removed.
     """
     for number, text in enumerate(_read_lines(file), start=1):
         if text.strip():

@@ -1,8 +1,9 @@
-"""A JSON Lines file into the registry of the meter network: one object a line, streamed in batches.
+"""Import a JSON Lines file into the registry of the meter network, one object for each line, in batches.
 
-`kind` says what a line is: `meterPoint` (mpxn, postcode, smetsVersion, eligible), `device` (eui, mpxn, deviceType,
+`kind` is the type of a line: `meterPoint` (mpxn, postcode, smetsVersion, eligible), `device` (eui, mpxn, deviceType,
 manufacturer, model, firmwareVersion, status, commissionedAt), `reading` (mpxn, classifier, at, value, quality) or
-`register` (mpxn, classifier, at, value, unit). Instants are ISO 8601 with an offset. What is known already is replaced.
+`register` (mpxn, classifier, at, value, unit). Instants are ISO 8601 with an offset. A line replaces the stored record
+with the same key.
 """
 
 from collections.abc import Callable
@@ -24,10 +25,11 @@ from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, Re
 from wattgate.principal import Principal, Role
 
 BATCH_RECORDS = 5_000
+"""Maximum number of records in a transaction."""
 
 AwareDatetime = Annotated[datetime, Meta(tz=True)]
 MAX_VALUE = Decimal(10) ** 12
-"""Values are kept to a millionth of a unit in 64 bits."""
+"""The absolute value of a reading must be smaller. Values are stored in millionths of a unit in 64 bits."""
 
 
 class _RegistryLine(msgspec.Struct, tag_field="kind", rename="camel", forbid_unknown_fields=True):
@@ -70,9 +72,9 @@ _LINE_DECODER = msgspec.json.Decoder(MeterPointLine | DeviceLine | ReadingLine |
 async def import_network(
     file: BinaryIO, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
 ) -> BulkReport:
-    """Put every line of the file into the registry that can be; the others are refused by line and reason.
+    """Store the record of each valid line in the registry. Call `refuse` with the number and reason of each other line.
 
-    `progress` is told the bytes read so far.
+    Call `progress` with the number of bytes read so far.
     """
     report, batch = BulkReport(), list[SQLModel]()
 
@@ -87,9 +89,9 @@ async def import_network(
         report.lines += 1
         try:
             batch.append(parse_record(text))
-        except InvalidLine as bad:
+        except InvalidLine as error:
             report.refused += 1
-            refuse(number, str(bad))
+            refuse(number, str(error))
         if len(batch) >= BATCH_RECORDS:
             await store()
     await store()
@@ -97,21 +99,21 @@ async def import_network(
 
 
 def parse_record(text: str) -> SQLModel:
-    """What a line says, as a record of the registry. BadLine where it says nothing that can be kept."""
+    """Return the registry record of a line. Raise InvalidLine if the line is not a valid record."""
     line = decode_line(_LINE_DECODER, text)
-    given = msgspec.structs.asdict(line)
-    given["mpxn"] = meter_points.parse_meter_point_number(line.mpxn)
-    if given["mpxn"] is None:
-        raise InvalidLine(f"{line.mpxn!r} is not a meter point: 1 to 13 digits")
+    fields = msgspec.structs.asdict(line)
+    fields["mpxn"] = meter_points.parse_meter_point_number(line.mpxn)
+    if fields["mpxn"] is None:
+        raise InvalidLine(f"{line.mpxn!r} is not a meter point number. Use 1 to 13 digits")
     if isinstance(line, MeterPointLine):
-        return NetworkMeterPoint(**given | {"postcode": meter_points.normalize_postcode(line.postcode) or ""})
+        return NetworkMeterPoint(**fields | {"postcode": meter_points.normalize_postcode(line.postcode) or ""})
     if isinstance(line, DeviceLine):
         eui = meter_points.parse_eui(line.eui)
         if eui is None:
             raise InvalidLine(f"{line.eui!r} is not an EUI-64 of 16 hexadecimal digits")
-        return NetworkDevice(**given | {"eui": eui})
+        return NetworkDevice(**fields | {"eui": eui})
     if not line.value.is_finite() or abs(line.value) >= MAX_VALUE:
-        raise InvalidLine(f"{line.value} is not a number below 10 to the 12th")
+        raise InvalidLine(f"{line.value} is not a number between -10^12 and 10^12")
     if isinstance(line, ReadingLine):
-        return NetworkReading(**given | {"quality": ReadingQuality[line.quality]})
-    return NetworkRegister(**given)
+        return NetworkReading(**fields | {"quality": ReadingQuality[line.quality]})
+    return NetworkRegister(**fields)

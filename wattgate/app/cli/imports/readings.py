@@ -1,8 +1,12 @@
-"""A CSV file of readings into the database: streamed in batches, so that memory does not grow with the file.
+"""Import a CSV file of readings in batches, so that memory does not grow with the file.
 
-The header names the columns, in any order: `value`; `at` (ISO 8601; UTC where it has no offset) or `localTime` (the
-wall clock of a time zone); `resourceId` unless one resource is given for the file; `field` where it is not the
-resource's first; `quality` where it is not ACTUAL.
+The header names the columns, in any order:
+
+- `value`
+- either `at` (ISO 8601; UTC if it has no offset) or `localTime` (local time in the time zone of the import)
+- `resourceId`, unless the import has one resource for all lines
+- `field`, optional; the default is the first field of the resource
+- `quality`, optional; the default is ACTUAL
 """
 
 import csv
@@ -30,7 +34,7 @@ from wattgate.principal import Principal
 
 @dataclass(frozen=True, slots=True)
 class CsvColumns:
-    """Where a line's values stand, and what is the same for all lines."""
+    """The column index of each value in a line, and the values that are the same for all lines."""
 
     value: int
     at: int | None
@@ -44,23 +48,23 @@ class CsvColumns:
 
     @classmethod
     def from_header(cls, header: str, resource_id: str | None, zone: tzinfo) -> "CsvColumns":
-        """Read the header. BadInput where a column is missing or one too many."""
+        """Parse the header. Raise BadInput if a column is missing or conflicts with another column or an option."""
         delimiter = ";" if header.count(";") > header.count(",") else ","
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        place: dict[str, int] = {name: names.index(name) for name in names}
-        if "value" not in place:
-            raise BadInput("the header has no column `value`")
-        if ("at" in place) == ("localtime" in place):
-            raise BadInput("the header has either a column `at` or a column `localTime`")
-        if ("resourceid" in place) == (resource_id is not None):
-            raise BadInput("either the header has a column `resourceId`, or one resource is named for the file")
+        positions: dict[str, int] = {name: names.index(name) for name in names}
+        if "value" not in positions:
+            raise BadInput("the header has no column `value`; add it")
+        if ("at" in positions) == ("localtime" in positions):
+            raise BadInput("the header must have exactly one of the columns `at` and `localTime`")
+        if ("resourceid" in positions) == (resource_id is not None):
+            raise BadInput("use either the column `resourceId` or the option --resource, not both and not neither")
         return cls(
-            value=place["value"],
-            at=place.get("at"),
-            local_time=place.get("localtime"),
-            resource=place.get("resourceid"),
-            field=place.get("field"),
-            quality=place.get("quality"),
+            value=positions["value"],
+            at=positions.get("at"),
+            local_time=positions.get("localtime"),
+            resource=positions.get("resourceid"),
+            field=positions.get("field"),
+            quality=positions.get("quality"),
             delimiter=delimiter,
             resource_id=resource_id,
             zone=zone,
@@ -77,10 +81,11 @@ async def import_csv(
     refuse: ReportRefusal,
     progress: Callable[[int], None],
 ) -> BulkReport:
-    """Record every reading of the file that can be; the others are refused by line and reason.
+    """Record the reading of each valid line. Call `refuse` with the number and reason of each other line.
 
-    `progress` is told the bytes read so far. A reading that is already stored is replaced, also by a line of a later
-    batch (`bulk.BATCH`); within a batch the first of two that contradict each other is taken, and the second refused.
+    Call `progress` with the number of bytes read so far. A reading replaces the stored one of the same instant, also
+    if an earlier batch of this file stored it (`bulk_recorder.BATCH_SIZE`). If two readings in one batch contradict
+    each other, the first is recorded and the second is refused.
     """
 
     async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
@@ -94,8 +99,8 @@ async def import_csv(
     for number, text in lines:
         try:
             reading = _parse_line(columns, text, latest)
-        except InvalidLine as bad:
-            bulk.refuse_line(number, str(bad))
+        except InvalidLine as error:
+            bulk.refuse_line(number, str(error))
         else:
             await bulk.add(number, *reading)
     report = await bulk.finish()
@@ -123,20 +128,24 @@ def _parse_line(
 
 
 def _parse_instant(columns: CsvColumns, cells: list[str], previous: datetime | None) -> datetime:
-    """The instant of a line. A wall-clock time that comes twice is the second one where the first has passed."""
+    """Return the instant of a line in UTC.
+
+    A local time occurs twice when the clocks go back. It means the second occurrence if `previous`, the last instant of
+    the same series, is at or after the first occurrence and before the second.
+    """
     text = cells[columns.at if columns.at is not None else columns.local_time or 0].strip()
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidLine(f"{text!r} is not an ISO 8601 time") from None
     if columns.at is None and time.tzinfo is not None:
-        raise InvalidLine(f"{text!r} has an offset; localTime is the wall clock of {columns.zone}")
+        raise InvalidLine(f"{text!r} has an offset, but localTime is local time in {columns.zone}. Use the column `at`")
     try:
         if columns.at is not None:
             return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-        first, second = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        earlier, later = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     except OverflowError:
-        raise InvalidLine(f"{text} is beyond every calendar") from None
-    if first.astimezone(columns.zone).replace(tzinfo=None) != time:
+        raise InvalidLine(f"{text} is outside the supported range of times") from None
+    if earlier.astimezone(columns.zone).replace(tzinfo=None) != time:
         raise InvalidLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
-    return second if previous is not None and first <= previous < second else first
+    return later if previous is not None and earlier <= previous < later else earlier

@@ -1,8 +1,8 @@
-"""A JSON Lines file of tariffs and prices into the database: one object a line, streamed in batches.
+"""Import a JSON Lines file of tariffs and prices, one object for each line, in batches.
 
-A line with `kind` is a tariff, with the members of the input `NewTariff`; without, it is the price of a half hour
-(`at`, `rate`) of the dynamic tariff that holds then. `resourceId` says of which resource, unless one is named for the
-file.
+A line with `kind` is a tariff, with the members of the GraphQL input `NewTariff`. A line without `kind` is the price of
+one half hour (`at`, `rate`) in the dynamic tariff that is valid then. `resourceId` is the resource, unless the import
+has one resource for all lines.
 """
 
 from collections import defaultdict
@@ -33,15 +33,15 @@ from wattgate.graphql.types.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal
 
 DEFAULT_SOURCE = "import"
-"""Where a tariff is known from whose line does not say."""
+"""The `source` of a tariff if its line has none."""
 
 _NumberedPrices = list[tuple[int, NewTariffPrice]]
-"""Prices with the number of the line that each stands on."""
+"""Prices, each with the number of its line."""
 
 
 @dataclass(slots=True)
 class _TariffImport:
-    """A file on its way in: what is known of its resources, and the prices that are not recorded yet."""
+    """The state of an import: its report, and the prices that are not recorded yet, by resource ID."""
 
     runner: Runner
     principal: Principal
@@ -51,7 +51,7 @@ class _TariffImport:
     pending_count: int = 0
 
     async def add_tariff(self, number: int, new_tariff: NewTariff) -> None:
-        await self.flush_prices()  # what came before was meant for the tariffs before
+        await self.flush_prices()  # earlier prices belong to the tariffs before this one
         try:
             await self.runner.run(set_tariff, self.principal, {"input": new_tariff})
         except (BadInput, NotFound) as error:
@@ -66,7 +66,7 @@ class _TariffImport:
             await self.flush_prices()
 
     async def flush_prices(self) -> None:
-        """Record the prices that are held."""
+        """Record the pending prices."""
         for resource_id, prices in self.pending_prices.items():
             try:
                 tariffs = await self._load_tariffs(resource_id)
@@ -76,13 +76,13 @@ class _TariffImport:
                 continue
             by_tariff: dict[str, _NumberedPrices] = defaultdict(list)
             for number, price in prices:
-                holding = _dynamic_tariff_at(tariffs, price.at)
-                if holding is None:
-                    self.reject_line(number, "the resource has no dynamic tariff that holds then")
+                tariff = _dynamic_tariff_at(tariffs, price.at)
+                if tariff is None:
+                    self.reject_line(number, "the resource has no dynamic tariff at this time")
                 else:
-                    by_tariff[holding.tariff_id].append((number, price))
-            for tariff_id, some in by_tariff.items():
-                await self._record_prices(tariff_id, some)
+                    by_tariff[tariff.tariff_id].append((number, price))
+            for tariff_id, tariff_prices in by_tariff.items():
+                await self._record_prices(tariff_id, tariff_prices)
         self.pending_prices.clear()
         self.pending_count = 0
 
@@ -91,46 +91,48 @@ class _TariffImport:
         self.refuse(number, reason)
 
     async def _load_tariffs(self, resource_id: str) -> list[Tariff]:
-        """The tariffs of a resource that stand, newest first, those to come included."""
-        found = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
+        """Return the tariffs of a resource, newest first, including future ones."""
+        row = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
         edge = find_edge(Resource, "tariffs")
-        tariffs: list[list[Tariff]] = await self.runner.load(edge, self.principal, [found], {"upcoming": True})
+        tariffs: list[list[Tariff]] = await self.runner.load(edge, self.principal, [row], {"upcoming": True})
         return tariffs[0]
 
     async def _record_prices(self, tariff_id: str, prices: _NumberedPrices) -> None:
-        """Record prices without those that the gateway refuses."""
+        """Record prices. If the gateway rejects some of them, report those and record the others."""
         while prices:
             arguments = {"tariff_id": tariff_id, "prices": [price for _, price in prices]}
             try:
-                done = await self.runner.run(set_tariff_prices, self.principal, arguments)
+                result = await self.runner.run(set_tariff_prices, self.principal, arguments)
             except BadInput as error:
-                bad = {problem.path[1]: problem.message for problem in error.problems if problem.path[0] == "prices"}
-                if not bad:
+                reasons = {
+                    problem.path[1]: problem.message for problem in error.problems if problem.path[0] == "prices"
+                }
+                if not reasons:
                     raise
-                for index, reason in bad.items():
+                for index, reason in reasons.items():
                     self.reject_line(prices[int(index)][0], reason)
-                prices = [price for index, price in enumerate(prices) if index not in bad]
+                prices = [price for index, price in enumerate(prices) if index not in reasons]
             else:
-                self.report.recorded += done.recorded
+                self.report.recorded += result.recorded
                 return
 
 
 class _InputParser:
-    """Makes the arguments of an operation of what a line says, by the operation's own input types."""
+    """Convert a JSON value to an argument of an operation with the input types of its GraphQL field."""
 
     def __init__(self, schema: Schema, operation: Operation, argument: str) -> None:
         self._binder = ArgumentBinder(schema, operation)
         self._argument = argument
 
     def parse(self, value: Any, **others: Any) -> Any:
-        """The argument. BadLine with everything that is wrong with it, unknown members too."""
+        """Return the argument. Raise InvalidLine with all problems of the value, including unknown members."""
         reasons: list[str] = []
 
-        def tell(error: GraphQLError, path: list[str | int]) -> None:
-            place = ".".join(str(step) for step in path)
-            reasons.append(f"{place}: {error.message}" if place else error.message)
+        def add_reason(error: GraphQLError, path: list[str | int]) -> None:
+            location = ".".join(str(step) for step in path)
+            reasons.append(f"{location}: {error.message}" if location else error.message)
 
-        validate_input_value(value, self._binder.arguments[self._argument].type, tell, hide_suggestions=True)
+        validate_input_value(value, self._binder.arguments[self._argument].type, add_reason, hide_suggestions=True)
         if reasons:
             raise InvalidLine("; ".join(reasons))
         return self._binder.bind(RawArguments({self._argument: value, **others}))[self._argument]
@@ -145,54 +147,54 @@ async def import_tariffs(
     refuse: ReportRefusal,
     progress: Callable[[int], None],
 ) -> BulkReport:
-    """Set every tariff and price of the file that can be; the others are refused by line and reason.
+    """Set the tariff or price of each valid line. Call `refuse` with the number and reason of each other line.
 
-    `progress` is told the bytes read so far.
+    Call `progress` with the number of bytes read so far.
     """
     schema = build_schema(OPERATIONS)
     tariffs, prices = _InputParser(schema, set_tariff, "input"), _InputParser(schema, set_tariff_prices, "prices")
-    work = _TariffImport(runner, principal, refuse)
+    tariff_import = _TariffImport(runner, principal, refuse)
     for number, text in read_numbered_lines(file):
-        work.report.lines += 1
+        tariff_import.report.lines += 1
         try:
             line = _parse_line(text, resource_id)
             if "kind" in line:
-                await work.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
+                await tariff_import.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
             else:
-                of = line.pop("resourceId", None)
+                line_resource_id = line.pop("resourceId", None)
                 (price,) = prices.parse([line], tariffId="")
-                if not isinstance(of, str):
-                    raise InvalidLine("names no resource")
-                await work.add_price(number, of, price)
-        except InvalidLine as bad:
-            work.reject_line(number, str(bad))
+                if not isinstance(line_resource_id, str):
+                    raise InvalidLine("has no `resourceId`. Add it, or use the option --resource")
+                await tariff_import.add_price(number, line_resource_id, price)
+        except InvalidLine as error:
+            tariff_import.reject_line(number, str(error))
         progress(file.tell())
-    await work.flush_prices()
-    return work.report
+    await tariff_import.flush_prices()
+    return tariff_import.report
 
 
 def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:
-    """The object that a line is, with the resource that is named for the file where there is one."""
+    """Return the JSON object of a line. Add the resource ID of the import, if it has one."""
     try:
         line = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InvalidLine(f"is not JSON: {error}") from None
     if not isinstance(line, dict):
-        raise InvalidLine("is not an object")
+        raise InvalidLine("is not a JSON object")
     if resource_id is None:
         return line
     if line.setdefault("resourceId", resource_id) != resource_id:
-        raise InvalidLine("names another resource than the one of the file")
+        raise InvalidLine("has another `resourceId` than the option --resource")
     return line
 
 
 def _dynamic_tariff_at(tariffs: list[Tariff], at: datetime) -> Tariff | None:
-    """The tariff that holds at an instant, if it is a dynamic one; tariffs are given newest first."""
-    holding = next((tariff for tariff in tariffs if tariff.valid_from <= at), None)
-    return holding if holding and holding.kind is TariffKind.DYNAMIC else None
+    """Return the tariff that is valid at an instant if it is dynamic, else None. `tariffs` are ordered newest first."""
+    in_force = next((tariff for tariff in tariffs if tariff.valid_from <= at), None)
+    return in_force if in_force and in_force.kind is TariffKind.DYNAMIC else None
 
 
 def _format_problems(error: BadInput | NotFound) -> str:
-    """Everything that is wrong with a tariff, with its place in the line."""
-    told = (f"{'.'.join(map(str, problem.path[1:]))} {problem.message}" for problem in error.problems)
-    return "; ".join(told) or error.message
+    """Return all problems of a tariff in one text, each with its path in the line."""
+    problems = (f"{'.'.join(map(str, problem.path[1:]))} {problem.message}" for problem in error.problems)
+    return "; ".join(problems) or error.message

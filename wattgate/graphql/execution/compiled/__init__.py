@@ -1,1 +1,1 @@
-"""The set-wise executor: a validated document becomes a Python function that calls each operation and edge once."""
+"""The set-wise executor: compile a validated document into Python functions that call each operation and edge once."""

@@ -1,4 +1,4 @@
-"""The arguments of a field: values that are known beforehand, or a function of the variables."""
+"""The arguments of a field: constant values, or a function of the variables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, tzinfo
@@ -34,11 +34,11 @@ NO_ARGUMENTS: Arguments = MappingProxyType({})
 NO_VARIABLES = VariableValues({}, {})
 
 IMMUTABLE_TYPES = (str, int, float, bool, NoneType, Enum, date, datetime, Decimal, UUID, tzinfo)
-"""Values that nobody can change, so that every execution may have the same ones."""
+"""Types of immutable values, which all executions may share."""
 
 
 class FieldArgumentBinder:
-    """Binds arguments of one operation's fields as graphql-core coerces and Strawberry converts them."""
+    """Bind the arguments of one operation's fields: coerced as by graphql-core and converted as by Strawberry."""
 
     def __init__(
         self, scalars: Mapping[Any, Any], config: StrawberryConfig, operation: OperationDefinitionNode
@@ -46,13 +46,13 @@ class FieldArgumentBinder:
         self._scalars = scalars
         self._config = config
         self._non_null_variables = {
-            one.variable.name.value
-            for one in operation.variable_definitions or ()
-            if isinstance(one.type, NonNullTypeNode)
+            definition.variable.name.value
+            for definition in operation.variable_definitions or ()
+            if isinstance(definition.type, NonNullTypeNode)
         }
 
     def bind(self, field: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
-        """What a field's function is called with; where it depends on variables, how that is made of them."""
+        """Return the keyword arguments of a field, or a function that computes them from the variables."""
         if not field.args:
             return NO_ARGUMENTS
         parts = [
@@ -65,43 +65,51 @@ class FieldArgumentBinder:
     def _bind_argument(
         self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument
     ) -> Arguments | BindArguments:
-        """The same of one argument; nothing where it is left out."""
-        name = self._config.name_converter.from_argument(declared)
-        given = [one for one in node.arguments or () if one.name.value == name]
-        value = given[0].value if given else None
-        if isinstance(value, VariableNode) and self._needs_no_coercion(field.args[name], value):
-            python_name, source = str(declared.python_name), value.name.value
-            return lambda variables: {python_name: variables.coerced[source]}
-        alone = GraphQLField(field.type, {name: field.args[name]}), FieldNode(name=node.name, arguments=tuple(given))
+        """Return the value of one argument as keyword arguments, or a function of the variables.
 
-        def bound(variables: VariableValues) -> dict[str, Any]:
-            return convert_arguments(get_argument_values(*alone, variables), [declared], self._scalars, self._config)
+        Empty if it is omitted.
+        """
+        name = self._config.name_converter.from_argument(declared)
+        argument_nodes = [argument for argument in node.arguments or () if argument.name.value == name]
+        value = argument_nodes[0].value if argument_nodes else None
+        if isinstance(value, VariableNode) and self._needs_no_coercion(field.args[name], value):
+            python_name, variable_name = str(declared.python_name), value.name.value
+            return lambda variables: {python_name: variables.coerced[variable_name]}
+        single_argument = (
+            GraphQLField(field.type, {name: field.args[name]}),
+            FieldNode(name=node.name, arguments=tuple(argument_nodes)),
+        )
+
+        def bind(variables: VariableValues) -> dict[str, Any]:
+            return convert_arguments(
+                get_argument_values(*single_argument, variables), [declared], self._scalars, self._config
+            )
 
         if value is None or not contains_variable(value):
-            known = bound(NO_VARIABLES)
-            if all(isinstance(one, IMMUTABLE_TYPES) for one in known.values()):
-                return known
-        return bound
+            constants = bind(NO_VARIABLES)
+            if all(isinstance(constant, IMMUTABLE_TYPES) for constant in constants.values()):
+                return constants
+        return bind
 
     def _needs_no_coercion(self, argument: GraphQLArgument, value: VariableNode) -> bool:
-        """Whether the value of a variable leaves nothing to coerce or convert for an argument."""
-        certain = value.name.value in self._non_null_variables
-        return certain and isinstance(get_nullable_type(argument.type), GraphQLScalarType)
+        """Return whether a variable's value can be passed to an argument without coercion or conversion."""
+        never_null = value.name.value in self._non_null_variables
+        return never_null and isinstance(get_nullable_type(argument.type), GraphQLScalarType)
 
 
 def _merge_arguments(parts: Sequence[Arguments | BindArguments], variables: VariableValues) -> Arguments:
-    found = dict[str, Any]()
+    merged = dict[str, Any]()
     for part in parts:
-        found.update(part(variables) if callable(part) else part)
-    return found
+        merged.update(part(variables) if callable(part) else part)
+    return merged
 
 
 def contains_variable(value: ValueNode) -> bool:
-    """Whether a variable stands anywhere in a value."""
+    """Return whether a value is or contains a variable."""
     if isinstance(value, VariableNode):
         return True
     if isinstance(value, ListValueNode):
-        return any(contains_variable(one) for one in value.values)
+        return any(contains_variable(item) for item in value.values)
     if isinstance(value, ObjectValueNode):
-        return any(contains_variable(one.value) for one in value.fields)
+        return any(contains_variable(field.value) for field in value.fields)
     return False

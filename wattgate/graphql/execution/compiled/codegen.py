@@ -1,11 +1,45 @@
-"""From the tree of a document to the source of a Python function, and to the function.
+"""Code generator of the compiled engine: turn the selection tree of a document into Python functions.
 
-Nothing of a request stands in the source but names and types that the schema has, written by `repr`: every value is a
-constant that the function finds under a name of ours.
+The idea: graphql-core completes a response object by object and field by field. A plan handles a whole level of the
+response at once: it calls each edge once for all parents and writes the fields of each object as straight-line code.
+`selection_tree.py` builds the tree, this module writes and compiles the source, `engine.py` runs the functions.
 
-What is selected of objects without edges is written out as statements into the loop of the level above. Where edges
-have to be followed there is an `async` function for the level: it takes a list of objects, calls each edge once for
-all of them, and gives a list of dicts.
+For `{ resources { name type { name } } }` the source is, shortened:
+
+    async def level_5(c, v, L):                         # L: resources
+        results = [await c.load_all(edge_9, arguments_8, L)]
+        results = [check_lengths(values, L) for values in results]
+        D = []
+        for o, x_6 in zip(L, *results):                 # o: a resource, x_6: its type
+            ...                                         # check the classes and values of both
+            o = {'name': a_12, 'type': x_6}
+            D.append(o)
+        return D
+    async def root_1(c, v):
+        x = await c.run_operation('resources', operation_2, arguments_3)
+        R, F = [x], [...]                               # F: the objects in R
+        D = await level_5(c, v, F) if F else []
+        ...                                             # replace each object in R by its dict in D
+
+There are three kinds of functions, with `c` for the GraphQLContext and `v` for the variables:
+
+    root(c, v) or root(c, v, x)   the value of a root field; x is the payload of a subscription. A subscription without
+                                  edges has a plain function, all others are coroutines.
+    level(c, v, L)                the dicts of the objects L of one type. It follows all edges of the type concurrently.
+    edge(c, v, P)                 the values of a field for the parents P, if the objects of the field have edges too.
+
+Objects without edges need no function: their code is part of the loop over the level above.
+
+Invariants:
+- Order: a loader returns one result for each parent, in order (`check_lengths`). D has one dict for each object of F,
+  in order, so that R is rebuilt with one iterator over D.
+- Equal or fallback: a plan returns exactly the data of graphql-core or raises. It reports no errors itself: for a value
+  that does not match its type it raises FallbackRequired, and the engine lets graphql-core execute the field.
+- No injection: the source contains response keys and schema names, both written by `repr`, and attribute names that
+  `field_source.py` has checked. All values are constants, found under generated names.
+- No orphans: arguments are bound before the first coroutine of a level is created, because binding may raise.
+
+See `values.py` for the functions that the source calls. `tests/graphql/compiled/` compares plans with graphql-core.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,19 +86,21 @@ NEEDS_COERCION = {
     "String": "{0}.__class__ is not str",
     "ID": "{0}.__class__ is not str",
     "Boolean": "{0}.__class__ is not bool",
-    "Float": "{0}.__class__ is not float or {0} - {0} != 0.0",  # NaN and the infinities are not told in JSON
+    "Float": "{0}.__class__ is not float or {0} - {0} != 0.0",  # JSON has no NaN and no infinities
     "Int": "{0}.__class__ is not int or not -2147483648 <= {0} <= 2147483647",
 }
-"""When a value of a built-in scalar is not told as it is, as a condition on the value."""
+"""For each built-in scalar, the condition on a value that needs coercion. Other values are used as they are."""
 
 RootFunction = Callable[..., Any]
-"""Makes what stands under one key of the answer: (caller, variables) or, of a subscription, (caller, variables, event).
-The function of a subscription that follows no edges is none of a coroutine."""
+"""Computes the value of one response key: (context, variables) or, for a subscription, (context, variables, payload).
+
+It is a coroutine function unless it belongs to a subscription without edges.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledFunctions:
-    """A function for each root field, with their source."""
+    """The function of each root field by response key, and the source of all."""
 
     roots: dict[str, RootFunction]
     source: str
@@ -72,7 +108,7 @@ class CompiledFunctions:
 
 @dataclass(slots=True)
 class CodeBlock:
-    """Statements of a function."""
+    """Statements of a function, at one level of indentation."""
 
     depth: int = 0
     lines: list[str] = field(default_factory=list)
@@ -81,13 +117,13 @@ class CodeBlock:
         self.lines.append("    " * self.depth + text)
 
     def block(self, text: str) -> "CodeBlock":
-        """The block that a statement opens."""
+        """Add a statement and return the block that it opens."""
         self.add(text)
         return CodeBlock(self.depth + 1, self.lines)
 
 
 class TypeChecks:
-    """What is known of a schema's types whatever is asked: classes of rows, and how leaves are told."""
+    """The checks of a schema's types that all documents share: classes of rows, and coercion of leaves."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self.schema = schema
@@ -95,38 +131,38 @@ class TypeChecks:
         self._leaves: dict[str, CoerceLeaf] = {}
 
     def leaf_coercion(self, kind: GraphQLLeafType) -> CoerceLeaf:
-        """The slow way of a leaf, which is right for every value."""
+        """Return the coercion that is correct for every value of a leaf type, but slow."""
         return self._leaves.setdefault(kind.name, checked_coercion(kind.coerce_output_value))
 
     def object_classes(self, kind: GraphQLObjectType) -> KnownClasses:
-        """The classes of an object type, which all documents share."""
+        """Return the known classes of an object type."""
         return self._classes.setdefault(kind.name, KnownClasses(self.schema, kind))
 
 
 def generate_functions(root: ObjectSelection, checks: TypeChecks, binder: FieldArgumentBinder) -> CompiledFunctions:
-    """The functions of a document. Refused where it would be more than Python can compile."""
-    writer = _CodeGenerator(checks, binder)
-    names = {slot.key: writer.add_root_function(root.kind, slot) for slot in root.fields}
-    source = "\n".join(writer.lines.lines)
+    """Return the functions of a document. Raise NotCompilable if Python cannot compile them."""
+    generator = _CodeGenerator(checks, binder)
+    names = {selected.key: generator.add_root_function(root.kind, selected) for selected in root.fields}
+    source = "\n".join(generator.lines.lines)
     try:
         code = compile(source, "<document>", "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise NotCompilable(f"Python cannot compile it: {error}") from None
-    exec(code, writer.constants)  # the module's docstring says what stands in it
-    return CompiledFunctions({key: writer.constants[name] for key, name in names.items()}, source)
+    exec(code, generator.constants)  # safe: see the invariants in the module's docstring
+    return CompiledFunctions({key: generator.constants[name] for key, name in names.items()}, source)
 
 
 class _CodeGenerator:
     def __init__(self, checks: TypeChecks, binder: FieldArgumentBinder) -> None:
         self.lines = CodeBlock()
         self.constants: dict[str, Any] = {
-            "__builtins__": {one.__name__: one for one in (iter, zip, str, int, float, bool)},
-            "Column": WireColumn,
-            "Fault": FallbackRequired,
-            "aligned": check_lengths,
+            "__builtins__": {builtin.__name__: builtin for builtin in (iter, zip, str, int, float, bool)},
+            "WireColumn": WireColumn,
+            "FallbackRequired": FallbackRequired,
+            "check_lengths": check_lengths,
             "as_list": as_list,
-            "mixed": resolve_abstract,
-            "together": gather_or_cancel,
+            "resolve_abstract": resolve_abstract,
+            "gather_or_cancel": gather_or_cancel,
         }
         self._checks = checks
         self._argument_binder = binder
@@ -141,57 +177,61 @@ class _CodeGenerator:
         return name
 
     def _add_function(self, head: str, body: CodeBlock) -> None:
-        """Add a function, after those that it has made necessary."""
+        """Add a function after those that it calls."""
         self.lines.add(head)
         self.lines.lines.extend(body.lines)
 
     # functions: of root fields, of edges with edges below, of levels
 
-    def add_root_function(self, kind: GraphQLObjectType, slot: SelectedField) -> str:
-        """The function of a root field."""
+    def add_root_function(self, kind: GraphQLObjectType, selected: SelectedField) -> str:
+        """Add the function of a root field and return its name."""
         name, body = self._new_name("root"), CodeBlock(1)
-        told = isinstance(slot.source, PayloadSource)
-        match slot.source:
+        is_payload = isinstance(selected.source, PayloadSource)
+        match selected.source:
             case Operation():
-                operation = self._add_constant("operation", slot.source)
-                body.add(f"x = await c.run_operation({slot.key!r}, {operation}, {self._arguments_expression(slot)})")
+                operation = self._add_constant("operation", selected.source)
+                body.add(
+                    f"x = await c.run_operation({selected.key!r}, {operation}, {self._arguments_expression(selected)})"
+                )
             case TypenameSource():
                 body.add(f"x = {kind.name!r}")
             case PayloadSource():
                 pass
             case _:
-                raise NotCompilable("a root field is no operation")
-        if slot.has_nested_edges:
+                raise NotCompilable("a root field is not an operation")
+        if selected.has_nested_edges:
             body.add("R = [x]")
-            self._resolve_nested_edges(body, slot)
+            self._resolve_nested_edges(body, selected)
             body.add("x = R[0]")
-        elif slot.field is not None:
-            self._write_value(body, "x", slot.field.type, slot)
+        elif selected.field is not None:
+            self._write_value(body, "x", selected.field.type, selected)
         body.add("return x")
-        word = "def" if told and not slot.has_nested_edges else "async def"
-        self._add_function(f"{word} {name}(c, v{', x' if told else ''}):", body)
+        keyword = "def" if is_payload and not selected.has_nested_edges else "async def"
+        self._add_function(f"{keyword} {name}(c, v{', x' if is_payload else ''}):", body)
         return name
 
-    def _add_edge_function(self, slot: SelectedField) -> str:
-        """The function of a field whose objects have edges: its answers for a list of parents."""
+    def _add_edge_function(self, selected: SelectedField) -> str:
+        """Add the function of a field whose objects have edges, and return its name."""
         name, body = self._new_name("edge"), CodeBlock(1)
-        if isinstance(slot.source, EdgeField):
-            load = f"c.load_all({self._add_constant('edge', slot.source)}, {self._arguments_expression(slot)}, P)"
-            body.add(f"R = aligned(await {load}, P)")
+        if isinstance(selected.source, EdgeField):
+            load = (
+                f"c.load_all({self._add_constant('edge', selected.source)}, {self._arguments_expression(selected)}, P)"
+            )
+            body.add(f"R = check_lengths(await {load}, P)")
         else:
-            body.add(f"R = [p.{_attribute_name(slot)} for p in P]")
-        self._resolve_nested_edges(body, slot)
+            body.add(f"R = [p.{_attribute_name(selected)} for p in P]")
+        self._resolve_nested_edges(body, selected)
         body.add("return R")
         self._add_function(f"async def {name}(c, v, P):", body)
         return name
 
-    def _resolve_nested_edges(self, body: CodeBlock, slot: SelectedField) -> None:
-        """Replace the objects in the values R, which may be lists of lists, by what the level below makes of them."""
-        kind = _field_type(slot)
+    def _resolve_nested_edges(self, body: CodeBlock, selected: SelectedField) -> None:
+        """Write code that replaces the objects in R, which may be in nested lists, by their dicts."""
+        kind = _field_type(selected)
         body.add("F = []")
         self._collect_objects(body.block("for r in R:"), "r", kind)
-        body.add(f"D = await {self._level_call(slot)} if F else []")
-        body.add("following = iter(D).__next__")
+        body.add(f"D = await {self._level_call(selected)} if F else []")
+        body.add("next_result = iter(D).__next__")
         body.add(f"R = [{self._rebuild_expression('r', kind)} for r in R]")
 
     def _collect_objects(self, lines: CodeBlock, var: str, kind: GraphQLOutputType) -> None:
@@ -211,126 +251,135 @@ class _CodeGenerator:
         if isinstance(kind.of_type, GraphQLList):
             item = self._new_name("i")
             return f"[{self._rebuild_expression(item, kind.of_type.of_type)} for {item} in {var}]"
-        return "following()"
+        return "next_result()"
 
-    def _level_call(self, slot: SelectedField) -> str:
-        """The call that makes answers of the objects F."""
-        named = get_named_type(_field_type(slot))
-        levels = {name: self._add_level_function(one) for name, one in slot.selections_by_type.items()}
+    def _level_call(self, selected: SelectedField) -> str:
+        """Return the expression that computes the dicts of the objects F."""
+        named = get_named_type(_field_type(selected))
+        levels = {name: self._add_level_function(selection) for name, selection in selected.selections_by_type.items()}
         if not is_abstract_type(named):
             return f"{levels[named.name]}(c, v, F)"
         table = ", ".join(f"{name!r}: {level}" for name, level in levels.items())
-        return f"mixed({{{table}}}, {self._add_type_resolver(named, slot)}, c, v, F)"
+        return f"resolve_abstract({{{table}}}, {self._add_type_resolver(named, selected)}, c, v, F)"
 
-    def _add_level_function(self, selected: ObjectSelection) -> str:
-        """The function of a level: dicts of objects of one type, whose edges are followed all at once."""
+    def _add_level_function(self, selection: ObjectSelection) -> str:
+        """Add the function of a level, and return its name."""
         name, body = self._new_name("level"), CodeBlock(1)
-        ready = {slot.key: self._new_name("x") for slot in selected.fields if slot.has_edges}
+        edge_results = {selected.key: self._new_name("x") for selected in selection.fields if selected.has_edges}
         calls = []
-        for slot in selected.fields:
-            if slot.has_nested_edges:
-                calls.append(f"{self._add_edge_function(slot)}(c, v, L)")
-            elif slot.has_edges:  # binding arguments may fail, and no coroutine may be left that nobody awaits
-                bound = self._new_name("b")
-                body.add(f"{bound} = {self._arguments_expression(slot)}")
-                calls.append(f"c.load_all({self._add_constant('edge', slot.source)}, {bound}, L)")
+        for selected in selection.fields:
+            if selected.has_nested_edges:
+                calls.append(f"{self._add_edge_function(selected)}(c, v, L)")
+            elif selected.has_edges:
+                # Bound before the calls: binding may raise, and would leave coroutines that nothing awaits.
+                arguments = self._new_name("b")
+                body.add(f"{arguments} = {self._arguments_expression(selected)}")
+                calls.append(f"c.load_all({self._add_constant('edge', selected.source)}, {arguments}, L)")
         if len(calls) == 1:
-            body.add(f"found = [await {calls[0]}]")
+            body.add(f"results = [await {calls[0]}]")
         elif calls:
-            body.add(f"found = await together({', '.join(calls)})")
+            body.add(f"results = await gather_or_cancel({', '.join(calls)})")
         if calls:
-            body.add("found = [aligned(one, L) for one in found]")
+            body.add("results = [check_lengths(values, L) for values in results]")
         body.add("D = []")
-        loop = body.block(f"for o, {', '.join(ready.values())} in zip(L, *found):" if ready else "for o in L:")
-        self._write_object(loop, "o", selected, ready)
+        loop = body.block(
+            f"for o, {', '.join(edge_results.values())} in zip(L, *results):" if edge_results else "for o in L:"
+        )
+        self._write_object(loop, "o", selection, edge_results)
         loop.add("D.append(o)")
         body.add("return D")
         self._add_function(f"async def {name}(c, v, L):", body)
         return name
 
-    # statements that replace a value by its answer
+    # statements that replace a value by its result
 
-    def _write_object(self, lines: CodeBlock, var: str, selected: ObjectSelection, ready: Mapping[str, str]) -> None:
-        classes = self._checks.object_classes(selected.kind)
+    def _write_object(
+        self, lines: CodeBlock, var: str, selection: ObjectSelection, edge_results: Mapping[str, str]
+    ) -> None:
+        classes = self._checks.object_classes(selection.kind)
         known, check = self._add_constant("known", classes.known), self._add_constant("check", classes.check)
         lines.add(f"if {var}.__class__ not in {known}: {check}({var})")
         parts = []
-        for slot in selected.fields:
-            told = ready.get(slot.key) or self._new_name("a")
-            parts.append(f"{slot.key!r}: {told}")
-            if slot.field is None:
-                lines.add(f"{told} = {selected.kind.name!r}")
+        for selected in selection.fields:
+            result = edge_results.get(selected.key) or self._new_name("a")
+            parts.append(f"{selected.key!r}: {result}")
+            if selected.field is None:
+                lines.add(f"{result} = {selection.kind.name!r}")
                 continue
-            if not slot.has_edges:
-                lines.add(f"{told} = {var}.{_attribute_name(slot)}")
-            if not slot.has_nested_edges:
-                self._write_value(lines, told, slot.field.type, slot)
+            if not selected.has_edges:
+                lines.add(f"{result} = {var}.{_attribute_name(selected)}")
+            if not selected.has_nested_edges:
+                self._write_value(lines, result, selected.field.type, selected)
         lines.add(f"{var} = {{{', '.join(parts)}}}")
 
-    def _write_value(self, lines: CodeBlock, var: str, kind: GraphQLOutputType, slot: SelectedField) -> None:
+    def _write_value(self, lines: CodeBlock, var: str, kind: GraphQLOutputType, selected: SelectedField) -> None:
         if isinstance(kind, GraphQLNonNull):
             inner = kind.of_type
         else:
             lines, inner = lines.block(f"if {var} is not None:"), kind
         if isinstance(inner, GraphQLList):
-            self._write_list(lines, var, inner, slot)
+            self._write_list(lines, var, inner, selected)
         elif is_leaf_type(inner):
             self._write_leaf(lines, var, inner)
         elif is_abstract_type(inner):
-            self._write_abstract(lines, var, inner, slot)
+            self._write_abstract(lines, var, inner, selected)
         else:
-            self._write_object(lines, var, slot.selections_by_type[inner.name], {})
+            self._write_object(lines, var, selected.selections_by_type[inner.name], {})
 
-    def _write_list(self, lines: CodeBlock, var: str, kind: GraphQLList[Any], slot: SelectedField) -> None:
-        if not slot.selections_by_type:
-            lines = lines.block(f"if {var}.__class__ is not Column:")  # whose items are answers already
-        made, item = self._new_name("l"), self._new_name("i")
-        lines.add(f"{made} = []")
+    def _write_list(self, lines: CodeBlock, var: str, kind: GraphQLList[Any], selected: SelectedField) -> None:
+        if not selected.selections_by_type:
+            lines = lines.block(f"if {var}.__class__ is not WireColumn:")  # the items of a column are results already
+        results, item = self._new_name("l"), self._new_name("i")
+        lines.add(f"{results} = []")
         loop = lines.block(f"for {item} in as_list({var}):")
-        self._write_value(loop, item, kind.of_type, slot)
-        loop.add(f"{made}.append({item})")
-        lines.add(f"{var} = {made}")
+        self._write_value(loop, item, kind.of_type, selected)
+        loop.add(f"{results}.append({item})")
+        lines.add(f"{var} = {results}")
 
-    def _write_abstract(self, lines: CodeBlock, var: str, kind: GraphQLAbstractType, slot: SelectedField) -> None:
-        name, word = self._new_name("t"), "if"
-        lines.add(f"{name} = {self._add_type_resolver(kind, slot)}({var})")
-        for one, selected in slot.selections_by_type.items():
-            self._write_object(lines.block(f"{word} {name} == {one!r}:"), var, selected, {})
-            word = "elif"
-        lines.block("else:").add(f"raise Fault({name})")
+    def _write_abstract(self, lines: CodeBlock, var: str, kind: GraphQLAbstractType, selected: SelectedField) -> None:
+        name, keyword = self._new_name("t"), "if"
+        lines.add(f"{name} = {self._add_type_resolver(kind, selected)}({var})")
+        for type_name, selection in selected.selections_by_type.items():
+            self._write_object(lines.block(f"{keyword} {name} == {type_name!r}:"), var, selection, {})
+            keyword = "elif"
+        lines.block("else:").add(f"raise FallbackRequired({name})")
 
     def _write_leaf(self, lines: CodeBlock, var: str, kind: GraphQLLeafType) -> None:
-        slow = self._add_constant("leaf", self._checks.leaf_coercion(kind))
+        coercion = self._add_constant("leaf", self._checks.leaf_coercion(kind))
         names = enum_names(kind) if isinstance(kind, GraphQLEnumType) else None
         if names is not None:
             members, table = self._add_constant("enum", names[0]), self._add_constant("names", names[1])
-            lines.add(f"{var} = {table}[{var}._name_] if {var}.__class__ is {members} else {slow}({var})")
+            lines.add(f"{var} = {table}[{var}._name_] if {var}.__class__ is {members} else {coercion}({var})")
         elif specified_scalar_types.get(kind.name) is kind:
-            lines.add(f"if {NEEDS_COERCION[kind.name].format(var)}: {var} = {slow}({var})")
+            lines.add(f"if {NEEDS_COERCION[kind.name].format(var)}: {var} = {coercion}({var})")
         elif kind.coerce_output_value in FAST_SERIALIZERS:
-            quick = self._add_constant("quick", kind.coerce_output_value)
+            serializer = self._add_constant("quick", kind.coerce_output_value)
             classes = self._add_constant("classes", FAST_SERIALIZERS[kind.coerce_output_value])
-            lines.add(f"{var} = {quick}({var}) if {var}.__class__ in {classes} else {slow}({var})")
+            lines.add(f"{var} = {serializer}({var}) if {var}.__class__ in {classes} else {coercion}({var})")
         else:
-            lines.add(f"{var} = {slow}({var})")
+            lines.add(f"{var} = {coercion}({var})")
 
     # constants
 
-    def _arguments_expression(self, slot: SelectedField) -> str:
-        assert slot.field is not None  # __typename has no arguments
-        bound = self._argument_binder.bind(slot.field, slot.nodes[0].node)
-        return f"{self._add_constant('bind', bound)}(v)" if callable(bound) else self._add_constant("arguments", bound)
+    def _arguments_expression(self, selected: SelectedField) -> str:
+        assert selected.field is not None  # __typename has no arguments
+        arguments = self._argument_binder.bind(selected.field, selected.nodes[0].node)
+        return (
+            f"{self._add_constant('bind', arguments)}(v)"
+            if callable(arguments)
+            else self._add_constant("arguments", arguments)
+        )
 
-    def _add_type_resolver(self, kind: GraphQLAbstractType, slot: SelectedField) -> str:
-        name = slot.nodes[0].node.name.value
+    def _add_type_resolver(self, kind: GraphQLAbstractType, selected: SelectedField) -> str:
+        name = selected.nodes[0].node.name.value
         return self._add_constant("member", MemberTypeResolver(self._checks.schema, kind, name).type_name)
 
 
-def _field_type(slot: SelectedField) -> GraphQLOutputType:
-    assert slot.field is not None  # __typename is a leaf
-    return slot.field.type
+def _field_type(selected: SelectedField) -> GraphQLOutputType:
+    assert selected.field is not None  # __typename is a leaf
+    return selected.field.type
 
 
-def _attribute_name(slot: SelectedField) -> str:
-    assert isinstance(slot.source, AttributeSource)  # an operation stands at the root alone
-    return slot.source.name
+def _attribute_name(selected: SelectedField) -> str:
+    assert isinstance(selected.source, AttributeSource)  # edges and operations are handled before
+    return selected.source.name

@@ -1,4 +1,4 @@
-"""Executes operations: by their plan where there is one, and by graphql-core wherever there is an error to tell."""
+"""Execution of operations: by compiled plan where there is one, and by graphql-core to report errors."""
 
 import asyncio
 import inspect
@@ -35,23 +35,29 @@ from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, norma
 log = logging.getLogger(__name__)
 
 MAX_PLAN_FAILURES = 20
-"""After how many failures in a row a plan is given up for a while: each costs what both ways cost together."""
+"""Consecutive failures after which a plan is disabled for a while.
+
+A failure costs the time of the plan and that of graphql-core.
+"""
 
 PLAN_DISABLED_SECONDS = 60.0
-"""How long a plan is given up."""
+"""Time in seconds for which a failing plan is disabled."""
 
 MAX_CONCURRENT_FALLBACKS = 8
-"""How many executions graphql-core does at once; one costs 20 to 60 times what its plan does."""
+"""Maximum number of concurrent executions by graphql-core. One costs 20 to 60 times as much as its plan."""
 
 MAX_PLANS_PER_DOCUMENT = 16
-"""How many plans a document has, for values of the variables that its conditions name; other values have none."""
+"""Maximum number of plans of a document, for different values of the variables in its directives.
+
+Other values have none.
+"""
 
 
-_is_awaitable: Any = optimized_is_awaitable  # which says what it is not, and is typed as saying less
+_is_awaitable: Any = optimized_is_awaitable  # Any, because graphql-core expects a type guard
 
 
 class ExecutionOutcome(NamedTuple):
-    """What came of an operation: its data, None where an error has reached the root, and the errors."""
+    """The result of an operation: its data, None if an error has reached the root, and its errors."""
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError] = ()
@@ -59,7 +65,7 @@ class ExecutionOutcome(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What a document has been compiled to: its root fields with their functions."""
+    """The compiled form of a document: its root fields and their functions, by response key."""
 
     roots: Mapping[str, RootFunction]
     fields: Mapping[str, SelectedField]
@@ -71,7 +77,7 @@ class Plan:
 class ExecutionEngine:
     """Executes the operations of a schema whose fields are operations, edges and attributes.
 
-    `compile_at` says at which use of a document it is compiled: what is asked only once is not worth it.
+    A document is compiled when it is used for the `compile_at`-th time, because one that is used once is not worth it.
     """
 
     def __init__(self, schema: Schema, *, compile_at: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
@@ -83,30 +89,30 @@ class ExecutionEngine:
         self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
-        """The values of an operation's variables. Invalid where one is not what its type says."""
+        """Return the values of an operation's variables. Raise InvalidRequest if one does not match its type."""
         if document.plain_variables is not None:
-            known = coerce_plain_variables(document.plain_variables, raw_variables or {})
-            if known is not None:
-                return known
+            plain_values = coerce_plain_variables(document.plain_variables, raw_variables or {})
+            if plain_values is not None:
+                return plain_values
         declared = document.operation.variable_definitions or ()
-        found = get_variable_values(
+        result = get_variable_values(
             self._graphql,
             declared,
             dict(raw_variables or {}),
             MAX_REPORTED_ERRORS,
             hide_suggestions=self.schema.hides_introspection,
         )
-        if isinstance(found, list):
-            raise InvalidRequest(found)
-        return found
+        if isinstance(result, list):
+            raise InvalidRequest(result)
+        return result
 
     def plan_for(self, document: Document, variables: VariableValues) -> Plan | None:
-        """The plan of an operation for these variables; None where graphql-core serves it."""
+        """Return the plan of an operation for these variables, or None if graphql-core executes it. Count the use."""
         document.use_count += 1
         return self.get_or_compile(document, variables) if document.use_count >= self._compile_at else None
 
     def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
-        """The same, whether or not the document was used before."""
+        """Return the plan of an operation for these variables even if this is the first use of the document."""
         key = tuple(variables.coerced.get(name) for name in document.condition_variables)
         if key not in document.plans:
             if len(document.plans) >= MAX_PLANS_PER_DOCUMENT:
@@ -122,90 +128,97 @@ class ExecutionEngine:
         variables: VariableValues,
         raw_variables: Mapping[str, Any] | None,
     ) -> ExecutionOutcome:
-        """Execute a query or mutation; the errors are told already.
+        """Execute a query or mutation. The returned errors are normalized and logged.
 
-        `given` are the variables as they came, which graphql-core wants itself.
+        `raw_variables` are the variables as the client sent them, because graphql-core coerces them itself.
         """
         plan = self.plan_for(document, variables)
         if plan is None or self._clock() < plan.disabled_until:
             async with self._fallback_semaphore:
                 return _normalize_outcome(await self._execute_with_graphql_core(context, document, raw_variables))
-        done: dict[str, Any] = {}
+        completed: dict[str, Any] = {}
         try:
-            executed = ExecutionOutcome(await self._run_plan(plan, context, document, variables, done))
-        except Exception as error:  # noqa: BLE001 (it is not hidden: whatever is wrong, graphql-core says what)
-            expected = _rejection_outcome(plan, context, error)
-            if expected is not None:
-                return expected
+            outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
+        except Exception as error:  # noqa: BLE001 (graphql-core executes the operation again and reports the error)
+            rejection = _rejection_outcome(plan, context, error)
+            if rejection is not None:
+                return rejection
             self._record_failure(plan)
             async with self._fallback_semaphore:
                 return _normalize_outcome(
-                    await self._resume_with_graphql_core(plan, context, document, raw_variables, done)
+                    await self._resume_with_graphql_core(plan, context, document, raw_variables, completed)
                 )
         plan.failures = 0
-        return executed
+        return outcome
 
     async def _run_plan(
-        self, plan: Plan, call: GraphQLContext, document: Document, variables: VariableValues, done: dict[str, Any]
+        self,
+        plan: Plan,
+        context: GraphQLContext,
+        document: Document,
+        variables: VariableValues,
+        completed: dict[str, Any],
     ) -> dict[str, Any]:
-        """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other.
+        """Return the data. Also store complete fields in `completed`, in case of an error.
 
-        A query's other fields are brought to their end where one fails: whoever goes on needs what they tell, and
-        nothing has to run twice.
+        Mutations run one after another. If a field of a query fails, the others run to their end, so that graphql-core
+        can use their results and nothing runs twice.
         """
-        failed: list[Exception] = []
+        errors: list[Exception] = []
 
         async def complete(key: str, root: RootFunction) -> None:
             try:
-                done[key] = await root(call, variables)
+                completed[key] = await root(context, variables)
             except Exception as error:  # noqa: BLE001 (it is raised below)
-                failed.append(error)
+                errors.append(error)
 
         if document.kind is OperationType.MUTATION or len(plan.roots) == 1:
             for key, root in plan.roots.items():
                 await complete(key, root)
-                if failed:
+                if errors:
                     break
         else:
             await gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
-        if failed:
-            raise failed[0]
-        return {key: done[key] for key in plan.roots}
+        if errors:
+            raise errors[0]
+        return {key: completed[key] for key in plan.roots}
 
     async def _resume_with_graphql_core(
         self,
         plan: Plan,
-        call: GraphQLContext,
+        context: GraphQLContext,
         document: Document,
-        given: Mapping[str, Any] | None,
-        done: Mapping[str, Any],
+        raw_variables: Mapping[str, Any] | None,
+        completed: Mapping[str, Any],
     ) -> ExecutionOutcome:
-        """What graphql-core makes of the root fields that are not complete, one by one.
+        """Execute the root fields that are not complete with graphql-core, one by one.
 
-        An operation that has run does not run again: `call` knows what it gave. Fields that are complete stay as they
-        are, because later mutations may have changed what they told.
+        Operations that have run do not run again: `context` has their results. Completed fields stay unchanged, because
+        later mutations may have changed the data that they returned.
         """
         data: dict[str, Any] = {}
         errors: list[GraphQLError] = []
-        for key, slot in plan.fields.items():
-            if key in done:
-                data[key] = done[key]
+        for key, selected in plan.fields.items():
+            if key in completed:
+                data[key] = completed[key]
                 continue
-            executed = await self._execute_with_graphql_core(call, _single_field_document(document, slot), given)
-            errors.extend(executed.errors)
-            if executed.data is None:
+            outcome = await self._execute_with_graphql_core(
+                context, _single_field_document(document, selected), raw_variables
+            )
+            errors.extend(outcome.errors)
+            if outcome.data is None:
                 return ExecutionOutcome(None, errors)
-            data.update(executed.data)
+            data.update(outcome.data)
         return ExecutionOutcome(data, errors)
 
     async def _execute_with_graphql_core(
-        self, call: GraphQLContext, document: Document, given: Mapping[str, Any] | None
+        self, context: GraphQLContext, document: Document, raw_variables: Mapping[str, Any] | None
     ) -> ExecutionOutcome:
         executor = Executor.build(
             self._graphql,
             document.node,
-            context_value=call,
-            raw_variable_values=dict(given or {}),
+            context_value=context,
+            raw_variable_values=dict(raw_variables or {}),
             operation_name=document.name,
             is_awaitable=_is_awaitable,
             hide_suggestions=self.schema.hides_introspection,
@@ -229,43 +242,49 @@ class ExecutionEngine:
             binder = FieldArgumentBinder(
                 self.schema.schema_converter.scalar_registry, self.schema.config, document.operation
             )
-            written = generate_functions(root, self._checks, binder)
-        except Exception as error:  # noqa: BLE001 (what cannot be compiled is served all the same)
+            functions = generate_functions(root, self._checks, binder)
+        except Exception as error:  # noqa: BLE001 (graphql-core executes documents that cannot be compiled)
             log.log(
                 logging.DEBUG if isinstance(error, NotCompilable | GraphQLError) else logging.WARNING,
-                "not compiled: %s",
+                "Document not compiled, graphql-core executes it: %s",
                 error,
             )
             return None
-        return Plan(written.roots, {slot.key: slot for slot in root.fields}, written.source)
+        return Plan(functions.roots, {selected.key: selected for selected in root.fields}, functions.source)
 
 
-def _normalize_outcome(executed: ExecutionOutcome) -> ExecutionOutcome:
-    return ExecutionOutcome(executed.data, normalize_errors(executed.errors))
+def _normalize_outcome(outcome: ExecutionOutcome) -> ExecutionOutcome:
+    return ExecutionOutcome(outcome.data, normalize_errors(outcome.errors))
 
 
 def _fragments(document: Document) -> dict[str, FragmentDetails]:
-    found = [one for one in document.node.definitions if isinstance(one, FragmentDefinitionNode)]
-    if any(one.variable_definitions for one in found):
+    definitions = [
+        definition for definition in document.node.definitions if isinstance(definition, FragmentDefinitionNode)
+    ]
+    if any(definition.variable_definitions for definition in definitions):
         raise NotCompilable("its fragments have variables")
-    return {one.name.value: FragmentDetails(one) for one in found}
+    return {definition.name.value: FragmentDetails(definition) for definition in definitions}
 
 
-def _single_field_document(document: Document, slot: SelectedField) -> Document:
-    """A document of one root field of another one."""
-    selected = SelectionSetNode(selections=tuple(one.node for one in slot.nodes))
-    operation = replace(document.operation, selection_set=selected)
-    definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
+def _single_field_document(document: Document, selected: SelectedField) -> Document:
+    """Return a document with only one root field of another one."""
+    selection_set = SelectionSetNode(selections=tuple(details.node for details in selected.nodes))
+    operation = replace(document.operation, selection_set=selection_set)
+    definitions = tuple(
+        operation if definition is document.operation else definition for definition in document.node.definitions
+    )
     return Document(replace(document.node, definitions=definitions), operation, document.name, (), document.cost)
 
 
-def _rejection_outcome(plan: Plan, call: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
-    """What is told where the only operation has refused: its error is known, and where it stands."""
+def _rejection_outcome(plan: Plan, context: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
+    """Return the outcome of a plan whose only operation raised an error, or None if graphql-core has to report it."""
     if len(plan.fields) != 1 or not isinstance(error, GatewayError):
         return None
-    ((key, slot),) = plan.fields.items()
-    if slot.field is None or call.operation_results.get(key) is not error:
+    ((key, selected),) = plan.fields.items()
+    if selected.field is None or context.operation_results.get(key) is not error:
         return None
-    told = GraphQLError(error.message, [one.node for one in slot.nodes], path=[key], original_error=error)
-    normalize_error(told)
-    return ExecutionOutcome(None if isinstance(slot.field.type, GraphQLNonNull) else {key: None}, [told])
+    reported = GraphQLError(
+        error.message, [details.node for details in selected.nodes], path=[key], original_error=error
+    )
+    normalize_error(reported)
+    return ExecutionOutcome(None if isinstance(selected.field.type, GraphQLNonNull) else {key: None}, [reported])

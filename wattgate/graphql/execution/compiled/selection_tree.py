@@ -1,4 +1,7 @@
-"""From a validated document to the tree of what it selects, with graphql-core's own collecting of fields."""
+"""The tree of the fields that an operation selects.
+
+graphql-core collects the fields, and so applies fragments and directives.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +29,14 @@ from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import TYPENAME, FieldSource, NotCompilable, field_source_of
 
 MAX_FIELDS = 3_000
-"""How many fields a compiled document has at most, those of each member of a union counted."""
+"""Maximum number of fields of a compiled document, counted for each member of an interface or union."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedField:
-    """A key of an object in the answer. `below` are what is selected of its objects, by the names of their types.
+    """A response key of an object. `selections_by_type` contains the selection of its objects by type name.
 
-    `awaits` says that an edge has to be followed before the object can be told, `forks` that one of its own has.
+    `has_edges` is true if an edge has to be loaded to compute the value, `has_nested_edges` if its objects have edges.
     """
 
     key: str
@@ -44,7 +47,7 @@ class SelectedField:
 
     @property
     def has_nested_edges(self) -> bool:
-        return any(one.has_edges for one in self.selections_by_type.values())
+        return any(selection.has_edges for selection in self.selections_by_type.values())
 
     @property
     def has_edges(self) -> bool:
@@ -53,7 +56,7 @@ class SelectedField:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSelection:
-    """What is selected of the objects of one type at one place, in the order of the answer."""
+    """The selection of the objects of one type at one position, in response order."""
 
     kind: GraphQLObjectType
     fields: tuple[SelectedField, ...]
@@ -61,7 +64,7 @@ class ObjectSelection:
 
 
 class SelectionTreeBuilder:
-    """Makes trees of one operation, for the values of the variables that its conditions name."""
+    """Builds the tree of one operation, for the values of the variables in its directives."""
 
     def __init__(
         self,
@@ -77,26 +80,26 @@ class SelectionTreeBuilder:
         self._count = 0
 
     def build(self) -> ObjectSelection:
-        """What the operation selects of its root type. Refused where graphql-core has to serve it."""
+        """Return the selection of the root type. Raise NotCompilable if graphql-core has to execute the operation."""
         kind = self._schema.get_root_type(self._operation.operation)
         assert kind is not None  # the document is valid
-        found = collect_fields(self._schema, self._fragments, self._variables, kind, self._operation)
-        return self._build_selection(kind, found.grouped_field_set)
+        collected = collect_fields(self._schema, self._fragments, self._variables, kind, self._operation)
+        return self._build_selection(kind, collected.grouped_field_set)
 
     def _build_selection(self, kind: GraphQLObjectType, fields: GroupedFieldSet) -> ObjectSelection:
-        slots = tuple(self._build_field(kind, key, nodes) for key, nodes in fields.items())
-        return ObjectSelection(kind, slots, any(slot.has_edges for slot in slots))
+        selected = tuple(self._build_field(kind, key, nodes) for key, nodes in fields.items())
+        return ObjectSelection(kind, selected, any(field.has_edges for field in selected))
 
     def _build_field(self, kind: GraphQLObjectType, key: str, nodes: list[FieldDetails]) -> SelectedField:
         self._count += 1
         if self._count > MAX_FIELDS:
-            raise NotCompilable("it selects too much")
+            raise NotCompilable(f"it selects more than {MAX_FIELDS} fields")
         name = nodes[0].node.name.value
         if name == "__typename":
             return SelectedField(key, TYPENAME, None, nodes, {})
         field = kind.fields.get(name)
         if field is None:
-            raise NotCompilable(f"{name} is of graphql-core")
+            raise NotCompilable(f"{name} is an introspection field")
         return SelectedField(
             key,
             field_source_of(kind, field),
@@ -114,8 +117,8 @@ class SelectionTreeBuilder:
             kinds = self._schema.get_possible_types(kind)
         else:
             return {}
-        return {one.name: self._build_selection(one, self._collect_subfields(one, nodes)) for one in kinds}
+        return {member.name: self._build_selection(member, self._collect_subfields(member, nodes)) for member in kinds}
 
     def _collect_subfields(self, kind: GraphQLObjectType, nodes: list[FieldDetails]) -> GroupedFieldSet:
-        found = collect_subfields(self._schema, self._fragments, self._variables, self._operation, kind, nodes)
-        return found.grouped_field_set
+        collected = collect_subfields(self._schema, self._fragments, self._variables, self._operation, kind, nodes)
+        return collected.grouped_field_set

@@ -1,4 +1,4 @@
-"""The variables of a document, for requests whose values are to be taken as they are."""
+"""A fast path for documents whose variables need no coercion."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from graphql.execution.get_variable_signature import GraphQLVariableSignature, g
 from graphql.execution.values import VariableValues, VariableValueSource
 
 EXACT_SCALAR_CLASSES = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
-"""Scalars, and the class of the values that graphql-core leaves as they are."""
+"""Scalars, and the class of the values that graphql-core leaves unchanged."""
 
 
 class PlainVariable(NamedTuple):
@@ -28,24 +28,24 @@ class PlainVariable(NamedTuple):
 
 
 def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[PlainVariable, ...] | None:
-    """The variables of an operation; None where graphql-core has to look at their values."""
-    found = []
-    for one in operation.variable_definitions or ():
-        signature = get_variable_signature(schema, one)
+    """Return the variables of an operation, or None if graphql-core has to coerce one of them."""
+    variables = []
+    for definition in operation.variable_definitions or ():
+        signature = get_variable_signature(schema, definition)
         if isinstance(signature, GraphQLError):
             return None
         kind: Any = get_nullable_type(signature.type)
-        exact = EXACT_SCALAR_CLASSES.get(kind)
-        if exact is None:
+        value_class = EXACT_SCALAR_CLASSES.get(kind)
+        if value_class is None:
             return None
-        found.append(PlainVariable(signature.name, signature, exact))
-    return tuple(found)
+        variables.append(PlainVariable(signature.name, signature, value_class))
+    return tuple(variables)
 
 
 def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
-    """The values as they are; None where one is missing, null, or of another class."""
+    """Return the values unchanged, or None if one is missing, null, or of another class."""
     sources, coerced = {}, {}
     for name, signature, value_class in variables:
         value = raw_variables.get(name)

@@ -1,4 +1,4 @@
-"""The demonstration's homes with meters that send only what a test has them send, and a way to them that can be cut."""
+"""The demonstration's homes with meters that tests control, behind a relay that tests can cut."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,12 +20,12 @@ from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.types import readings as types
 
 HISTORY = timedelta(days=9)
-FIRST, SECOND = "12 Alder Road", "Harbour Cottage"
+FIRST_HOME, SECOND_HOME = "12 Alder Road", "Harbour Cottage"
 
 
 @dataclass
-class StillHome:
-    """The homes of the demonstration, behind a relay; `meters` are the resources of their electricity by home."""
+class ControlledHomes:
+    """The demonstration's homes behind a relay. `meters` has the electricity resource ID of each home by name."""
 
     runner: Runner
     relay: Relay
@@ -35,26 +35,26 @@ class StillHome:
     def url(self) -> str:
         return self.relay.url
 
-    async def send_power(self, watts: int, at: datetime | None = None, home: str = FIRST) -> None:
-        """Let a home's meter send a power, measured now or at that instant."""
+    async def send_power(self, watts: int, at: datetime | None = None, home: str = FIRST_HOME) -> None:
+        """Record a power reading of a home in W, measured now or at `at`."""
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
 
 
 @asynccontextmanager
-async def still_home(folder: Path) -> AsyncIterator[StillHome]:
-    """Serve the home, with nine days of history."""
+async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
+    """Serve the homes with nine days of history."""
     settings, homes = await demonstration(folder, HISTORY)
-    settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # months of reconnects take minutes here
+    settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # the reconnect test needs a larger budget
     runners: list[Runner] = []
 
-    async def take(runner: Runner) -> None:
+    async def note_runner(runner: Runner) -> None:
         runners.append(runner)
 
-    async with serving(create_app(settings, background=[take])) as url:
+    async with serving(create_app(settings, background=[note_runner])) as url:
         relay = Relay(url)
         await relay.open()
-        meters = {one.home.name: one.resource_ids["electricity.consumption"] for one in homes}
-        yield StillHome(runners[0], relay, meters)
+        meters = {home.home.name: home.resource_ids["electricity.consumption"] for home in homes}
+        yield ControlledHomes(runners[0], relay, meters)
         await relay.cut()

@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import bindparam, text
 
-from tests.faults.displays import MANY, Display
+from tests.faults.displays import LARGE_SUBSCRIPTION, Display
 from tests.faults.gateways import GatewayProcess
 from tests.faults.history import Findings, Ledger, check_history, check_stored, count_lost
-from tests.faults.meters import SLACK_SECONDS, Meters
-from tests.faults.scale import Scale, scale
+from tests.faults.meters import TIMEOUT_SECONDS, Meters
+from tests.faults.scale import Scale, selected_scale
 from tests.support.house import CALLER_BUDGET, Tenant, settle
 from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import RedisServer, redis_server
@@ -30,33 +30,33 @@ from wattgate.clock import from_ms
 from wattgate.graphql.resolvers import tokens as identity
 from wattgate.principal import Principal, Role
 
-Tell = Callable[[str, Mapping[str, int]], None]
+ReportRow = Callable[[str, Mapping[str, int]], None]
 
-MAX_TOLD = 12
+MAX_REPORTED_PROBLEMS = 12
 """How many wrong things are told of a scene."""
 
-PER_ACCOUNT = 10
+DISPLAYS_PER_ACCOUNT = 10
 """How many displays an account has; a gateway takes 20 connections of each."""
 
-POWER = 1
+POWER_FIELD = 1
 """The number of the field that meters send."""
 
-STORED = text(
+STORED_READINGS = text(
     "SELECT resource_id, at, value FROM reading JOIN resource ON resource.number = resource_number "
     "WHERE field = :field AND resource_id IN :ids"
 ).bindparams(bindparam("ids", expanding=True))
 
 
 @dataclass
-class Street:
+class Environment:
     """Where everything runs, with a tenant whose resources are metered and watched."""
 
     gateways: tuple[GatewayProcess, GatewayProcess]
     redis: RedisServer
     postgresql: PostgresqlServer
     tenant: Tenant
-    scale: Scale = field(default_factory=scale)
-    tell: Tell = field(default=lambda title, row: None)
+    scale: Scale = field(default_factory=selected_scale)
+    report_row: ReportRow = field(default=lambda title, row: None)
     """Takes the title of a scene and its counts."""
 
     _accounts: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -65,16 +65,16 @@ class Street:
     def ports(self) -> list[int]:
         return [gateway.port for gateway in self.gateways]
 
-    async def mend(self) -> None:
+    async def start_all(self) -> None:
         """Start what does not run."""
         await asyncio.gather(self.postgresql.start(), self.redis.start())
         await asyncio.gather(*(gateway.start() for gateway in self.gateways))
 
-    async def tokens(self, count: int) -> list[str]:
+    async def add_tokens(self, count: int) -> list[str]:
         """So many tokens, each of an account of its own."""
-        return [await self._token() for _ in range(count)]
+        return [await self._add_token() for _ in range(count)]
 
-    async def _token(self) -> str:
+    async def _add_token(self) -> str:
         account_id = await self.tenant.add_account(f"display-{next(self._accounts)}@example.com")
         account = Principal(
             Role.ACCOUNT,
@@ -84,109 +84,118 @@ class Street:
         )
         return str((await self.tenant.gateway.runner.run(identity.new_token, account, {})).token)
 
-    async def stored(self, resource_ids: Iterable[str]) -> dict[str, list[tuple[datetime, int]]]:
+    async def load_stored(self, resource_ids: Iterable[str]) -> dict[str, list[tuple[datetime, int]]]:
         """The rows (instant, value) of each resource, once hours and days have been found to agree with them."""
-        found = defaultdict[str, list[tuple[datetime, int]]](list)
+        rows_by_resource = defaultdict[str, list[tuple[datetime, int]]](list)
         ids = list(resource_ids)
         async with self.tenant.gateway.database.engine.connect() as connection:
-            for resource_id, at, value in await connection.execute(STORED, {"field": POWER, "ids": ids}):
-                found[resource_id].append((from_ms(at), value))
+            for resource_id, at, value in await connection.execute(STORED_READINGS, {"field": POWER_FIELD, "ids": ids}):
+                rows_by_resource[resource_id].append((from_ms(at), value))
             await connection.run_sync(check_rollups, ids)
-        return found
+        return rows_by_resource
 
 
 class Scene:
     """Meters that send and displays that watch, while something breaks."""
 
     def __init__(
-        self, street: Street, ledger: Ledger, meters: Meters, displays: Sequence[Display], slow: Collection[Display]
+        self,
+        environment: Environment,
+        ledger: Ledger,
+        meters: Meters,
+        displays: Sequence[Display],
+        slow: Collection[Display],
     ) -> None:
         self.ledger = ledger
         self.meters = meters
         self.displays = [*displays, *slow]
         self.slow = slow
-        self._street = street
+        self._environment = environment
         self._changed = asyncio.Event()
         self._watching: list[asyncio.Task[None]] = []
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Let the displays watch, and then the meters send."""
-        for one in self.displays:
-            one.moved = self._changed.set
-            self._watching.append(asyncio.create_task(one.run()))
-        await self.all_live()
+        for display in self.displays:
+            display.on_change = self._changed.set
+            self._watching.append(asyncio.create_task(display.run()))
+        await self.wait_until_live()
         self.meters.start()
 
-    async def until(self, reached: Callable[[], bool], what: str) -> None:
+    async def wait_until(self, reached: Callable[[], bool], description: str) -> None:
         """Wait until what the displays show has come so far."""
         try:
-            async with asyncio.timeout(SLACK_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 while not reached():
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            raise AssertionError(f"not within {SLACK_SECONDS} seconds: {what}") from None
+            raise AssertionError(f"not within {TIMEOUT_SECONDS} seconds: {description}") from None
 
-    async def all_live(self) -> None:
+    async def wait_until_live(self) -> None:
         """Wait until every display watches that has not ended for good."""
-        await self.until(lambda: all(one.live or one.away for one in self.displays), "all displays are live")
+        await self.wait_until(
+            lambda: all(display.live or display.has_ended for display in self.displays), "all displays are live"
+        )
 
-    async def all_show(self, but: Collection[Display] = ()) -> None:
+    async def wait_until_shown(self, exclude: Collection[Display] = ()) -> None:
         """Wait until every display, but these and those that have ended, shows what is acknowledged now."""
-        newest = {one: self.ledger.newest(one) for one in self.ledger.resource_ids}
-        waiting = [one for one in self.displays if one not in but]
-        await self.until(lambda: not any(map(partial(_behind, newest), waiting)), "all displays are up to date")
+        newest = {resource_id: self.ledger.newest(resource_id) for resource_id in self.ledger.resource_ids}
+        waiting = [display for display in self.displays if display not in exclude]
+        await self.wait_until(lambda: not any(map(partial(_behind, newest), waiting)), "all displays are up to date")
 
-    async def end(self, title: str) -> Findings:
+    async def finish(self, title: str) -> Findings:
         """Let the meters end and the displays catch up; what was found. What must not be fails the test."""
         await self.meters.finish()
         with contextlib.suppress(AssertionError):  # who is behind is told more exactly by its history
-            await self.all_show()
+            await self.wait_until_shown()
         await self.close()
-        stored = await self._street.stored(self.ledger.resource_ids)
-        found = Findings()
-        for one in self.displays:
-            watched = () if one.away else one.resource_ids
-            found += check_history(one.name, one.history, watched, self.ledger, conflates=one in self.slow)
-        wrong = [*self.meters.wrong, *check_stored(stored, self.ledger), *found.wrong]
-        self._street.tell(title, self._row(count_lost(stored, self.ledger), found))
-        assert not wrong, f"{len(wrong)} things are wrong: " + "; ".join(wrong[:MAX_TOLD])
-        return found
+        stored = await self._environment.load_stored(self.ledger.resource_ids)
+        findings = Findings()
+        for display in self.displays:
+            watched = () if display.has_ended else display.resource_ids
+            findings += check_history(
+                display.name, display.history, watched, self.ledger, conflates=display in self.slow
+            )
+        problems = [*self.meters.problems, *check_stored(stored, self.ledger), *findings.problems]
+        self._environment.report_row(title, self._row(count_lost(stored, self.ledger), findings))
+        assert not problems, f"{len(problems)} things are wrong: " + "; ".join(problems[:MAX_REPORTED_PROBLEMS])
+        return findings
 
     async def close(self) -> None:
         """End everything at once."""
         await self.meters.cancel()
-        for one in self.displays:
-            one.close()
+        for display in self.displays:
+            display.close()
         await asyncio.gather(*self._watching)
 
-    def _row(self, lost: int, found: Findings) -> dict[str, int]:
+    def _row(self, lost: int, findings: Findings) -> dict[str, int]:
         """What is told in the table."""
         return {
             "acknowledged": self.ledger.count,
             "sent again": self.ledger.retried,
             "displays": len(self.displays),
-            "delivered": found.shown,
-            "reconnects": found.connections - len(self.displays),
-            "recovered true": found.recovered,
-            "recovered false": found.told_of_loss,
-            "missing, reported": found.lost_as_told,
-            "reported late": found.told_late,
-            "conflated": found.conflated,
+            "delivered": findings.shown,
+            "reconnects": findings.connections - len(self.displays),
+            "recovered true": findings.recovered,
+            "recovered false": findings.reported_losses,
+            "missing, reported": findings.reported_missing,
+            "reported late": findings.reported_late,
+            "conflated": findings.conflated,
             "lost": lost,
-            "gaps": found.gaps,
-            "duplicates": found.duplicates,
-            "out of order": found.disorders,
+            "gaps": findings.gaps,
+            "duplicates": findings.duplicates,
+            "out of order": findings.disorders,
         }
 
 
 def _behind(newest: Mapping[str, int], display: Display) -> bool:
-    return not display.away and any(shown < newest[one] for one, shown in display.newest.items())
+    return not display.has_ended and any(shown < newest[resource_id] for resource_id, shown in display.newest.items())
 
 
 @asynccontextmanager
-async def scene(
-    street: Street,
+async def open_scene(
+    environment: Environment,
     *,
     resources: int | None = None,
     displays: int | None = None,
@@ -197,41 +206,45 @@ async def scene(
 
     Of the displays, some are `slow`: they watch everything with large messages, and may stop to read.
     """
-    scale = street.scale
-    resource_ids = [await street.tenant.add_resource() for _ in range(resources or scale.resources)]
+    scale = environment.scale
+    resource_ids = [await environment.tenant.add_resource() for _ in range(resources or scale.resources)]
     ledger = Ledger(resource_ids)
-    urls = [gateway.url for gateway in street.gateways]
-    meters = Meters(urls, street.tenant.headers["account"], ledger, meters=scale.meters, pace=scale.pace)
+    urls = [gateway.url for gateway in environment.gateways]
+    meters = Meters(urls, environment.tenant.headers["account"], ledger, meters=scale.meters, pace=scale.pace)
     count = scale.displays if displays is None else displays
-    tokens = iter(await street.tokens(-(-count // PER_ACCOUNT) + -(-slow // PER_ACCOUNT)))
-    ways = ports or street.ports
+    tokens = iter(await environment.add_tokens(-(-count // DISPLAYS_PER_ACCOUNT) + -(-slow // DISPLAYS_PER_ACCOUNT)))
+    ways = ports or environment.ports
 
-    def some(name: str, count: int, watched: Callable[[int], Sequence[str]], **more: Any) -> Iterator[Display]:
+    def make_displays(
+        name: str, count: int, watched: Callable[[int], Sequence[str]], **options: Any
+    ) -> Iterator[Display]:
         token = ""
         for number in range(count):
-            token = token if number % PER_ACCOUNT else next(tokens)
+            token = token if number % DISPLAYS_PER_ACCOUNT else next(tokens)
             yield Display(
-                f"{name} {number}", ways, {"token": token}, watched(number), gateway=number % len(ways), **more
+                f"{name} {number}", ways, {"token": token}, watched(number), gateway=number % len(ways), **options
             )
 
-    fast = list(some("display", count, partial(_watched, resource_ids)))
-    lazy = list(some("slow display", slow, lambda number: resource_ids, document=MANY, narrow=True))
-    made = Scene(street, ledger, meters, fast, lazy)
+    normal = list(make_displays("display", count, partial(_watched_resources, resource_ids)))
+    slow_displays = list(
+        make_displays("slow display", slow, lambda number: resource_ids, document=LARGE_SUBSCRIPTION, small_buffer=True)
+    )
+    running = Scene(environment, ledger, meters, normal, slow_displays)
     try:
-        await made.begin()
-        yield made
+        await running.start()
+        yield running
     finally:
-        await made.close()
+        await running.close()
 
 
-def _watched(resource_ids: Sequence[str], number: int) -> list[str]:
+def _watched_resources(resource_ids: Sequence[str], number: int) -> list[str]:
     """What a display watches: one resource or two, so that some displays share all that they watch, and some a part."""
-    one, other = number % len(resource_ids), (number // 2 + 1) % len(resource_ids)
-    return list(dict.fromkeys([resource_ids[one], *([resource_ids[other]] if number % 3 == 0 else [])]))
+    first, second = number % len(resource_ids), (number // 2 + 1) % len(resource_ids)
+    return list(dict.fromkeys([resource_ids[first], *([resource_ids[second]] if number % 3 == 0 else [])]))
 
 
 @asynccontextmanager
-async def running_street(folder: Path) -> AsyncIterator[Street]:
+async def running_environment(folder: Path) -> AsyncIterator[Environment]:
     """A street in a folder, all of which runs."""
     async with AsyncExitStack() as stack:
         (folder / "redis").mkdir()
@@ -241,10 +254,10 @@ async def running_street(folder: Path) -> AsyncIterator[Street]:
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         settings = {"DATABASE_URL": postgresql.url, "REDIS_URL": redis.url, "LOG_LEVEL": "info"}
-        settings["CALLER_BUDGET"] = str(CALLER_BUDGET)  # all meters of the street have one log-in
-        one, other = (GatewayProcess(name, folder, settings) for name in ("one", "other"))
-        for process in (one, other):
+        settings["CALLER_BUDGET"] = str(CALLER_BUDGET)  # all meters of the environment have one log-in
+        first, second = (GatewayProcess(name, folder, settings) for name in ("one", "other"))
+        for process in (first, second):
             stack.push_async_callback(process.kill)
-        street = Street((one, other), redis, postgresql, await settle(gateway, "street"))
-        await street.mend()
-        yield street
+        environment = Environment((first, second), redis, postgresql, await settle(gateway, "street"))
+        await environment.start_all()
+        yield environment
