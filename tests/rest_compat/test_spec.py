@@ -245,7 +245,7 @@ async def test_listed_statuses_are_documented_and_returned(
             assert answer.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize(("scheme", "places"), spec.schemes().items())
+@pytest.mark.parametrize(("scheme", "endpoints"), spec.schemes().items())
 def test_endpoints_have_the_schemes_of_the_authentication_table(scheme: str, endpoints: list[str]) -> None:
     for endpoint in endpoints:
         rest = SERVED_ROUTES[without_parameter_names(endpoint)]

@@ -41,7 +41,7 @@ class Process:
         return [int(pid) for pid in re.findall(r"Worker (\d+) is serving", self.log)]
 
     async def logs(self, text: str, times: int = 1) -> None:
-        """Wait until the log contains a text."""
+        """Wait until the log contains a text, `times` times at least."""
         async with asyncio.timeout(60):
             while self.log.count(text) < times:
                 assert self._process.returncode in (None, -signal.SIGKILL) or text in self.log, self.log
