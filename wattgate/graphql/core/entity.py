@@ -50,12 +50,13 @@ class Entity:
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
     """Yield the one to four operations of an entity, of the same type as those of hand-written resolvers."""
-    record_path = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
-    key_argument = {entity.model.key: Argument(strawberry.ID)}
-    plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
-    beneficiary = "for the acting user" if entity.model.owner else "to the application"
+    yield from _build_reads(entity)
+    yield from _build_writes(entity)
 
+
+def _build_reads(entity: Entity) -> Iterator[Operation]:
     if entity.has_list:
+        plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
         yield Operation(
             entity.plural,
             OperationKind.QUERY,
@@ -74,10 +75,14 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
         returns=entity.graphql_type,
         needs=entity.read_permission,
         description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
-        arguments=key_argument,
-        rest=(RestRoute("GET", record_path, scheme=dict(entity.schemes).get("GET one")),),
+        arguments={entity.model.key: Argument(strawberry.ID)},
+        rest=(RestRoute("GET", _record_path(entity), scheme=dict(entity.schemes).get("GET one")),),
     )
+
+
+def _build_writes(entity: Entity) -> Iterator[Operation]:
     if entity.add_input:
+        beneficiary = "for the acting user" if entity.model.owner else "to the application"
         yield Operation(
             f"add_{entity.name}",
             OperationKind.MUTATION,
@@ -98,9 +103,13 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             description=with_caller_note(
                 f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
             ),
-            arguments={**key_argument, "input": Argument(entity.update_input)},
-            rest=(_write_route("PUT", record_path, entity),),
+            arguments={entity.model.key: Argument(strawberry.ID), "input": Argument(entity.update_input)},
+            rest=(_write_route("PUT", _record_path(entity), entity),),
         )
+
+
+def _record_path(entity: Entity) -> str:
+    return f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
 
 
 def _write_route(method: str, path: str, entity: Entity) -> RestRoute:

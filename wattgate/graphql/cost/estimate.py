@@ -36,7 +36,6 @@ Invariants:
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -53,10 +52,8 @@ from graphql import (
     SelectionNode,
     SelectionSetNode,
     get_named_type,
-    get_nullable_type,
     is_abstract_type,
     is_leaf_type,
-    is_list_type,
     is_object_type,
 )
 from graphql.execution.values import VariableValues
@@ -78,6 +75,7 @@ from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
 from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
+from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, size_covers, sized_fields
 
 MAX_COST = 20_000
 """Maximum cost of an operation: about 0.6 s of processor time. `docs/reference/limits.md` lists typical costs."""
@@ -126,7 +124,7 @@ def cost_of_call(
             return amount
         return amount.compute(now, *[arguments.get(name) for name in amount.slicing_arguments])
 
-    own_size = _own_list_size(operation.sizes)
+    own_size = own_list_size(operation.sizes)
     count = value_of(own_size.assumed_size) if operation.returns_list else 1
     nested_units = max(
         (value_of(size.assumed_size) // SERIES_ITEMS_PER_UNIT for size in operation.sizes if size.sized_fields),
@@ -174,7 +172,7 @@ class _Estimator:
             for definition in document.definitions
             if isinstance(definition, FragmentDefinitionNode)
         }
-        self._sized_names = _sized_fields(schema)
+        self._sized_names = sized_fields(schema)
         self._steps = StepProgram()
         self._depends_on_time = False
         self._visited = 0
@@ -284,8 +282,8 @@ class _Estimator:
     ) -> _SelectionCost:
         """Return the cost of the objects or values of a field, including their selection."""
         leaf = is_leaf_type(get_named_type(field.type))
-        list_depth = _list_depth(field)
-        if not list_depth:
+        depth = list_depth(field)
+        if not depth:
             return _SelectionCost(
                 selection_cost.per_occurrence,
                 add_expressions(selection_cost.per_object, ZERO if leaf else ONE),
@@ -300,10 +298,10 @@ class _Estimator:
                 ZERO,
                 {(coordinate, _AS_OBJECTS): ONE, (coordinate, _AS_MULTIPLIER): selection_cost.per_object},
             )
-        own_size = _own_list_size(sizes)
+        own_size = own_list_size(sizes)
         count = self._steps.multiply(
             self._amount_expression(own_size.assumed_size, field, node),
-            CostExpression(DEFAULT_LIST_SIZE ** (list_depth - 1)),
+            CostExpression(DEFAULT_LIST_SIZE ** (depth - 1)),
         )
         if leaf:
             return _SelectionCost(per_object=self._steps.divide(count, VALUES_PER_UNIT, round_up=False))
@@ -331,8 +329,8 @@ class _Estimator:
         per_object, by_sized_list = [cost.per_object], dict[tuple[str, str], CostExpression]()
         for (coordinate, role), factor in cost.by_sized_list.items():
             size = next(
-                (candidate for candidate in sizes if _size_covers(candidate, coordinate)),
-                _own_list_size(()) if field is None else None,
+                (candidate for candidate in sizes if size_covers(candidate, coordinate)),
+                own_list_size(()) if field is None else None,
             )
             if size is None:
                 by_sized_list[coordinate, role] = factor
@@ -378,37 +376,6 @@ def _build_measure_step(compute: Callable[..., int], readers: Sequence[VariableR
         first, second = readers
         return lambda numbers, coerced, now: compute(now, first(coerced), second(coerced))
     return lambda numbers, coerced, now: compute(now, *[read(coerced) for read in readers])
-
-
-@lru_cache(maxsize=16)
-def _sized_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """Return the types and fields whose list sizes are declared by a field above them."""
-    objects = [kind for kind in schema.type_map.values() if is_object_type(kind)]
-    definitions = [field.extensions.get(STRAWBERRY_DEFINITION) for kind in objects for field in kind.fields.values()]
-    return frozenset(
-        name
-        for definition in definitions
-        if definition
-        for size in list_sizes_of(definition)
-        for name in size.sized_fields
-    )
-
-
-def _own_list_size(sizes: Sequence[ListSize]) -> ListSize:
-    """Return the declared size of a field's own list, or the default size."""
-    return next((size for size in sizes if not size.sized_fields), ListSize(DEFAULT_LIST_SIZE))
-
-
-def _size_covers(size: ListSize, coordinate: str) -> bool:
-    return coordinate in size.sized_fields or coordinate.partition(".")[0] in size.sized_fields
-
-
-def _list_depth(field: GraphQLField) -> int:
-    """Return the nesting depth of the lists in the type of a field."""
-    kind, count = get_nullable_type(field.type), 0
-    while is_list_type(kind):
-        kind, count = get_nullable_type(kind.of_type), count + 1
-    return count
 
 
 def _is_always_excluded(node: SelectionNode) -> bool:

@@ -191,3 +191,8 @@ def encode_pong(payload: Mapping[str, Any] | None) -> bytes:
 
 def encode_ping(payload: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode({"type": "ping", "payload": payload})
+
+
+def string_members(payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text members of a payload, which are used like HTTP headers."""
+    return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}

@@ -14,7 +14,6 @@ In CLOSED, the session sends nothing and ignores all messages. The wire calls `o
 every case. It removes the session from the wheel and from the registry.
 
 Deadlines are times of the wheel. None means that the deadline does not apply.
-
 - `_end_deadline`: in NEW and AUTHENTICATING, the time until READY; in CLOSED, the time until the wire is aborted.
 - `_ping_deadline` and `_pong_deadline`: the next ping, and the reply to the last one. Any message counts as a reply.
 - `_token_deadline`: the end of the token. The session then asks for new credentials by a ping, which the client sends
@@ -27,7 +26,6 @@ sends the backlog first, then new messages. The session closes with TOO_SLOW if 
 `_slow_deadline` passes. Backfills do not fill the backlog: they wait in `SocketSubscriber.wait_until_writable`.
 
 Invariants:
-
 - `backlog` is None while the wire accepts messages, and in CLOSED.
 - In CLOSED, no operation runs, and no deadline but `_end_deadline` is set.
 - New credentials never change the identity of the caller (`_identity_of`), because subscriptions keep running.
@@ -40,7 +38,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
@@ -64,6 +62,7 @@ from wattgate.realtime.connections.protocol import (
 )
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
+from wattgate.realtime.connections.wire import Wire
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.request_context import new_trace_id
@@ -72,22 +71,6 @@ log = logging.getLogger(__name__)
 
 CREDENTIAL_MEMBERS = {"token", "authorization"}
 """Members of the payload of a ping that contain new credentials."""
-
-
-class Wire(Protocol):
-    """The transport of a session. Its methods return without waiting.
-
-    It calls `on_writing_paused` when the client does not read, and `on_writing_resumed` when it reads again.
-    """
-
-    def write(self, message: bytes) -> None:
-        """Send a text message."""
-
-    def close(self, code: int, reason: str) -> None:
-        """Send a close frame, and nothing after it."""
-
-    def abort(self) -> None:
-        """Drop the connection immediately. Unsent messages are lost."""
 
 
 class SocketSubscriber:
@@ -226,7 +209,7 @@ class Session:
     # authentication
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
-        await self._authenticate({**(self._headers or {}), **_string_members(payload)})
+        await self._authenticate({**(self._headers or {}), **protocol.string_members(payload)})
         self._headers = None
         await self._runtime.connections.acquire_slots(self)
         self._state = ConnectionState.READY
@@ -239,7 +222,7 @@ class Session:
         if self._state is not ConnectionState.READY:
             self.close(CloseCode.UNAUTHORIZED, protocol.CLOSE_CODE_MEANINGS[CloseCode.UNAUTHORIZED][0])
             return
-        self._start_authentication("ping", partial(self._reauthenticate, _string_members(payload)))
+        self._start_authentication("ping", partial(self._reauthenticate, protocol.string_members(payload)))
 
     async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _identity_of(self.principal))
@@ -414,8 +397,3 @@ class Session:
 def _identity_of(principal: Principal) -> tuple[object, ...]:
     """Return the identity of a caller, which new credentials must not change."""
     return principal.role, principal.application_id, principal.account_id, principal.user_id
-
-
-def _string_members(payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the text members of a payload, which are used like HTTP headers."""
-    return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
