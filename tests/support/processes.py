@@ -1,4 +1,4 @@
-"""Gateways as processes of their own, with the settings and signals that an operator gives them."""
+"""Gateways as separate processes, with settings and signals."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tests.support.forked import Running, start
 
 
 class Process:
-    """A command that runs: its address, its log, its workers, its end."""
+    """A running command, with its address, log, workers and exit code."""
 
     def __init__(self, process: Running, log: Path) -> None:
         self._process = process
@@ -27,9 +27,9 @@ class Process:
 
     @property
     def url(self) -> str:
-        found = re.search(r"(?:Serving|workers) on (http://[^\s\"]+)", self.log)
-        assert found is not None, self.log
-        return found[1]
+        address = re.search(r"(?:Serving|workers) on (http://[^\s\"]+)", self.log)
+        assert address is not None, self.log
+        return address[1]
 
     @property
     def port(self) -> int:
@@ -37,7 +37,7 @@ class Process:
 
     @property
     def workers(self) -> list[int]:
-        """The process ids of all workers that have served, oldest first."""
+        """The process IDs of all workers that have served, oldest first."""
         return [int(pid) for pid in re.findall(r"Worker (\d+) is serving", self.log)]
 
     async def logs(self, text: str, times: int = 1) -> None:
@@ -48,7 +48,7 @@ class Process:
                 await asyncio.sleep(0.02)
 
     async def answers(self, path: str, status: int) -> None:
-        """Wait until a request is answered with this status."""
+        """Wait until a GET request returns this status."""
         async with httpx.AsyncClient(base_url=self.url) as client, asyncio.timeout(60):
             while True:
                 with suppress(httpx.TransportError):
@@ -60,14 +60,14 @@ class Process:
         self._process.send_signal(sent)
 
     async def ends(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait at most 20 s for the end of the process and return its exit code."""
         return await asyncio.wait_for(self._process.wait(), 20)
 
 
 def process(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
-    """A command that runs in a folder with these settings (without their prefix); on any free port where it serves.
+    """Run a command in a folder with these settings, named without their prefix. A server uses any free port.
 
-    It is forked from one that has loaded all modules.
+    The process is forked from one that has loaded all modules.
     """
     return _process(arguments, folder, settings, anew=False)
 
@@ -80,9 +80,9 @@ async def _process(
     environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
     log = folder / f"log-{uuid4().hex}"
     started = await start(arguments, folder=folder, environment=environment, log=log, anew=anew)
-    made = Process(started, log)
+    running = Process(started, log)
     try:
-        yield made
+        yield running
     finally:
         if started.returncode is None:
             started.send_signal(signal.SIGTERM)
@@ -94,12 +94,12 @@ async def _process(
 
 
 def gateway(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
-    """A `wattgate serve` that is ready. It is forked, as any `process`."""
+    """Run `wattgate serve` and wait until it is ready. The process is forked, see `process`."""
     return _gateway(arguments, folder, settings, anew=False)
 
 
 def gateway_from_scratch(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
-    """A `wattgate serve` that is ready, and has loaded its modules itself."""
+    """Run `wattgate serve` with a new Python interpreter and wait until it is ready."""
     return _gateway(arguments, folder, settings, anew=True)
 
 
@@ -107,7 +107,7 @@ def gateway_from_scratch(*arguments: str, folder: Path, **settings: str) -> Abst
 async def _gateway(
     arguments: Sequence[str], folder: Path, settings: Mapping[str, str], *, anew: bool
 ) -> AsyncIterator[Process]:
-    async with _process(("serve", *arguments), folder, settings, anew=anew) as made:
-        await made.logs(" on http://")
-        await made.answers("/readyz", 200)
-        yield made
+    async with _process(("serve", *arguments), folder, settings, anew=anew) as running:
+        await running.logs(" on http://")
+        await running.answers("/readyz", 200)
+        yield running

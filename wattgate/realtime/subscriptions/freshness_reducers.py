@@ -64,8 +64,8 @@ ItemT = TypeVar("ItemT", ResourceFreshnessItem, DeviceStateItem)
 class _FreshnessListReducer(ABC, Generic[ItemT]):
     """A state that is a list of items with their freshness. A key identifies each item.
 
-    The reducer keeps a `FreshnessSnapshot` and updates it on each event, because most events change no item. Unlike the
-    protocol requires, part of the state is thus in the reducer, and each group needs a reducer of its own.
+    The reducer keeps a `FreshnessSnapshot` and updates it on each event, because most events change no item. Part of
+    the state is thus in the reducer, so each group needs its own reducer.
     """
 
     def __init__(self) -> None:

@@ -132,7 +132,7 @@ class SnapshotGroup(Group):
         self._state: Any = None
         """The snapshot. None in the phase EMPTY only."""
         self._message: Message | None = None
-        """The last snapshot that was broadcast. None in the phase EMPTY only."""
+        """The newest encoded snapshot. None in the phase EMPTY only."""
         self._first_load: asyncio.Task[None] | None = None
         self._rendering = False
         """Whether a task executes an asynchronous selection. It broadcasts until the newest state is sent."""
