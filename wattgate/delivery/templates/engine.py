@@ -18,13 +18,13 @@ from wattgate.delivery.templates.diagnostics import (
 )
 from wattgate.delivery.templates.language import TEMPLATE_ENVIRONMENT, LimitedRenderContext
 from wattgate.delivery.templates.markers import InvalidMarker, check_markers
+from wattgate.delivery.templates.misspellings import closest_match, suggestion_hint
 from wattgate.delivery.templates.output_writer import (
     DEFAULT_RENDER_LIMITS,
     SURROGATE,
     OutputWriter,
     RenderLimitExceeded,
     RenderLimits,
-    closest_match,
 )
 
 MAX_SOURCE_LENGTH = 200_000
@@ -100,7 +100,7 @@ def _filter_hint(name: str) -> str | None:
     if name in UNNEEDED_FILTERS:
         return "every value is escaped for its position; remove the filter"
     similar = closest_match(name, TEMPLATE_ENVIRONMENT.filters)
-    return f"did you mean {similar}?" if similar else None
+    return suggestion_hint(similar) if similar else None
 
 
 def _finding_from_error(error: Exception, code: str, source: str, part: TemplatePart) -> Finding:

@@ -15,13 +15,8 @@ from liquid.builtin.tags.for_tag import ForNode
 from liquid.exceptions import LiquidError
 from liquid.undefined import UNDEFINED, Undefined
 
-from wattgate.delivery.templates.output_writer import (
-    MissingVariable,
-    OutputWriter,
-    RenderLimitExceeded,
-    closest_match,
-    format_path,
-)
+from wattgate.delivery.templates.misspellings import closest_match, format_path
+from wattgate.delivery.templates.output_writer import MissingVariable, OutputWriter, RenderLimitExceeded
 
 MAX_VALUE_LENGTH = 20_000
 """Maximum characters of a filter's input or output, and maximum items of a list."""

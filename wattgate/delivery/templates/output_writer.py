@@ -1,9 +1,8 @@
 """Output of a template: literal text is written unchanged, and values are escaped for their position."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from io import StringIO
 from typing import Any
 
@@ -13,9 +12,7 @@ from liquid.undefined import Undefined
 from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplatePart, line_and_column
 from wattgate.delivery.templates.escaping import UnsafeValue, check_for_subject, clean_for_text, escape_for_html
 from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer
-
-MIN_SIMILARITY = 0.66
-"""Minimum similarity (difflib's ratio) of a name that is suggested for an unknown name."""
+from wattgate.delivery.templates.misspellings import MISSPELT, suggestion_hint
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which is not valid in text."""
@@ -99,8 +96,8 @@ class OutputWriter(StringIO):
 
     def report_missing(self, missing: MissingVariable) -> None:
         """Add a finding about a missing variable, once for each position."""
-        hint = f"did you mean {missing.suggestion}?" if missing.suggestion else None
-        code = "variable-misspelt" if missing.suggestion else "variable-missing"
+        code = MISSPELT if missing.suggestion else "variable-missing"
+        hint = suggestion_hint(missing.suggestion) if missing.suggestion else None
         self.add_finding(Severity.ERROR, code, f"{missing.name} is not in the data", missing.token, hint)
 
     def add_finding(self, severity: Severity, code: str, message: str, token: Any, hint: str | None = None) -> None:
@@ -108,17 +105,3 @@ class OutputWriter(StringIO):
         finding = Finding(severity, code, self.part, message, line, column, hint)
         if finding not in self.findings:
             self.findings.append(finding)
-
-
-def closest_match(name: str, known: Iterable[object]) -> str | None:
-    """Return the known name that is most similar to another one; None if none is similar enough."""
-    matches = get_close_matches(
-        name, [candidate for candidate in known if isinstance(candidate, str)], 1, MIN_SIMILARITY
-    )
-    return matches[0] if matches else None
-
-
-def format_path(path: Iterable[object]) -> str:
-    """Return a path in the syntax of templates."""
-    first, *rest = path
-    return str(first) + "".join(f"[{segment}]" if isinstance(segment, int) else f".{segment}" for segment in rest)

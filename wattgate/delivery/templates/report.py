@@ -13,7 +13,8 @@ from wattgate.delivery.templates.diagnostics import (
     TemplateSyntaxError,
 )
 from wattgate.delivery.templates.lint import extract_links, lint_html
-from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits, closest_match, format_path
+from wattgate.delivery.templates.misspellings import MISSPELT, closest_match, format_path, suggestion_hint
+from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.plain_text import html_to_text
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
 from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
@@ -126,8 +127,8 @@ def _missing_optional_variables(
         if _has_path(data, variable.path) or (variable.part, variable.line, variable.column) in reported:
             continue
         similar = closest_match(variable.name, known)
-        severity, code = (Severity.WARNING, "variable-misspelt") if similar else (Severity.INFO, "variable-not-in-data")
-        hint = f"did you mean {similar}?" if similar else "this rendering did not need it; with other data it may"
+        severity, code = (Severity.WARNING, MISSPELT) if similar else (Severity.INFO, "variable-not-in-data")
+        hint = suggestion_hint(similar) if similar else "this rendering did not need it; with other data it may"
         message = f"{variable.name} is not in the data"
         missing.append(Finding(severity, code, variable.part, message, variable.line, variable.column, hint))
     return missing

@@ -13,7 +13,7 @@ from liquid.builtin.tags.for_tag import ForNode
 from wattgate.delivery.templates.diagnostics import TemplatePart, line_and_column
 from wattgate.delivery.templates.engine import parse_template
 from wattgate.delivery.templates.language import NUMBER_FILTERS, ValueNode
-from wattgate.delivery.templates.output_writer import format_path
+from wattgate.delivery.templates.misspellings import format_path
 
 VariablePath = tuple[str | int, ...]
 

@@ -38,7 +38,10 @@ async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]
     """List the active devices that the caller may see, oldest first."""
     where = [] if tags is None else [col(models.Device.hardware_key) == meter_points.normalize_hardware_id(tags)]
     return await call.rows.all(
-        models.Device, col(models.Device.active).is_(True), *where, order_by=[models.Device.created_at]
+        models.Device,
+        col(models.Device.active).is_(True),
+        *where,
+        order_by=[models.Device.created_at, models.Device.device_id],
     )
 
 
