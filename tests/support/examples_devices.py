@@ -78,7 +78,9 @@ def _epoch(text: str) -> int:
 
 def _device(result: dict[str, Any]) -> dict[str, Any]:
     ids = {name: value for name, value in result["hardwareIds"].items() if value}
-    return {**result, "hardwareIds": ids, "hardwareIdNames": list(ids)}
+    protocol = result["protocol"]
+    sensors = [sensor for sensor in protocol["sensors"] if sensor["resourceId"] is not None]
+    return {**result, "hardwareIds": ids, "hardwareIdNames": list(ids), "protocol": {**protocol, "sensors": sensors}}
 
 
 def _status(result: dict[str, Any]) -> dict[str, Any]:
