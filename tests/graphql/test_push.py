@@ -28,7 +28,7 @@ from wattgate.enums import DeliveryKind, NotificationState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind
 from wattgate.graphql.core.operation import operation as declare
-from wattgate.graphql.resolvers import push as pushes
+from wattgate.graphql.resolvers import push as push_resolvers
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
 from wattgate.graphql.types.alerts import Channel, Priority
 from wattgate.principal import Permission
@@ -55,7 +55,9 @@ def worker(
         provider=PushProvider(service.url, "our secret") if provider else None,
         clock=post.clock,
     )
-    return post.worker_with({DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome)})
+    return post.worker_with(
+        {DeliveryKind.PUSH: DeliveryHandler(push_resolvers.prepare_push, push, push_resolvers.record_push_outcome)}
+    )
 
 
 async def test_alert_to_a_user_without_tokens_sends_the_specified_error_event(post: Post) -> None:

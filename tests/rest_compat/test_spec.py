@@ -20,7 +20,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers import live_readings as live
+from wattgate.graphql.resolvers import live_readings
 from wattgate.graphql.resolvers.webhooks import record_webhook
 from wattgate.graphql.types import accounts, alerts, content, resources, webhooks
 from wattgate.principal import AuthScheme
@@ -197,7 +197,7 @@ async def defective_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
         for operation in OPERATIONS
         if any(f"{rest.method} {rest.path}" in endpoints for rest in operation.rest)
     ]
-    operations = (*(replace(operation, resolver=raise_defect) for operation in listed), live.readings)
+    operations = (*(replace(operation, resolver=raise_defect) for operation in listed), live_readings.readings)
     schema, authenticate = build_schema(operations), served.gateway.authenticator.authenticate
     app = Starlette(
         routes=build_routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),

@@ -24,7 +24,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.resolvers import provisioning, recording, tokens
-from wattgate.graphql.types import accounts as identity_types
+from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
@@ -106,7 +106,7 @@ class Tenant:
         return str((await self.run("add_virtual_entity", input=home)).ve_id)
 
     async def add_account(self, username: str) -> str:
-        account = identity_types.NewAccount(username=username, user_id=ID(self.user_id), password=PASSWORD)
+        account = account_types.NewAccount(username=username, user_id=ID(self.user_id), password=PASSWORD)
         return str((await self.run("add_account", input=account)).account_id)
 
     async def add_token(self) -> str:

@@ -37,6 +37,7 @@ from wattgate.graphql.resolvers import (
     tariffs,
     template_previews,
     template_test_mail,
+    templates,
     tokens,
     trusted_documents,
     users,
@@ -44,8 +45,7 @@ from wattgate.graphql.resolvers import (
     webhook_endpoints,
     webhooks,
 )
-from wattgate.graphql.resolvers import templates as template_records
-from wattgate.graphql.types import accounts as identity_types
+from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import mail as mail_types
@@ -144,13 +144,13 @@ OPERATIONS: tuple[Operation, ...] = (
     content.current_terms_conditions,
     content.add_terms_conditions_user,
     # Notification system
-    template_records.add_template,
-    template_records.template_for,
-    template_records.add_template_for,
-    template_records.update_template,
-    template_records.add_template_version,
-    template_records.publish_template,
-    template_records.roll_back_template,
+    templates.add_template,
+    templates.template_for,
+    templates.add_template_for,
+    templates.update_template,
+    templates.add_template_version,
+    templates.publish_template,
+    templates.roll_back_template,
     template_previews.preview_template,
     template_test_mail.send_test_mail,
     template_test_mail.test_mail,
@@ -201,7 +201,7 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.display_at_meter_point,
     eligibility.meter_point_eligible,
     # Long lists, page by page
-    paginate("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
+    paginate("account", models.Account, account_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
     paginate("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
     paginate(
         "mail_suppression",

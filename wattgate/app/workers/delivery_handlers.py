@@ -20,7 +20,7 @@ from wattgate.delivery.signed_links import SignedLinks
 from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail, webhooks
-from wattgate.graphql.resolvers import push as pushes
+from wattgate.graphql.resolvers import push as push_resolvers
 
 DEFAULT_SENDER = "wattgate <alerts@wattgate.example>"
 """Sender of mails in the development outbox if WATTGATE_MAIL_FROM is not set."""
@@ -40,7 +40,7 @@ def create_delivery_handlers(
     )
     return {
         **_create_mail_handlers(settings, runner),
-        DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome),
+        DeliveryKind.PUSH: DeliveryHandler(push_resolvers.prepare_push, push, push_resolvers.record_push_outcome),
         DeliveryKind.WEBHOOK: DeliveryHandler(
             webhooks.prepare_webhook, WebhookChannel(http_client, clock), webhooks.record_webhook_outcome
         ),

@@ -16,7 +16,7 @@ from wattgate.graphql.services.login import (
     normalize_username,
     validate_new_username,
 )
-from wattgate.graphql.types import accounts as identity
+from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
@@ -72,11 +72,13 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
 
 @operation(
     OperationKind.MUTATION,
-    returns=identity.Done,
+    returns=account_types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("PUT", "/user/{userId}/username"),
 )
-async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None) -> identity.Done:
+async def rename_user(
+    call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
+) -> account_types.Done:
     """Change the username of a user in the application's own directory."""
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):
@@ -94,7 +96,7 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
     if normalize_username(username) != account.username:
         name = await validate_new_username(call.rows, username, directory_id)
         (await call.rows.edit(models.Account, account.account_id)).username = name
-    return identity.Done(valid=True)
+    return account_types.Done(valid=True)
 
 
 async def load_user(rows: Rows, user_id: str) -> types.User:

@@ -7,9 +7,9 @@ from wattgate.clock import to_ms
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import UnreadableInput
-from wattgate.rest_compat.arrow import readings as arrow
+from wattgate.rest_compat.arrow import readings as arrow_readings
 from wattgate.rest_compat.bulk_intake import BODY_READERS
-from wattgate.rest_compat.formats import readings as legacy
+from wattgate.rest_compat.formats import readings as legacy_readings
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.tariffs import tariff_body, tariff_list_body
 from wattgate.rest_compat.legacy_request import RestResult
@@ -18,7 +18,7 @@ from wattgate.rest_compat.legacy_request import RestResult
 def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
     def body(result: RestResult) -> Any:
         (time,) = result.edges[edge]
-        return legacy.envelope(result.result, {name: time and to_ms(time) // 1000})
+        return legacy_readings.envelope(result.result, {name: time and to_ms(time) // 1000})
 
     return body
 
@@ -26,13 +26,13 @@ def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
 def _current_body(result: RestResult) -> Any:
     (current,) = result.edges["current"]
     if current is None:
-        return legacy.envelope(result.result, [])
-    return legacy.envelope(result.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
+        return legacy_readings.envelope(result.result, [])
+    return legacy_readings.envelope(result.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
 
 
 def _meter_read_body(result: RestResult) -> Any:
     read = result.result
-    return legacy.envelope(read.resource, [[to_ms(read.at) // 1000, read.value]], units=read.unit)
+    return legacy_readings.envelope(read.resource, [[to_ms(read.at) // 1000, read.value]], units=read.unit)
 
 
 def _catch_up_body(result: RestResult) -> Any:
@@ -40,7 +40,7 @@ def _catch_up_body(result: RestResult) -> Any:
     catch_up = result.result.catch_up
     status = "started" if result.result.started else "this half hour has one already"
     data = {"valid": True, "status": status, "catchUpId": catch_up.catch_up_id, "state": catch_up.state.value}
-    return legacy.envelope(result.result.resource, data)
+    return legacy_readings.envelope(result.result.resource, data)
 
 
 def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[s
 
 
 _STREAM_FORMAT = LegacyFormat(
-    parse_arguments=legacy.parse_raw_readings_query,
-    request_paths=legacy.READINGS_REQUEST_PATHS,
-    render_stream=arrow.stream_readings,
+    parse_arguments=legacy_readings.parse_raw_readings_query,
+    request_paths=legacy_readings.READINGS_REQUEST_PATHS,
+    render_stream=arrow_readings.stream_readings,
 )
 
 
@@ -68,13 +68,13 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
         }
     ),
     "GET /resource/{resourceId}/readings": LegacyFormat(
-        parse_arguments=legacy.parse_readings_query,
-        request_paths=legacy.READINGS_REQUEST_PATHS,
-        render_body=legacy.readings_body,
+        parse_arguments=legacy_readings.parse_readings_query,
+        request_paths=legacy_readings.READINGS_REQUEST_PATHS,
+        render_body=legacy_readings.readings_body,
     ),
     "POST /resource/{resourceId}/readings": LegacyFormat(
-        parse_arguments=legacy.parse_posted_readings,
-        request_paths=legacy.POSTED_REQUEST_PATHS,
+        parse_arguments=legacy_readings.parse_posted_readings,
+        request_paths=legacy_readings.POSTED_REQUEST_PATHS,
         render_body=lambda result: {"status": "OK", **result.rendered},
     ),
     "POST /readings": LegacyFormat(body_readers=BODY_READERS, transform_error=_transform_stream_error),
