@@ -330,7 +330,7 @@ async def test_event_lost_during_a_reset_causes_another_reset(own_redis: RedisSe
     await own_redis.kill()
     await publisher.publish([("topic", b"x")])
     await own_redis.start()
-    await asyncio.wait_for(reset_twice.wait(), 15)
+    await asyncio.wait_for(reset_twice.wait(), 60)
     assert (publisher.lost_events, publisher.pending_resets, commands.reset_keys) == (2, 0, [stream_key("topic")] * 2)
     await publisher.close()
     await commands.close()

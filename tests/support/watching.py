@@ -41,8 +41,8 @@ class Watcher:
         return values([event for event in self.events if event.topic == topic])
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait at most 15 s until a condition on the recorded events holds."""
-        async with asyncio.timeout(15):
+        """Wait at most 60 s until a condition on the recorded events holds."""
+        async with asyncio.timeout(60):
             while not reached():
                 self._changed.clear()
                 await self._changed.wait()
