@@ -24,6 +24,17 @@ describe("timer queue", () => {
     assert.equal(timers.size, 0);
   });
 
+  test("runs callbacks in the order of their delays when all are due at once", async () => {
+    const timers = new TimerQueue();
+    const ran = [];
+    timers.schedule(3, "second", () => ran.push("second"));
+    timers.schedule(1, "first", () => ran.push("first"));
+    const finished = after(timers, 4);
+    for (const start = performance.now(); performance.now() - start < 6; ); // the timer is late
+    await finished;
+    assert.deepEqual(ran, ["first", "second"]);
+  });
+
   test("replaces an entry of the same name", async () => {
     const timers = new TimerQueue();
     const ran = [];

@@ -49,7 +49,8 @@ export class TimerQueue {
 
   #run() {
     const time = performance.now();
-    const due = [...this.#entries].filter(([, entry]) => entry.due <= time);
+    // A late browser timer finds several entries due at once: they run in the order of their times.
+    const due = [...this.#entries].filter(([, entry]) => entry.due <= time).sort(([, a], [, b]) => a.due - b.due);
     for (const [name] of due) this.#entries.delete(name);
     // Restart the timer before the callbacks run: a callback that throws must not stop the queue.
     this.#restart();
