@@ -3,7 +3,7 @@
 import js from "@eslint/js";
 
 export default [
-  { ignores: ["**/node_modules/", ".venv/", "docs/"] },
+  { ignores: ["**/node_modules/", ".venv/", "docs/", "build/"] },
   js.configs.recommended,
   {
     linterOptions: { reportUnusedDisableDirectives: "error" },

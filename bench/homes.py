@@ -13,7 +13,7 @@ from bench.gateway import PASSWORD, USERNAME, SeededGateway, seeded_gateway
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.enums import TariffKind
-from wattgate.graphql.resolvers import tokens as identity
+from wattgate.graphql.resolvers import tokens
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import tariffs as tariff_types
 from wattgate.graphql.types import virtual_entities as home_types
@@ -54,7 +54,7 @@ async def seeded_homes(settings: Settings, *, count: int, samples: int = MONTH_S
 
 async def _log_in(seeded: SeededGateway) -> str:
     credentials = {"application_id": seeded.application_id, "username": USERNAME, "password": PASSWORD}
-    token: str = (await seeded.gateway.runner.run(identity.authenticate, Principal(Role.ANONYMOUS), credentials)).token
+    token: str = (await seeded.gateway.runner.run(tokens.authenticate, Principal(Role.ANONYMOUS), credentials)).token
     return token
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def tools() -> Iterator[node.Node]:
+def javascript_tools() -> Iterator[node.Node]:
     """Yield Node with tsc and eslint. Without Node, skip the test, or fail it if WATTGATE_TEST_NODE=required."""
     try:
         with node.node(ROOT) as running:
@@ -27,36 +27,47 @@ def tools() -> Iterator[node.Node]:
         pytest.skip(str(missing))
 
 
-async def run(tools: node.Node, *arguments: str | Path) -> str:
+async def run(javascript_tools: node.Node, *arguments: str | Path) -> str:
     """Run Node in the root of the project and return what it prints. Fail if it fails."""
-    process = await asyncio.create_subprocess_exec(tools.executable, *arguments, cwd=ROOT, stdout=PIPE, stderr=STDOUT)
+    process = await asyncio.create_subprocess_exec(
+        javascript_tools.executable, *arguments, cwd=ROOT, stdout=PIPE, stderr=STDOUT
+    )
     printed, _ = await process.communicate()
     assert process.returncode == 0, printed.decode()
     return printed.decode()
 
 
-async def test_unit_tests_pass(tools: node.Node) -> None:
+async def test_unit_tests_pass(javascript_tools: node.Node) -> None:
     files = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
     assert files
-    printed = await run(tools, "--test", "--test-reporter=tap", *files)
+    printed = await run(javascript_tools, "--test", "--test-reporter=tap", *files)
     assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
 
 
-async def test_type_check_passes(tools: node.Node) -> None:
-    await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
+async def test_type_check_passes(javascript_tools: node.Node) -> None:
+    await run(javascript_tools, javascript_tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
 
 
-async def test_type_check_finds_a_wrong_type(tools: node.Node, tmp_path: Path) -> None:
+async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_path: Path) -> None:
     page = ROOT / "wattgate" / "app" / "static" / "display" / "format.js"
     (tmp_path / "wrong.js").write_text(f'import {{ formatAge }} from "{page}";\nformatAge("old");\n')
     (tmp_path / "tsconfig.json").write_text(f'{{"extends": "{ROOT / "tsconfig.json"}", "include": ["wrong.js"]}}')
     with pytest.raises(AssertionError, match="TS2345"):
-        await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", tmp_path / "tsconfig.json")
+        await run(
+            javascript_tools,
+            javascript_tools.packages / "typescript" / "bin" / "tsc",
+            "--project",
+            tmp_path / "tsconfig.json",
+        )
 
 
-async def test_lint_passes(tools: node.Node) -> None:
+async def test_lint_passes(javascript_tools: node.Node) -> None:
     await run(
-        tools, tools.packages / "eslint" / "bin" / "eslint.js", "--config", tools.folder / "eslint.config.mjs", "."
+        javascript_tools,
+        javascript_tools.packages / "eslint" / "bin" / "eslint.js",
+        "--config",
+        javascript_tools.folder / "eslint.config.mjs",
+        ".",
     )
 
 

@@ -27,7 +27,7 @@ from tests.support.tables import check_rollups
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import from_ms
-from wattgate.graphql.resolvers import tokens as identity
+from wattgate.graphql.resolvers import tokens
 from wattgate.principal import Principal, Role
 
 ReportRow = Callable[[str, Mapping[str, int]], None]
@@ -82,7 +82,7 @@ class Environment:
             user_id=self.tenant.user_id,
             account_id=account_id,
         )
-        return str((await self.tenant.gateway.runner.run(identity.new_token, account, {})).token)
+        return str((await self.tenant.gateway.runner.run(tokens.new_token, account, {})).token)
 
     async def load_stored(self, resource_ids: Iterable[str]) -> dict[str, list[tuple[datetime, int]]]:
         """Return the rows (time, value) of each resource. Check that the stored hours and days agree with them."""
@@ -256,7 +256,7 @@ async def running_environment(folder: Path) -> AsyncIterator[Environment]:
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         settings = {"DATABASE_URL": postgresql.url, "REDIS_URL": redis.url, "LOG_LEVEL": "info"}
-        settings["CALLER_BUDGET"] = str(CALLER_BUDGET)  # all meters of the environment have one log-in
+        settings["CALLER_BUDGET"] = str(CALLER_BUDGET)  # all meters of the environment have one login
         first, second = (GatewayProcess(name, folder, settings) for name in ("one", "other"))
         for process in (first, second):
             stack.push_async_callback(process.kill)

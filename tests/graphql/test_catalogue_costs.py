@@ -100,7 +100,7 @@ DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "a page of 100 alerts with their notifications and logs": (ALERTS, {}),
     "a back-test of one rule over a year": (BACK_TEST, {}),
-    "a log-in": (
+    "a login": (
         own()["gateway.js LogIn"],
         {"applicationId": "a", "username": "b", "password": "c"},
     ),
@@ -196,7 +196,7 @@ def test_own_documents_cost_far_less_than_the_maximum() -> None:
             assert costs(text, {})[1] <= MAX_COST / 4, name
 
 
-@pytest.mark.parametrize("name", ["the homes of a user with the power and the rates of each resource", "a log-in"])
+@pytest.mark.parametrize("name", ["the homes of a user with the power and the rates of each resource", "a login"])
 def test_cost_is_fixed_if_no_list_size_depends_on_variables(name: str) -> None:
     assert costs(*DOCUMENTED_COSTS[name])[0].fixed is not None
 

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from itertools import count
-from pathlib import Path
 from types import FrameType
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +21,7 @@ GRAPHQL = "application/graphql-response+json"
 EVENTS = "text/event-stream"
 MEGABYTE = 2**20
 COMMENT_NUMBERS = count()
-READERS_OF_DOCUMENTS = tuple(str(Path(package.__file__).parent) for package in (graphql, wattgate.graphql))
+READERS_OF_DOCUMENTS = (*graphql.__path__, *wattgate.graphql.__path__)
 
 
 def many(number: int, field: str) -> str:

@@ -156,7 +156,7 @@ async def test_two_processes_receive_the_same_events_at_the_same_positions(redis
             await watcher.until(lambda watcher=watcher: len(watcher.events) == 40)  # type: ignore[misc]
         assert first.events == second.events
         assert sorted(values(first.events)) == sorted([*range(20), *range(20)])
-        assert (first.told, second.told) == ([], [])
+        assert (first.resyncs, second.resyncs) == ([], [])
 
 
 async def test_repeated_publish_call_adds_no_event_twice(redis: RedisServer, topic: str) -> None:
@@ -196,7 +196,7 @@ async def test_all_gateways_learn_that_a_stream_was_deleted(redis: RedisServer, 
         await redis.command("DEL", stream_key(topic))
         await first.bus.open_topics([topic])  # as the renewal of the lease does
         for watcher in (first, second):
-            await watcher.until(lambda watcher=watcher: watcher.told == [(topic, False)])  # type: ignore[misc]
+            await watcher.until(lambda watcher=watcher: watcher.resyncs == [(topic, False)])  # type: ignore[misc]
 
 
 def test_publish_call_has_one_hash_tag_and_a_maximum_of_events() -> None:

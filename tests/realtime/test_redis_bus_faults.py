@@ -77,11 +77,11 @@ async def test_repeatedly_killed_connection_causes_no_gap_and_no_duplicate(own_r
             for kills in range(1, 6):
                 await meters.wait_for_rounds(10)
                 await own_redis.command("CLIENT", "KILL", "TYPE", "pubsub")
-                await display.until(lambda kills=kills: len(display.told) == kills * len(TOPICS))  # type: ignore[misc]
+                await display.until(lambda kills=kills: len(display.resyncs) == kills * len(TOPICS))  # type: ignore[misc]
         await display.until(lambda: len(display.events) >= meters.rounds * len(TOPICS))
         for topic in TOPICS:
             assert display.values(topic) == list(range(meters.rounds))
-        assert all(recovered for _, recovered in display.told)
+        assert all(recovered for _, recovered in display.resyncs)
         assert publisher.bus.lost_events == 0  # type: ignore[attr-defined]
 
 
@@ -92,12 +92,12 @@ async def test_restart_of_redis_with_its_data_loses_nothing(own_redis: RedisServ
             await meters.wait_for_rounds(10)
             await own_redis.kill()
             await own_redis.start()
-            await display.until(lambda: len(display.told) >= len(TOPICS))
+            await display.until(lambda: len(display.resyncs) >= len(TOPICS))
             restarted = meters.rounds
             await display.until(lambda: all(display.values(topic)[-1] > restarted for topic in TOPICS))
         await display.until(lambda: all(display.values(topic)[-1] == meters.rounds - 1 for topic in TOPICS))
         gaps = {topic for topic in TOPICS if display.values(topic) != list(range(meters.rounds))}
-        assert gaps <= {topic for topic, recovered in display.told if not recovered}
+        assert gaps <= {topic for topic, recovered in display.resyncs if not recovered}
         for topic in TOPICS:
             assert display.values(topic) == sorted(set(display.values(topic)))
         if not publisher.bus.lost_events:  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ async def test_restart_of_redis_without_data_is_reported_to_all(own_redis: Redis
         await own_redis.kill(keep_data=False)
         await own_redis.start()
         for watcher in (first, second):
-            await watcher.until(lambda watcher=watcher: {(topic, False) for topic in TOPICS} <= set(watcher.told))  # type: ignore[misc]
+            await watcher.until(lambda watcher=watcher: {(topic, False) for topic in TOPICS} <= set(watcher.resyncs))  # type: ignore[misc]
             assert await since(watcher.bus, second.events[0].topic, before) is None
         await publisher.bus.publish([reading(topic, 1) for topic in TOPICS])
         for watcher in (first, second):
@@ -131,7 +131,7 @@ async def test_restart_of_redis_with_old_data_invalidates_all_positions(own_redi
         await display.until(lambda: len(display.events) == 2)
         await own_redis.kill()
         await own_redis.start("--appendonly", "no")
-        await display.until(lambda: display.told == [("topic", False)])
+        await display.until(lambda: display.resyncs == [("topic", False)])
         first, second = (event.position or "" for event in display.events)
         assert await since(publisher.bus, "topic", first) is None  # the second event is missing after it
         assert await since(publisher.bus, "topic", second) is None
@@ -169,8 +169,8 @@ async def test_events_lost_while_redis_is_unavailable_are_reported_afterwards(ow
         assert asyncio.get_running_loop().time() - start < 0.5
         assert publisher.bus.lost_events == 101  # type: ignore[attr-defined]
         await own_redis.start()
-        await display.until(lambda: ("hit", False) in display.told and ("spared", True) in display.told)
-        assert ("spared", False) not in display.told
+        await display.until(lambda: ("hit", False) in display.resyncs and ("spared", True) in display.resyncs)
+        assert ("spared", False) not in display.resyncs
         assert await since(display.bus, "hit", opened["hit"]) is None
         assert (
             await since(display.bus, "spared", opened["spared"]) is None
@@ -199,7 +199,7 @@ async def test_silent_redis_is_detected_and_missed_events_are_read(own_redis: Re
         assert await asyncio.wait_for(asyncio.shield(pubsub.closed), 2) == "Redis does not answer"
         own_redis.go_on()
         await publisher.bus.publish([reading("topic", 2)])
-        await display.until(lambda: ("topic", True) in display.told and len(display.events) == 2)
+        await display.until(lambda: ("topic", True) in display.resyncs and len(display.events) == 2)
         assert display.values("topic") == [1, 2]
 
 
@@ -208,7 +208,7 @@ async def test_connection_without_messages_stays_open(own_redis: RedisServer) ->
         await display.bus.open_topics(["topic"])
         pubsub = display.bus._pubsub  # type: ignore[attr-defined]
         await asyncio.wait([pubsub.closed], timeout=0.5)
-        assert (pubsub.is_alive, display.told) == (True, [])
+        assert (pubsub.is_alive, display.resyncs) == (True, [])
 
 
 async def test_opening_a_topic_waits_for_redis_up_to_a_timeout(
@@ -245,7 +245,7 @@ async def test_pending_messages_during_a_resync_have_a_bound(own_redis: RedisSer
         for n in range(3 * MAX_PENDING_ENTRIES):
             display.bus._on_message(topic.key.encode(), b"99999999999999-%d " % n)  # type: ignore[attr-defined]
         assert len(topic.pending) == MAX_PENDING_ENTRIES
-        await display.until(lambda: ("topic", False) in display.told)
+        await display.until(lambda: ("topic", False) in display.resyncs)
 
 
 async def test_leases_are_renewed_and_a_deleted_stream_is_reported(
@@ -257,10 +257,10 @@ async def test_leases_are_renewed_and_a_deleted_stream_is_reported(
         await own_redis.command("PEXPIRE", stream_key("topic"), "400")
         await own_redis.command("BLPOP", "nothing", "0.5")  # longer than the rest of the lease
         assert await own_redis.command("TTL", stream_key("topic")) > TOPIC_LEASE_SECONDS - 5
-        assert (first.told, second.told) == ([], [])
+        assert (first.resyncs, second.resyncs) == ([], [])
         await own_redis.command("FLUSHALL")
         for watcher in (first, second):
-            await watcher.until(lambda watcher=watcher: watcher.told == [("topic", False)])  # type: ignore[misc]
+            await watcher.until(lambda watcher=watcher: watcher.resyncs == [("topic", False)])  # type: ignore[misc]
 
 
 async def test_cancelled_caller_returns_immediately(own_redis: RedisServer) -> None:
@@ -292,7 +292,7 @@ async def test_all_streams_are_reset_when_too_many_topics_have_lost_events(
         await publisher.publish([(f"unwatched:{n}", b"x") for n in range(11)])
         assert (publisher.lost_events, publisher.pending_resets) == (11, 0)
         await own_redis.start()
-        await display.until(lambda: {(topic, False) for topic in TOPICS} <= set(display.told))
+        await display.until(lambda: {(topic, False) for topic in TOPICS} <= set(display.resyncs))
         assert await since(display.bus, TOPICS[0], opened[TOPICS[0]]) is None
         await publisher.close()
         await commands.close()
@@ -360,4 +360,4 @@ async def test_closing_bus_reports_its_lost_events(own_redis: RedisServer) -> No
             await own_redis.kill()
             await publisher.publish([reading("topic", 1)])
             await own_redis.start()
-        await display.until(lambda: ("topic", False) in display.told)
+        await display.until(lambda: ("topic", False) in display.resyncs)

@@ -23,11 +23,11 @@ from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.metrics import OPEN_CONNECTIONS, OPEN_SUBSCRIPTIONS
 from wattgate.realtime import topics
 from wattgate.realtime.connections.connection_registry import CONTROL_TOPICS
-from wattgate.realtime.connections.direct_wire import DirectWire
 from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 from wattgate.realtime.events import AlertSent, Event, ReadingRecorded
 
-WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
+WIRES: dict[str, Any] = {"direct": UvicornWire, "portable": "websockets-sansio"}
 """The WebSocket implementations: the gateway's own uvicorn protocol, and uvicorn's standard one."""
 
 NEVER = 1e9

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
-from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """A function that returns a context manager for a new database, which yields its URL."""
@@ -53,7 +53,7 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, ws: Any = DirectWire) -> AsyncIterator[str]:
+async def serving(app: ASGIApp, *, ws: Any = UvicornWire) -> AsyncIterator[str]:
     """Serve an application with uvicorn and the settings of `wattgate serve`, and yield its base URL.
 
     `ws` is the WebSocket implementation, by default the gateway's own.

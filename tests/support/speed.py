@@ -17,8 +17,8 @@ from tests.support.processes import gateway, process
 from tests.support.servers import broker, database_on, postgresql, serving
 
 FIXTURES = frozenset(
-    {"browser", "built_street", "databases", "demo_url", "empty_url", "node_scripts", "own_redis", "postgresql_url"}
-    | {"redis", "settled"}
+    {"browser", "databases", "demo_url", "empty_url", "javascript_tools", "node_scripts", "own_redis", "postgresql_url"}
+    | {"redis", "settled", "shared_environment"}
 )
 """Fixtures that start something, or fill a database."""
 

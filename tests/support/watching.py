@@ -33,7 +33,7 @@ class Watcher:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self.events: list[Event] = []
-        self.told: list[tuple[str, bool]] = []
+        self.resyncs: list[tuple[str, bool]] = []
         self._changed = asyncio.Event()
         bus.set_callbacks(self._deliver, self._resynced)
 
@@ -52,7 +52,7 @@ class Watcher:
         self._changed.set()
 
     def _resynced(self, topic: str, recovered: bool, position: str) -> None:
-        self.told.append((topic, recovered))
+        self.resyncs.append((topic, recovered))
         self._changed.set()
 
 

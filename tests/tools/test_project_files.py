@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from tests.support import speed
 from wattgate.app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -72,3 +73,9 @@ def test_hooks_run_locally_with_tools_of_the_virtual_environment() -> None:
     for hook in repository["hooks"]:
         assert hook["language"] == "system"
         assert hook["entry"].startswith(".venv/bin/")
+
+
+def test_fixtures_of_slow_tests_exist() -> None:
+    sources = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("*.py"))
+    defined = set(re.findall(r"@pytest\.fixture.*\n(?:async )?def (\w+)\(", sources))
+    assert set() == speed.FIXTURES - defined

@@ -89,7 +89,7 @@ class Settings(BaseSettings):
         ),
     )
     caller_budget: int = Field(
-        default=50_000, ge=0, le=10**9, description="Budget of one log-in, in units of cost. 0 means no limit."
+        default=50_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."
     )
     application_budget: int = Field(
         default=5_000_000,

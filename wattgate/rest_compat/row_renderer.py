@@ -12,7 +12,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.types.field import StrawberryField
 
 from wattgate.clock import format_iso
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import Operation
@@ -54,7 +54,7 @@ def _renderer_for_type(type_: Any) -> RenderValue:
 
 
 def _list_renderer(inner: RenderValue) -> RenderValue:
-    return lambda values: values if isinstance(values, WireColumn) else [inner(value) for value in values]
+    return lambda values: values if isinstance(values, SerializedColumn) else [inner(value) for value in values]
 
 
 @cache

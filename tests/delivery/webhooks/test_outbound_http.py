@@ -180,7 +180,7 @@ async def test_refused_connection_is_reported_in_the_form_of_the_specification(r
         failed = await request_failure(
             OutboundHttpClient(HERE, resolve=resolver(hooks_test=["127.0.0.1"])), f"http://hooks.test:{port}/"
         )
-    assert failed.to_json == {
+    assert failed.to_json() == {
         "type": "connection",
         "error": {"statusCode": 0, "message": f"connect ECONNREFUSED hooks.test:{port}"},
         "initialError": {
@@ -197,7 +197,7 @@ async def test_refused_connection_is_reported_in_the_form_of_the_specification(r
 async def test_unknown_host_is_reported_in_the_form_of_the_specification() -> None:
     client = OutboundHttpClient()  # with the resolver of the operating system
     failed = await request_failure(client, "https://there-is-no-such-host.invalid/")
-    details = failed.to_json["initialError"]
+    details = failed.to_json()["initialError"]
     assert details.pop("code") == details.pop("errno") == failed.code
     assert failed.code in ("ENOTFOUND", "EAI_AGAIN")  # the latter if no resolver is reachable
     host = "there-is-no-such-host.invalid"
@@ -227,7 +227,7 @@ async def test_closed_or_hanging_connection_is_a_read_error(receiver: Sink, beha
     receiver.behave = behave  # type: ignore[assignment]
     failed = await request_failure(OutboundHttpClient(HERE, timeout_seconds=0.3), receiver.url)
     assert (failed.code, failed.syscall, failed.port) == (code, "read", receiver.port)
-    assert json.dumps(failed.to_json)
+    assert json.dumps(failed.to_json())
 
 
 async def test_cancelled_request_closes_its_connection(receiver: Sink) -> None:

@@ -19,7 +19,7 @@ from graphql import (
 )
 
 from tests.graphql.compiled.types import ROWS, Colour, LimitsRow, MeterRow, ProbeRow, Raised, Speed
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.errors import Forbidden, NotFound
 from wattgate.graphql.core.fields import edge_of
 
@@ -175,7 +175,7 @@ class Values:
         count = 2 if self._broken else rng.choice((0, 1, 2, 2, 3))
         values = [self.of(type_, rng, f"{path}[{index}]", position) for index in range(count)]
         items = [value.error if isinstance(value, Raised) else value for value in values]
-        return WireColumn(items) if path.endswith("column") else items
+        return SerializedColumn(items) if path.endswith("column") else items
 
     def row(self, type_: GraphQLObjectType, rng: Random, path: str) -> Any:
         """Return a row of the object type with all fields that are not edges."""

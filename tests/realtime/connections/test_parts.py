@@ -12,7 +12,7 @@ from websockets.frames import Frame
 from websockets.streams import StreamReader
 
 from wattgate.realtime.connections import frames
-from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 from wattgate.realtime.request_batcher import RequestBatcher
 from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
 
@@ -29,9 +29,9 @@ UVICORN_METHOD_DIGESTS = {
     "stop_keepalive": "bbb91b997b37",
     "run_asgi": "662375aa38d9",
 }
-"""The methods of uvicorn's protocol that DirectWire calls, overrides or runs with, and digests of their source.
+"""The methods of uvicorn's protocol that UvicornWire calls, overrides or runs with, and digests of their source.
 
-If a digest has changed, check `realtime/connections/direct_wire.py` against the new method, then update the digest.
+If a digest has changed, check `realtime/connections/uvicorn_wire.py` against the new method, then update the digest.
 """
 
 
@@ -40,12 +40,12 @@ def test_uvicorn_methods_that_the_direct_wire_uses_are_unchanged(name: str) -> N
     source = inspect.getsource(getattr(WebSocketsSansIOProtocol, name))
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     assert digest == UVICORN_METHOD_DIGESTS[name], (
-        f"uvicorn {uvicorn.__version__} has another {name}: check realtime/connections/direct_wire.py against it"
+        f"uvicorn {uvicorn.__version__} has another {name}: check realtime/connections/uvicorn_wire.py against it"
     )
 
 
 def test_direct_wire_overrides_only_existing_methods_of_uvicorn() -> None:
-    defined = {name for name, value in vars(DirectWire).items() if inspect.isfunction(value)}
+    defined = {name for name, value in vars(UvicornWire).items() if inspect.isfunction(value)}
     added = {"attach", "write", "close", "abort", "_end", "_write"}
     assert {name for name in defined - added if not hasattr(WebSocketsSansIOProtocol, name)} == set()
     assert {name for name in added if hasattr(WebSocketsSansIOProtocol, name)} == set()

@@ -154,7 +154,7 @@ def worker() -> None:
 
 @app.command()
 def demo() -> None:
-    """Serve a demonstration with three simulated homes and print its log-ins.
+    """Serve a demonstration with three simulated homes and print its logins.
 
     The demonstration keeps its database in the folder .wattgate/ and uses it again at the next start. Delete the folder
     to start from the beginning.
@@ -221,7 +221,7 @@ def app_create(
 @user_app.command("create")
 def user_create(
     application_id: Annotated[str, typer.Argument(help="ID of the application that the user belongs to.")],
-    username: Annotated[str, typer.Argument(help="Log-in name, such as an e-mail address.")],
+    username: Annotated[str, typer.Argument(help="Login name, such as an e-mail address.")],
     password: Annotated[
         str,
         typer.Option(
@@ -334,7 +334,7 @@ def _check_mail_server(channel: SmtpChannel) -> None:
     try:
         run_async(channel.check())
     except (SMTPException, OSError) as error:
-        err.print(f"[red]mail server[/]   the connection or the log-in failed: {escape(str(error))}", soft_wrap=True)
+        err.print(f"[red]mail server[/]   the connection or the login failed: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]mail server[/]   answers")
 

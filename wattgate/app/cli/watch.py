@@ -224,7 +224,7 @@ class WatchEnvironment(BaseSettings):
 def watch(
     resources: Annotated[list[str], typer.Argument(metavar="RESOURCE...", help="IDs of the resources to watch.")],
     url: Annotated[str, typer.Option(envvar="WATTGATE_URL", help="Address of the gateway.")] = "http://127.0.0.1:8000",
-    token: Annotated[str | None, typer.Option(envvar="WATTGATE_TOKEN", help="Token of a log-in.")] = None,
+    token: Annotated[str | None, typer.Option(envvar="WATTGATE_TOKEN", help="Token of a login.")] = None,
     user: Annotated[
         str | None,
         typer.Option(

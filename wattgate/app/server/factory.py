@@ -58,7 +58,7 @@ from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.graphql.transport.websocket import WebSocketEndpoint
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
-from wattgate.realtime.connections.event_streams import EventStreamRegistry
+from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub

@@ -43,7 +43,7 @@ class _StaticFilesWithHeaders(StaticFiles):
 
 
 def page_route(path: str, file: str, headers: Mapping[str, str] = PAGE_HEADERS, *, welcome: str = "") -> Route:
-    """Return the route of a page of `static/`. `welcome` is the text of its log-in form, if it has one."""
+    """Return the route of a page of `static/`. `welcome` is the text of its login form, if it has one."""
     login = _read_template("shared/login.html").substitute(welcome=welcome)
     content = _read_template(file).substitute(login=login)
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from wattgate.app.server.drain import Drainable, DrainTimeouts, NoConnections, Readiness
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
-from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def build_uvicorn_config(application: ASGIApp) -> uvicorn.Config:
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         http="httptools",
-        ws=DirectWire,
+        ws=UvicornWire,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
     )

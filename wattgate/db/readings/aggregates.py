@@ -14,7 +14,7 @@ import numpy as np
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
-from wattgate.db.rowset import Rowset, cached_text
+from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.storage_fields import has_hourly_rollup
 
@@ -136,8 +136,8 @@ def _is_contiguous(span: ReadSpan, next_span: ReadSpan) -> bool:
     )
 
 
-_SERIES = Rowset("series", {"number": "bigint", "field": "int"})
-_SPANS = Rowset("spans", {"position": "int", "start": "bigint", "step": "bigint", "stop": "bigint"})
+_SERIES = TableParameter("series", {"number": "bigint", "field": "int"})
+_SPANS = TableParameter("spans", {"position": "int", "start": "bigint", "step": "bigint", "stop": "bigint"})
 _POSITION = "p.position + (r.at - p.start) / p.step"
 _MATCH = "r.resource_number = s.number AND r.field = s.field AND r.at >= p.start AND r.at < p.stop"
 _SELECT_AGGREGATES = {

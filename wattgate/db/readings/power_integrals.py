@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.aggregates import SeriesKey
-from wattgate.db.rowset import Rowset, cached_text
+from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral
 
-_SERIES_SINCE = Rowset("since", {"number": "bigint", "field": "int", "at": "bigint"})
+_SERIES_SINCE = TableParameter("since", {"number": "bigint", "field": "int", "at": "bigint"})
 _SELECT_INTEGRALS = f"""
     SELECT number, field, slot,
            CAST(sum(CASE WHEN value > 0 THEN value * held ELSE 0 END) AS bigint),

@@ -13,7 +13,7 @@ from wattgate.clock import Timestamp, from_ms
 from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy.buckets import BucketGrid, suggest_range
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import BucketQuality, Function, Period, Weekday
@@ -240,41 +240,41 @@ class BucketColumns:
     series: ReadingSeries
 
     @property
-    def start(self) -> WireColumn[str]:
-        return WireColumn(self._select(self.series.grid.labels[:-1]))
+    def start(self) -> SerializedColumn[str]:
+        return SerializedColumn(self._select(self.series.grid.labels[:-1]))
 
     @property
-    def end(self) -> WireColumn[str]:
-        return WireColumn(self._select(self.series.grid.labels[1:]))
+    def end(self) -> SerializedColumn[str]:
+        return SerializedColumn(self._select(self.series.grid.labels[1:]))
 
     @property
-    def value(self) -> WireColumn[float | None]:
-        return WireColumn(self._select(self.series.values))
+    def value(self) -> SerializedColumn[float | None]:
+        return SerializedColumn(self._select(self.series.values))
 
     @property
-    def count(self) -> WireColumn[int]:
-        return WireColumn(self._select(self.series.aggregates.count))
+    def count(self) -> SerializedColumn[int]:
+        return SerializedColumn(self._select(self.series.aggregates.count))
 
     @property
-    def estimated(self) -> WireColumn[int]:
-        return WireColumn(self._select(self.series.aggregates.estimated))
+    def estimated(self) -> SerializedColumn[int]:
+        return SerializedColumn(self._select(self.series.aggregates.estimated))
 
     @property
-    def revision(self) -> WireColumn[int]:
-        return WireColumn(self._select(self.series.aggregates.revision))
+    def revision(self) -> SerializedColumn[int]:
+        return SerializedColumn(self._select(self.series.aggregates.revision))
 
     @property
-    def quality(self) -> WireColumn[str]:
+    def quality(self) -> SerializedColumn[str]:
         amounts = self.series.aggregates
         if amounts.count == self.series.expected and all(amounts.count) and not any(amounts.estimated):
-            return WireColumn(self._select([BucketQuality.ACTUAL.value] * len(amounts.count)))
+            return SerializedColumn(self._select([BucketQuality.ACTUAL.value] * len(amounts.count)))
         columns = zip(amounts.count, self._expected, amounts.estimated, strict=True)
-        return WireColumn(self._select([bucket_quality(*bucket).value for bucket in columns]))
+        return SerializedColumn(self._select([bucket_quality(*bucket).value for bucket in columns]))
 
     @property
-    def completeness(self) -> WireColumn[float | None]:
+    def completeness(self) -> SerializedColumn[float | None]:
         shares = zip(self.series.aggregates.count, self._expected, strict=True)
-        return WireColumn(self._select([count / expected if expected else None for count, expected in shares]))
+        return SerializedColumn(self._select([count / expected if expected else None for count, expected in shares]))
 
     @property
     def _expected(self) -> Sequence[int | None]:

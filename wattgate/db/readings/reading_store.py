@@ -17,7 +17,7 @@ from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
 from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
-from wattgate.db.rowset import Rowset, cached_text
+from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
@@ -32,13 +32,13 @@ class StoredReading(NamedTuple):
 
 
 _READING_COLUMNS = "r.at, r.value, r.quality"
-_SERIES = Rowset("series", {"number": "bigint", "field": "int"})
+_SERIES = TableParameter("series", {"number": "bigint", "field": "int"})
 _SELECT_EXTREME = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
         SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""
-_NEWEST = Rowset("newest", {"number": "bigint", "field": "int", "since": "bigint"})
+_NEWEST = TableParameter("newest", {"number": "bigint", "field": "int", "since": "bigint"})
 _SELECT_RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
     FROM {newest} s CROSS JOIN reading r
@@ -60,19 +60,21 @@ _SELECT_RECEIVED = f"""
     WHERE d.at >= :oldest
     ORDER BY r.received_at, r.at, s.number, s.field
     LIMIT :limit"""
-_SERIES_SINCE = Rowset("since", {"number": "bigint", "field": "int", "start": "bigint"})
+_SERIES_SINCE = TableParameter("since", {"number": "bigint", "field": "int", "start": "bigint"})
 _SELECT_SINCE = """
     SELECT s.number, s.field, r.at, r.value
     FROM {since} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.start AND r.at >= :oldest
     ORDER BY s.number, s.field, r.at
     LIMIT :limit"""
-_POINTS = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
+_POINTS = TableParameter("places", {"number": "bigint", "field": "int", "at": "bigint"})
 _SELECT_POINTS = f"""
     SELECT p.number, p.field, {_READING_COLUMNS}
     FROM {{places}} p CROSS JOIN reading r
     WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""
-_GAPS = Rowset("gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"})
+_GAPS = TableParameter(
+    "gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"}
+)
 _SELECT_FIRST_GAP = """
     SELECT g.number, g.field, g.start, (
         SELECT min(r.at) + g.step FROM reading r
@@ -83,7 +85,7 @@ _SELECT_FIRST_GAP = """
     FROM {gaps} g"""
 
 
-_NUMBERS = Rowset("numbers", {"number": "bigint", "before": "bigint"})
+_NUMBERS = TableParameter("numbers", {"number": "bigint", "before": "bigint"})
 _SELECT_EXPIRED = """
     SELECT n.number FROM {numbers} n
     WHERE EXISTS (SELECT 1 FROM reading_day d WHERE d.resource_number = n.number AND d.at < n.before)"""
@@ -215,7 +217,9 @@ class ReadingStore:
         result_rows = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
         return {(number, field): StoredReading(*stored) for number, field, *stored in result_rows}
 
-    async def _fetch(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
+    async def _fetch(
+        self, sql: str, table_parameter: TableParameter, rows: Sequence[Any], **more: int
+    ) -> Sequence[Any]:
         dialect = dialect_name(self._session)
-        statement = cached_text(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
-        return await fetch(self._session, statement, {**rowset.parameters(dialect, rows), **more})
+        statement = cached_text(sql.replace(f"{{{table_parameter.name}}}", table_parameter.sql(dialect)))
+        return await fetch(self._session, statement, {**table_parameter.parameters(dialect, rows), **more})

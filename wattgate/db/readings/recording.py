@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions, rollups
-from wattgate.db.rowset import Rowset
+from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.arrays import IntArray, is_group_start
 
 
@@ -69,7 +69,7 @@ _UPSERT_STAGED = text(
 )
 _CREATE_STAGING = text("CREATE TEMPORARY TABLE IF NOT EXISTS staged_reading (LIKE reading) ON COMMIT DELETE ROWS")
 _LOCK_RESOURCES = text("SELECT number FROM resource WHERE number = ANY(:numbers) ORDER BY number FOR NO KEY UPDATE")
-_SPANS = Rowset("spans", {"number": "bigint", "field": "int", "first": "bigint", "last": "bigint"})
+_SPANS = TableParameter("spans", {"number": "bigint", "field": "int", "first": "bigint", "last": "bigint"})
 _EXISTS_IN_SPANS = text(f"""
     SELECT EXISTS (SELECT 1 FROM {_SPANS.sql("postgresql")} s CROSS JOIN LATERAL (
         SELECT 1 FROM reading r

@@ -7,7 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.models.resources import Rollup
-from wattgate.db.rowset import Rowset
+from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.arrays import IntArray, is_group_start
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
 
@@ -58,7 +58,7 @@ _ROLLUP_EXPRESSIONS = {
 HOUR_SOURCE = ReadingSource("reading_hour", HOUR_MS, _ROLLUP_EXPRESSIONS)
 DAY_SOURCE = ReadingSource("reading_day", DAY_MS, _ROLLUP_EXPRESSIONS)
 
-_TOUCHED = Rowset("touched", {"number": "bigint", "field": "int", "start": "bigint"})
+_TOUCHED = TableParameter("touched", {"number": "bigint", "field": "int", "start": "bigint"})
 _MATCH = "r.resource_number = t.number AND r.field = t.field AND r.at >= t.start AND r.at < t.start + {size}"
 _SELECT_ROLLUPS = {
     "sqlite": """

@@ -14,7 +14,12 @@ from wattgate.delivery.channels.web_push import (
     encrypt,
     parse_subscription,
 )
-from wattgate.delivery.http.outbound_http import BLOCKED, OutboundHttpClient, OutboundRequestFailed, OutboundResponse
+from wattgate.delivery.http.outbound_http import (
+    DESTINATION_FORBIDDEN,
+    OutboundHttpClient,
+    OutboundRequestFailed,
+    OutboundResponse,
+)
 
 NO_TOKENS_CODE = "user.tokens.not_found"
 """SPEC.md's code for a user without a valid token."""
@@ -69,7 +74,7 @@ class PushChannel:
                 return await self._send_to_browser(outbound, subscription)
             return await self._send_to_phone(outbound, token)
         except OutboundRequestFailed as error:
-            if error.type == BLOCKED:
+            if error.type == DESTINATION_FORBIDDEN:
                 return PermanentFailure(TOKEN_REJECTED_CODE, error.message)
             return TemporaryFailure(error.message)
 

@@ -52,7 +52,7 @@ class WebhookChannel:
             response = await self._http.send("POST", url, headers=headers, body=outbound.content.text.encode())
         except OutboundRequestFailed as error:
             return TemporaryFailure(
-                error.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": error.to_json}
+                error.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": error.to_json()}
             )
         return _outcome_of(response, self._clock())
 

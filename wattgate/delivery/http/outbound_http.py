@@ -57,7 +57,7 @@ RESOLVER_THREADS = 16
 """Maximum number of concurrent lookups. Each uses a thread for as long as the name's DNS servers take."""
 
 USER_AGENT = "wattgate"
-BLOCKED = "refused"
+DESTINATION_FORBIDDEN = "refused"
 """The type of a failure in which nothing was sent, because the destination is not permitted."""
 
 NO_RESPONSE_STATUS = 0
@@ -88,9 +88,8 @@ class OutboundRequestFailed(Exception):
         self.host = host
         self.port = port
 
-    @property
     def to_json(self) -> dict[str, Any]:
-        """The member `error` of a failed attempt in SPEC.md's form."""
+        """Return the member `error` of a failed attempt in SPEC.md's form."""
         return {
             "type": self.type,
             "error": {"statusCode": NO_RESPONSE_STATUS, "message": self.message},
@@ -146,7 +145,7 @@ class OutboundHttpClient:
         except BlockedDestination as error:
             message = f"the address {error}"
             raise OutboundRequestFailed(
-                message, type=BLOCKED, code="EACCES", syscall="connect", host="", port=0
+                message, type=DESTINATION_FORBIDDEN, code="EACCES", syscall="connect", host="", port=0
             ) from None
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         addresses = await self._resolve_addresses(destination, deadline)
@@ -179,7 +178,7 @@ class OutboundHttpClient:
             except BlockedDestination as error:
                 log.warning("request to %s blocked: the host %s", destination.authority, error)
                 step = _RequestStep(destination, "connect", deadline)
-                raise step.error(f"{destination.host} {error}", "EACCES", type=BLOCKED) from None
+                raise step.error(f"{destination.host} {error}", "EACCES", type=DESTINATION_FORBIDDEN) from None
         return addresses[:MAX_ADDRESSES]
 
     def _check_not_own_address(self, address: IpAddress) -> None:
@@ -284,7 +283,7 @@ async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.
 
 
 async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, content: bytearray) -> None:
-    """Append the body of the response to `read`, up to its end or to MAX_BODY_BYTES."""
+    """Append the body of the response to `content`, up to its end or to MAX_BODY_BYTES."""
     while len(content) < MAX_BODY_BYTES:
         event = http.next_event()
         if event is h11.NEED_DATA:

@@ -17,7 +17,7 @@ from wattgate.delivery.templates.diagnostics import (
     line_and_column,
 )
 from wattgate.delivery.templates.language import TEMPLATE_ENVIRONMENT, LimitedRenderContext
-from wattgate.delivery.templates.markers import InvalidMarker, check_markers
+from wattgate.delivery.templates.marker_check import InvalidMarker, check_markers
 from wattgate.delivery.templates.misspellings import closest_match, suggestion_hint
 from wattgate.delivery.templates.output_writer import (
     DEFAULT_RENDER_LIMITS,

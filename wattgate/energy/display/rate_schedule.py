@@ -1,7 +1,6 @@
 """Rates of a home's energy over time, and their next change. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -146,8 +145,3 @@ def _span_start(span: RateSpan) -> int:
 
 def _valid_from(tariff: TariffTerms) -> int:
     return to_ms(tariff.valid_from)
-
-
-def first_tariff_from(tariffs: Sequence[TariffTerms], stop: int) -> TariffTerms | None:
-    """Return the first tariff that becomes valid at `stop` or later."""
-    return next((tariff for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)

@@ -9,10 +9,10 @@ import strawberry
 from wattgate.db.models import Tenanted
 from wattgate.db.rows import model_columns
 from wattgate.enums import to_camel_case
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
 from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute, with_caller_note
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.principal import AuthScheme, Permission
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 
 
 class Executor(StrawberryGraphQLCoreExecutionContext):
@@ -13,6 +13,6 @@ class Executor(StrawberryGraphQLCoreExecutionContext):
     def complete_list_value(
         self, return_type: Any, details: Any, info: Any, path: Any, result: Any, incremental_context: Any
     ) -> Any:
-        if isinstance(result, WireColumn):
+        if isinstance(result, SerializedColumn):
             return result
         return super().complete_list_value(return_type, details, info, path, result, incremental_context)

@@ -8,10 +8,10 @@ from wattgate.db.identity.directory import directory_for
 from wattgate.db.rows import Condition
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,

@@ -17,9 +17,9 @@ from wattgate.db.queries import alert_rules as queries
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Period, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.types import alert_rules as types

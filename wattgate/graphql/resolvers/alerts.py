@@ -7,9 +7,9 @@ from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.services.notifications import alert_payload, notify
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types

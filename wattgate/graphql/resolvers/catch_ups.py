@@ -97,19 +97,19 @@ async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Su
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_catch_ups(call: Call) -> list[str]:
     """Return the applications with catch-ups that wait for a worker."""
-    return await call.rows.application_ids_with(models.CatchUp, _is_waiting(call.rows.now))
+    return await call.rows.application_ids_with(models.CatchUp, _claimable_condition(call.rows.now))
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)
 async def claim_catch_up(call: Call) -> models.CatchUp | None:
     """Claim the oldest waiting catch-up of the application. Return None if none waits or another worker claims it."""
-    waiting = _is_waiting(call.rows.now)
-    oldest = await call.rows.first(models.CatchUp, waiting, order_by=[models.CatchUp.created_at])
+    claimable = _claimable_condition(call.rows.now)
+    oldest = await call.rows.first(models.CatchUp, claimable, order_by=[models.CatchUp.created_at])
     if oldest is None:
         return None
     mine = col(models.CatchUp.catch_up_id) == oldest.catch_up_id
     running = {"state": CatchUpState.RUNNING, "started_at": call.rows.now, "heard_at": call.rows.now}
-    if not await call.rows.update(models.CatchUp, mine, waiting, **running):
+    if not await call.rows.update(models.CatchUp, mine, claimable, **running):
         return None
     claimed = await call.rows.get(models.CatchUp, oldest.catch_up_id)
     call.emit(_changed_event(claimed))
@@ -162,7 +162,7 @@ async def update_catch_up(
     return record
 
 
-def _is_waiting(now: datetime) -> ColumnElement[bool]:
+def _claimable_condition(now: datetime) -> ColumnElement[bool]:
     """Return the condition for claiming a catch-up: no worker has claimed it, or the lease of its worker ended."""
     return or_(
         col(models.CatchUp.state) == CatchUpState.QUEUED,

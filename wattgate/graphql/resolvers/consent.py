@@ -11,9 +11,9 @@ from wattgate.db import models
 from wattgate.db.queries.consent import is_valid
 from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings, parse_meter_point_number
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, list_length
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission

@@ -6,9 +6,9 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.content import in_language, parse_version
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import check_references
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 

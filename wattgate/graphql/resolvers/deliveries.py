@@ -28,11 +28,11 @@ class DueDeliveries:
 async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueDeliveries:
     """Return the applications with due deliveries of these kinds or, if there are none, when the next one is due."""
     applications = await call.rows.application_ids_with(
-        Delivery, *_is_claimable(kinds), _available_at() <= call.rows.now
+        Delivery, *_claimable_conditions(kinds), _available_at() <= call.rows.now
     )
     return DueDeliveries(
         applications,
-        None if applications else await call.rows.earliest(Delivery, _available_at(), *_is_claimable(kinds)),
+        None if applications else await call.rows.earliest(Delivery, _available_at(), *_claimable_conditions(kinds)),
     )
 
 
@@ -46,7 +46,7 @@ async def claim_deliveries(
     """
     return await call.rows.claim(
         Delivery,
-        *_is_claimable(kinds),
+        *_claimable_conditions(kinds),
         _available_at() <= call.rows.now,
         order_by=[Delivery.due_at, Delivery.number],
         limit=limit,
@@ -87,7 +87,7 @@ def _available_at() -> ColumnElement[datetime]:
     return case((col(Delivery.state) == DeliveryState.LEASED, col(Delivery.leased_until)), else_=col(Delivery.due_at))
 
 
-def _is_claimable(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
+def _claimable_conditions(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for claiming a delivery: it is open, and no other one of its order key must go first."""
     other = aliased(Delivery)
     leased = col(other.state) == DeliveryState.LEASED

@@ -13,8 +13,8 @@ from wattgate.db.queries import devices as queries
 from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.resolvers.meter_points import parse_path_meter_point, resources_at
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import resources as resource_types

@@ -8,9 +8,9 @@ from wattgate.db.queries.consent import is_valid
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.energy.tariffs import rate_problems
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState

@@ -9,7 +9,7 @@ from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import NotSupported
@@ -45,16 +45,16 @@ class RawReadingsResult:
         return self.storage.unit
 
     @property
-    def at(self) -> WireColumn[str]:
-        return WireColumn(format_iso_ms(reading.at) for reading in self.stored)
+    def at(self) -> SerializedColumn[str]:
+        return SerializedColumn(format_iso_ms(reading.at) for reading in self.stored)
 
     @property
-    def value(self) -> WireColumn[float]:
-        return WireColumn(self.storage.from_stored(reading.value) for reading in self.stored)
+    def value(self) -> SerializedColumn[float]:
+        return SerializedColumn(self.storage.from_stored(reading.value) for reading in self.stored)
 
     @property
-    def quality(self) -> WireColumn[str]:
-        return WireColumn(QUALITIES[reading.quality].value for reading in self.stored)
+    def quality(self) -> SerializedColumn[str]:
+        return SerializedColumn(QUALITIES[reading.quality].value for reading in self.stored)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from wattgate.db import models
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Forbidden, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.types import devices as device_types

@@ -10,10 +10,10 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission

@@ -10,7 +10,7 @@ from wattgate.graphql.transport.http import error_response, parse_body, parse_qu
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.connections.event_stream import EventStream
-from wattgate.realtime.connections.event_streams import EventStreamRegistry
+from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from wattgate.realtime.connections.direct_wire import ASGI_EXTENSION, DirectWire
-from wattgate.realtime.connections.portable_wire import PortableWire
+from wattgate.realtime.connections.asgi_wire import AsgiWire
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
+from wattgate.realtime.connections.uvicorn_wire import ASGI_EXTENSION, UvicornWire
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +39,10 @@ class WebSocketEndpoint:
         headers = dict(socket.headers)
         await socket.accept(SUBPROTOCOL)
         wire = scope.get("extensions", {}).get(ASGI_EXTENSION)
-        if isinstance(wire, DirectWire):
+        if isinstance(wire, UvicornWire):
             wire.attach(Session(self._runtime, wire, headers))
         else:
-            portable = PortableWire(receive, send)
+            portable = AsgiWire(receive, send)
             await portable.run(Session(self._runtime, portable, headers))
 
     def _is_origin_allowed(self, socket: WebSocket) -> bool:

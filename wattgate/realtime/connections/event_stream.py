@@ -17,7 +17,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.connections.service import PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.subscriptions.group import Group
+from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 
 HEARTBEAT = b":\n\n"

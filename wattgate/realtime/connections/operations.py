@@ -12,7 +12,7 @@ from wattgate.principal import Principal
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.subscriptions.group import Group
+from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, encode_errors
 from wattgate.request_context import new_trace_id, parse_traceparent
 

@@ -8,7 +8,7 @@ from wattgate.realtime.connections.connection_slots import ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.service import OperationService
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.groups import SubscriptionGroups
+from wattgate.realtime.subscriptions.subscriber_groups import SubscriberGroups
 from wattgate.realtime.timer_wheel import TimerWheel
 
 
@@ -21,7 +21,7 @@ class RealtimeRuntime:
         self.service = service
         self.limits = limits
         self.timer_wheel = TimerWheel()
-        self.groups = SubscriptionGroups(hub, self.timer_wheel, service.now)
+        self.groups = SubscriberGroups(hub, self.timer_wheel, service.now)
         self.connections = ConnectionRegistry(hub, bus, slots, service, limits)
 
     async def __aenter__(self) -> Self:

@@ -1,6 +1,6 @@
 """The session of one WebSocket that speaks graphql-transport-ws.
 
-A session connects four parts: a wire carries bytes (`direct_wire` or `portable_wire`), `protocol` parses messages and
+A session connects four parts: a wire carries bytes (`uvicorn_wire` or `asgi_wire`), `protocol` parses messages and
 says what each one does in each state, `Operations` runs the operations, and the timer wheel reports deadlines. The
 session has no task of its own, so that an idle connection needs little memory. All public methods return without
 waiting. Only authentication and the start of operations run in tasks.
@@ -63,7 +63,7 @@ from wattgate.realtime.connections.protocol import (
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.connections.wire import Wire
-from wattgate.realtime.subscriptions.group import Group
+from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.request_context import new_trace_id
 

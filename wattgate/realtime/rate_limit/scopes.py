@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from wattgate.principal import Principal, Role
 
 ACCOUNT_LOGIN_FACTOR = 4
-"""The budget of an account, as a multiple of that of one log-in. A runaway log-in leaves enough for the others."""
+"""The budget of an account, as a multiple of that of one login. A runaway login leaves enough for the others."""
 
 NO_APPLICATION = ""
 
@@ -55,7 +55,7 @@ class RateLimitScope:
 def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateLimitScope, ...]:
     """Return the scopes that a request is charged to, the narrowest first. Requests of the gateway itself have none.
 
-    Each log-in of an account has a bucket, so that a display does not use up the budget of a phone. The account and the
+    Each login of an account has a bucket, so that a display does not use up the budget of a phone. The account and the
     application have buckets too. Anonymous callers share one bucket for each application, separate from that of the
     application: a flood of anonymous requests takes nothing from authenticated callers.
     """

@@ -30,7 +30,7 @@ from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.group import Group
+from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 from wattgate.realtime.subscriptions.subscription_source import SnapshotReducer
 from wattgate.realtime.timer_wheel import TimerWheel

@@ -54,7 +54,7 @@ from wattgate.realtime.bus import is_position, parse_position
 from wattgate.realtime.event_queue import EventQueue, events_lost_error
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.group import Group, consent_revoked_error
+from wattgate.realtime.subscriptions.subscriber_group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 
 POSITION_SEPARATOR = ","

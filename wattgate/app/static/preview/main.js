@@ -1,4 +1,4 @@
-/** Entry point of the template editor: shows it after the log-in. */
+/** Entry point of the template editor: shows it after the login. */
 
 import { AuthenticatedView } from "../shared/authenticated-view.js";
 import { find } from "../shared/dom.js";

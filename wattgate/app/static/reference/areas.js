@@ -22,7 +22,7 @@ const GROUPS = {
     eligibility: "Eligibility",
   },
   People: {
-    auth: "Log-in",
+    auth: "Login",
     register: "Registration",
     user: "Users",
     account: "Accounts",

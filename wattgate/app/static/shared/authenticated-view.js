@@ -1,4 +1,4 @@
-/** Shows the log-in form while there is no session, and the page while there is one. */
+/** Shows the login form while there is no session, and the page while there is one. */
 
 import { find, findAs } from "./dom.js";
 import { logOut } from "./gateway.js";
@@ -21,7 +21,7 @@ export class AuthenticatedView {
   #session;
 
   /**
-   * @param {HTMLElement} view  Hidden while the log-in form is shown.
+   * @param {HTMLElement} view  Hidden while the login form is shown.
    * @param {string} [key]  The key under which the browser stores the session, if pages do not share theirs.
    */
   constructor(view, key) {
@@ -33,7 +33,7 @@ export class AuthenticatedView {
   }
 
   /**
-   * Start the page with the stored session, or show the log-in form.
+   * Start the page with the stored session, or show the login form.
    * @param {Page} page
    */
   start(page) {
@@ -43,7 +43,7 @@ export class AuthenticatedView {
   }
 
   /**
-   * Stop the page, discard the session and show the log-in form.
+   * Stop the page, discard the session and show the login form.
    * @param {string} [message]  Why the session ended.
    */
   end(message) {

@@ -1,4 +1,4 @@
-/** The log-in form. It sends the password to the gateway and keeps no copy. */
+/** The login form. It sends the password to the gateway and keeps no copy. */
 
 import { find, findAs } from "./dom.js";
 import { logIn, toGatewayError } from "./gateway.js";
@@ -15,7 +15,7 @@ export class LoginForm {
 
   /**
    * @param {HTMLFormElement} form
-   * @param {(login: Login) => void} onLogin  Called after each successful log-in.
+   * @param {(login: Login) => void} onLogin  Called after each successful login.
    */
   constructor(form, onLogin) {
     this.#form = form;
@@ -74,5 +74,5 @@ export class LoginForm {
 function explain(error) {
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  return `The log-in failed: ${error.message}.`;
+  return `The login failed: ${error.message}.`;
 }

@@ -62,7 +62,7 @@ from graphql import (
     specified_scalar_types,
 )
 
-from wattgate.db.wire_column import WireColumn
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import AttributeSource, NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.operation import Operation
@@ -157,7 +157,7 @@ class _CodeGenerator:
         self.lines = CodeBlock()
         self.constants: dict[str, Any] = {
             "__builtins__": {builtin.__name__: builtin for builtin in (iter, zip, str, int, float, bool)},
-            "WireColumn": WireColumn,
+            "SerializedColumn": SerializedColumn,
             "FallbackRequired": FallbackRequired,
             "check_lengths": check_lengths,
             "as_list": as_list,
@@ -328,7 +328,9 @@ class _CodeGenerator:
 
     def _write_list(self, lines: CodeBlock, var: str, kind: GraphQLList[Any], selected: SelectedField) -> None:
         if not selected.selections_by_type:
-            lines = lines.block(f"if {var}.__class__ is not WireColumn:")  # the items of a column are results already
+            lines = lines.block(
+                f"if {var}.__class__ is not SerializedColumn:"
+            )  # the items of a column are results already
         results, item = self._new_name("l"), self._new_name("i")
         lines.add(f"{results} = []")
         loop = lines.block(f"for {item} in as_list({var}):")

@@ -16,7 +16,7 @@ from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.session import Session
 
 ASGI_EXTENSION = "wattgate.wire"
-"""The key in the extensions of an ASGI scope that holds the `DirectWire` of a socket."""
+"""The key in the extensions of an ASGI scope that holds the `UvicornWire` of a socket."""
 
 HIGH_WATER_BYTES = 32 * 1024
 LOW_WATER_BYTES = 8 * 1024
@@ -26,7 +26,7 @@ KERNEL_BUFFER_BYTES = 32 * 1024
 """Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
 
 
-class DirectWire(WebSocketsSansIOProtocol):
+class UvicornWire(WebSocketsSansIOProtocol):
     """A connection of uvicorn until a session is attached, and the wire of the session after that."""
 
     session: Session | None = None

@@ -10,7 +10,7 @@ from sqlalchemy import TextClause, text
 
 
 @dataclass(frozen=True, slots=True)
-class Rowset:
+class TableParameter:
     """A relation that is passed to a statement as parameters: its name, and its columns with their SQL types."""
 
     name: str

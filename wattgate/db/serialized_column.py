@@ -5,5 +5,5 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class WireColumn(list[T]):
+class SerializedColumn(list[T]):
     """A list whose items are already serializable. Renderers copy it to the response without conversion."""

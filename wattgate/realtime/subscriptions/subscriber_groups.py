@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from wattgate.clock import Clock
 from wattgate.metrics import SUBSCRIBER_GROUPS
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.snapshot_group import SnapshotGroup
 from wattgate.realtime.subscriptions.stream_group import StreamGroup
+from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription
 from wattgate.realtime.timer_wheel import TimerWheel
 
@@ -16,7 +16,7 @@ MAX_CONCURRENT_LOADS = 4
 """Maximum number of snapshot groups that read the database at once. More would delay requests and each other."""
 
 
-class SubscriptionGroups:
+class SubscriberGroups:
     """Assign subscribers with equal subscriptions to the same group."""
 
     def __init__(self, hub: Hub, wheel: TimerWheel, clock: Clock) -> None:

@@ -24,7 +24,7 @@ MIN_MEASURED_SUBSCRIBERS = 10
 
 
 class Group(ABC):
-    """The subscribers of equal subscriptions. `SubscriptionGroups` creates and closes it."""
+    """The subscribers of equal subscriptions. `SubscriberGroups` creates and closes it."""
 
     def __init__(self, hub: Hub, subscription: Subscription) -> None:
         self.key = subscription.key

@@ -19,7 +19,7 @@ They are more than a batch of readings needs, because the whole batch is queued 
 """
 
 
-class PortableWire:
+class AsgiWire:
     """The wire of one session. The connection has ended when `run` returns."""
 
     def __init__(self, receive: AsgiReceive, send: AsgiSend) -> None:
