@@ -110,7 +110,7 @@ class DocumentCache:
             graphql, node, rules, MAX_VALIDATION_ERRORS, hide_suggestions=self._schema.hides_introspection
         )
         if errors:
-            return errors
+            return _merge_equal_errors(errors)
         operation = get_operation_ast(node, name)
         if operation is None:
             return [_missing_operation_error(name)]
@@ -124,6 +124,21 @@ class DocumentCache:
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
         )
+
+
+def _merge_equal_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
+    """Return one error for each message of a validation rule, with the locations of all errors that have it.
+
+    A repeated mistake then adds its locations to the response, and not a complete error for each. Errors of scalars
+    stay separate, because each has its own cause.
+    """
+    merged: dict[object, list[GraphQLError]] = {}
+    for error in errors:
+        merged.setdefault(error.message if error.original_error is None else id(error), []).append(error)
+    return [
+        equal[0] if len(equal) == 1 else GraphQLError(equal[0].message, [node for e in equal for node in e.nodes or ()])
+        for equal in merged.values()
+    ]
 
 
 def _missing_operation_error(name: str | None) -> GraphQLError:
