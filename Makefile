@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-quick test-js coverage faults fuzz conformance check generate bench docs lock format
+.PHONY: run test test-quick test-js coverage faults fuzz conformance check audit sbom generate bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -60,6 +60,18 @@ check: .venv/installed-dev node_modules/.installed
 	@$(BIN)/node node_modules/typescript/bin/tsc --project tsconfig.json
 	@$(BIN)/node node_modules/eslint/bin/eslint.js .
 	@$(BIN)/python tools/prose_check.py
+
+# Fails on a yanked release, a known vulnerability or a licence that is not allowed. Says what a registry could not answer.
+# With AUDIT=--require-answers, an unanswered question fails too.
+AUDIT ?=
+audit: .venv/installed-dev
+	@echo "wattgate: asking the registries of pip and npm about the locked packages (under a minute)"
+	@$(BIN)/python tools/dependency_audit.py $(AUDIT)
+
+# The same lock files give the same bytes.
+sbom: .venv/installed-dev
+	@echo "wattgate: writing the bill of materials"
+	@$(BIN)/python tools/sbom.py
 
 # Write the files that are generated from Python tables. The tests fail while one is out of date.
 generate: .venv/installed-dev

@@ -14,6 +14,7 @@ from tests.support.house import house, tenant_on
 from tests.support.link import link
 from tests.support.node import node
 from tests.support.processes import gateway, process
+from tests.support.registries import serve_registry
 from tests.support.servers import broker, database_on, postgresql, serving
 
 FIXTURES = frozenset(
@@ -31,6 +32,7 @@ STARTERS = (
     node,
     postgresql,
     process,
+    serve_registry,
     serving,
     subprocess,
     tenant_on,
