@@ -12,7 +12,7 @@ class AuthScheme(Enum):
 
     NONE = "none"
     BASIC = "basic"
-    TOKEN = "token"
+    TOKEN = "token"  # noqa: S105 (not a credential)
 
 
 class Permission(Enum):

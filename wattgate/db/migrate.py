@@ -35,7 +35,7 @@ async def is_current(database: Database) -> bool:
 def _applied_revisions(connection: Connection) -> set[str]:
     if not inspect(connection).has_table(_VERSION_TABLE):
         return set()
-    return set(connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalars())
+    return set(connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalars())  # noqa: S608 (names of our own tables only)
 
 
 def _upgrade(connection: Connection) -> None:

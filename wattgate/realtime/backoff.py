@@ -13,4 +13,4 @@ class Backoff:
 
     def delay_seconds(self, attempt: int) -> float:
         """Return the delay before the next attempt. `attempt` is 0 after the first failure, 1 after the second."""
-        return random.uniform(0, min(self.max_seconds, self.min_seconds * 2 ** min(attempt, 16)))
+        return random.uniform(0, min(self.max_seconds, self.min_seconds * 2 ** min(attempt, 16)))  # noqa: S311 (jitter, not a secret)

@@ -30,7 +30,7 @@ MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
 async def run_meters(runner: Runner) -> None:
     """Record simulated readings of the demonstration's homes until cancelled."""
     homes = await list_installed_homes(runner)
-    random, filled = Random(), datetime.min.replace(tzinfo=UTC)
+    random, filled = Random(), datetime.min.replace(tzinfo=UTC)  # noqa: S311 (simulated homes)
     while True:
         now = utc_now()
         await _send_power(runner, homes, now)

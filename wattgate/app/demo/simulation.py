@@ -49,7 +49,7 @@ class HalfHour:
 @lru_cache(maxsize=4096)
 def simulate_day(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     """Return the 48 half hours of a day in local time. If the clocks change, callers skip an hour or read it twice."""
-    random = Random(f"{habits.seed}:{day.isoformat()}")
+    random = Random(f"{habits.seed}:{day.isoformat()}")  # noqa: S311 (simulated homes)
     shares = _WEEKEND_SHARES if day.weekday() >= 5 else _WEEKDAY_SHARES
     total = habits.electricity * _seasonal_factor(day, warm=0.86, cold=1.16) * random.uniform(0.85, 1.2)
     cloud = random.uniform(0.15, 1.0)
@@ -86,7 +86,7 @@ def simulate_power(habits: Habits, at: datetime) -> int:
     """
     half_hour = simulate_half_hour(habits, at)
     step = int(at.timestamp()) // _POWER_STEP_SECONDS
-    random = Random(f"{habits.seed}:{step}")
+    random = Random(f"{habits.seed}:{step}")  # noqa: S311 (simulated homes)
     kettle = 2300.0 if half_hour.used > 0.2 and random.random() < 0.03 else 0.0
     used = half_hour.used * 2000 * random.uniform(0.72, 1.22) + kettle
     generated = (half_hour.exported + half_hour.used - half_hour.imported) * 2000 * random.uniform(0.9, 1.08)

@@ -37,7 +37,7 @@ _SELECT_EXTREME = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
-        SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""
+        SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""  # noqa: S608 (names of our own columns only; values are parameters)
 _NEWEST = TableParameter("newest", {"number": "bigint", "field": "int", "since": "bigint"})
 _SELECT_RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
@@ -59,7 +59,7 @@ _SELECT_RECEIVED = f"""
         AND r.at >= d.at AND r.at < d.at + {DAY_MS} AND r.received_at >= :since
     WHERE d.at >= :oldest
     ORDER BY r.received_at, r.at, s.number, s.field
-    LIMIT :limit"""
+    LIMIT :limit"""  # noqa: S608 (names of our own columns only; values are parameters)
 _SERIES_SINCE = TableParameter("since", {"number": "bigint", "field": "int", "start": "bigint"})
 _SELECT_SINCE = """
     SELECT s.number, s.field, r.at, r.value
@@ -71,7 +71,7 @@ _POINTS = TableParameter("places", {"number": "bigint", "field": "int", "at": "b
 _SELECT_POINTS = f"""
     SELECT p.number, p.field, {_READING_COLUMNS}
     FROM {{places}} p CROSS JOIN reading r
-    WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""
+    WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""  # noqa: S608 (names of our own columns only; values are parameters)
 _GAPS = TableParameter(
     "gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"}
 )

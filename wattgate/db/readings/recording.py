@@ -65,7 +65,7 @@ _UPSERT = """
     WHERE reading.value <> excluded.value OR reading.quality <> excluded.quality"""
 _UPSERT_ROW = _UPSERT.format(columns=", ".join(_COLUMNS), source=f"VALUES ({', '.join('?' * len(_COLUMNS))})")
 _UPSERT_STAGED = text(
-    _UPSERT.format(columns=", ".join(_COLUMNS), source=f"SELECT {', '.join(_COLUMNS)} FROM staged_reading WHERE true")
+    _UPSERT.format(columns=", ".join(_COLUMNS), source=f"SELECT {', '.join(_COLUMNS)} FROM staged_reading WHERE true")  # noqa: S608 (names of our own columns only; values are parameters)
 )
 _CREATE_STAGING = text("CREATE TEMPORARY TABLE IF NOT EXISTS staged_reading (LIKE reading) ON COMMIT DELETE ROWS")
 _LOCK_RESOURCES = text("SELECT number FROM resource WHERE number = ANY(:numbers) ORDER BY number FOR NO KEY UPDATE")
@@ -73,7 +73,7 @@ _SPANS = TableParameter("spans", {"number": "bigint", "field": "int", "first": "
 _EXISTS_IN_SPANS = text(f"""
     SELECT EXISTS (SELECT 1 FROM {_SPANS.sql("postgresql")} s CROSS JOIN LATERAL (
         SELECT 1 FROM reading r
-        WHERE r.resource_number = s.number AND r.field = s.field AND r.at BETWEEN s.first AND s.last LIMIT 1) r)""")
+        WHERE r.resource_number = s.number AND r.field = s.field AND r.at BETWEEN s.first AND s.last LIMIT 1) r)""")  # noqa: S608 (names of our own columns only; values are parameters)
 
 # A row of PostgreSQL's binary COPY: the count of columns, then the length and value of each, all big-endian.
 # https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-FILE-FORMATS

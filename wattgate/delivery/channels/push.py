@@ -25,10 +25,10 @@ NO_TOKENS_CODE = "user.tokens.not_found"
 """SPEC.md's code for a user without a valid token."""
 
 NO_PROVIDER_CODE = "provider.not_configured"
-TOKEN_REJECTED_CODE = "user.tokens.refused"
+TOKEN_REJECTED_CODE = "user.tokens.refused"  # noqa: S105 (not a credential)
 PROVIDER_REJECTED_CODE = "provider.refused"
 
-TOKEN_GONE = "gone"
+TOKEN_GONE = "gone"  # noqa: S105 (not a credential)
 """The key in the details of an outcome that marks the token as expired."""
 
 TTL_SECONDS = 24 * 3600
@@ -37,7 +37,7 @@ TTL_SECONDS = 24 * 3600
 MAX_TEXT_LENGTH = 1_000
 """Maximum characters of a title or body; longer text is cut. No phone shows more."""
 
-TOKEN_GONE_REASON = "the push token has expired and was removed"
+TOKEN_GONE_REASON = "the push token has expired and was removed"  # noqa: S105 (not a credential)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-SECRET_PREFIX = "whsec_"
+SECRET_PREFIX = "whsec_"  # noqa: S105 (not a credential)
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """Minimum and maximum bytes of a decoded secret."""
 

@@ -295,7 +295,7 @@ async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> typ
         )
     )
     return types.OAuthTokens(
-        token_type="bearer",
+        token_type="bearer",  # noqa: S106 (not a credential)
         access_token=access.token,
         expires_in=int(TOKEN_LIFETIME.total_seconds()),
         refresh_token=refresh,

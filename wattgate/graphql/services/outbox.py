@@ -118,7 +118,7 @@ def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[
         ended = {"state": DeliveryState.SENT, "reference": outcome.reference, "reason": None, "ended_at": now}
         return {**released, **ended}
     if isinstance(outcome, TemporaryFailure):
-        pause = SCHEDULES[delivery.kind].pause_after(delivery.attempts, random.random(), outcome.retry_after_seconds)
+        pause = SCHEDULES[delivery.kind].pause_after(delivery.attempts, random.random(), outcome.retry_after_seconds)  # noqa: S311 (jitter, not a secret)
         if pause is not None:
             return {**released, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
     return {**released, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}

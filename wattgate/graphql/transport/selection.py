@@ -71,7 +71,7 @@ def build_selection(
         if execute_plan is not None:
             try:
                 return _encode_data({key: await execute_plan(payload)})
-            except Exception:  # noqa: BLE001 (graphql-core executes the payload below and reports the error)
+            except Exception:  # noqa: BLE001, S110 (graphql-core executes the payload below and reports the error)
                 pass
         if not executors:
             executors.append(build_executor())

@@ -15,7 +15,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
 
-TOKEN_HEADER = "x-graphql-event-stream-token"
+TOKEN_HEADER = "x-graphql-event-stream-token"  # noqa: S105 (not a credential)
 LAST_EVENT_ID = "last-event-id"
 
 EVENT_STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}

@@ -17,7 +17,7 @@ class ReconnectAction(Enum):
     STOP = "stop"
     """Do not reconnect: the client has a fault, which another attempt would repeat."""
 
-    RENEW_TOKEN = "renewToken"
+    RENEW_TOKEN = "renewToken"  # noqa: S105 (not a credential)
     """Get a new token, then reconnect."""
 
     BACK_OFF = "backOff"

@@ -349,7 +349,7 @@ class Session:
 
     def _schedule_ping(self) -> None:
         self._ping_deadline = (
-            self._runtime.timer_wheel.now() + random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds
+            self._runtime.timer_wheel.now() + random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds  # noqa: S311 (jitter, not a secret)
         )
         self._runtime.timer_wheel.schedule(self, self._ping_deadline)
 

@@ -273,7 +273,7 @@ class SnapshotGroup(Group):
         attempt = 0
         try:
             while self._reload is ReloadState.RUNNING_OUTDATED:
-                await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))
+                await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))  # noqa: S311 (jitter, not a secret)
                 try:
                     state = await self._read_state()
                     self._phase = phase_after_load(self._phase, self._reload)

@@ -60,7 +60,7 @@ def _table(name: str, **options: Any) -> None:
 
 def _move(source: str, target: str, now: int) -> None:
     op.execute(
-        f"INSERT INTO {target} (resource_number, field, at, value, quality, revision, received_at) "
+        f"INSERT INTO {target} (resource_number, field, at, value, quality, revision, received_at) "  # noqa: S608 (constants)
         f"SELECT resource_number, field, at, value, 0, 0, {now} FROM {source}"
     )
 
@@ -138,7 +138,7 @@ def _interval(definition: dict[str, Any]) -> int | None:
 
 def _fill(table: str, size: int, where: str) -> None:
     op.execute(
-        f"INSERT INTO {table} (resource_number, field, at, {AMOUNTS}) "
+        f"INSERT INTO {table} (resource_number, field, at, {AMOUNTS}) "  # noqa: S608 (names and numbers of this module)
         f"SELECT resource_number, field, at - at % {size}, {OF_READINGS} FROM reading {where} "
         f"GROUP BY resource_number, field, at - at % {size}"
     )

@@ -148,7 +148,7 @@ def generate_functions(root: ObjectSelection, checks: TypeChecks, binder: FieldA
         code = compile(source, "<document>", "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise NotCompilable(f"Python cannot compile it: {error}") from None
-    exec(code, generator.constants)  # safe: see the invariants in the module's docstring
+    exec(code, generator.constants)  # noqa: S102 (see the invariants in the module's docstring)
     return CompiledFunctions({key: generator.constants[name] for key, name in names.items()}, source)
 
 
