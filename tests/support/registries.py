@@ -37,7 +37,7 @@ class Registry:
 
     def simple_page(self, name: str) -> dict[str, Any]:
         """Return the page of a project in the JSON form of the simple API, with its yanked releases."""
-        files = [
+        files: list[dict[str, Any]] = [
             {
                 "filename": f"{name}-{version}-py3-none-any.whl",
                 "url": f"{self.url}/files/{name}-{version}-py3-none-any.whl",

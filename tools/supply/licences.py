@@ -34,12 +34,12 @@ _SPDX = get_spdx_licensing()
 def installed_licence(package: Distribution) -> str | None:
     """Return the licence of an installed package as an SPDX expression, or None if its metadata is not clear."""
     metadata = package.metadata
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
+    if expressions := metadata.get_all("License-Expression"):
+        return str(expressions[0])
     classifiers = [text.removeprefix(_PREFIX) for text in metadata.get_all("Classifier") or [] if _PREFIX in text]
     if len(classifiers) == 1 and classifiers[0] in _BY_CLASSIFIER:
         return _BY_CLASSIFIER[classifiers[0]]
-    text = metadata.get("License") or ""
+    (text, *_) = metadata.get_all("License") or [""]
     text = _BY_TEXT.get(text, text)
     return text if len(classifiers) < 2 and text in _SPDX.known_symbols else None
 

@@ -48,7 +48,8 @@ def read_policy(path: Path = POLICY) -> Policy:
     stated, exceptions = _rules(licences.pop("stated", [])), _rules(licences.pop("exception", []))
     if unknown := sorted({*content, *licences}):
         raise ValueError(f"unknown members in {path.name}: {', '.join(unknown)}")
-    for entry in (*accepted, *stated.values(), *exceptions.values()):
+    entries: list[Accepted | LicenceRule] = [*accepted, *stated.values(), *exceptions.values()]
+    for entry in entries:
         if not entry.reason.strip():
             raise ValueError(f"the entry of {entry.package} in {path.name} has no reason")
     return Policy(allowed, stated, exceptions, accepted)
