@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-quick test-js coverage faults fuzz conformance check audit sbom generate bench docs lock format
+.PHONY: run test test-quick test-js coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -72,6 +72,13 @@ audit: .venv/installed-dev
 sbom: .venv/installed-dev
 	@echo "wattgate: writing the bill of materials"
 	@$(BIN)/python tools/sbom.py
+
+# The wheel and the source archive of a release. Timestamps in the wheel are those of the commit.
+dist: .venv/installed-dev
+	@echo "wattgate: building the wheel and the source archive into dist"
+	@rm -rf dist
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -c \
+		'from setuptools import build_meta; build_meta.build_wheel("dist"); build_meta.build_sdist("dist")' > /dev/null
 
 # Write the files that are generated from Python tables. The tests fail while one is out of date.
 generate: .venv/installed-dev

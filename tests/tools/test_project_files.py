@@ -67,6 +67,59 @@ def test_workflow_runs_the_checks_with_read_access_only() -> None:
         assert re.fullmatch(r"actions/[\w-]+@v\d+", action)
 
 
+ACTIONS = {
+    "actions/attest-build-provenance@v3",
+    "actions/attest-sbom@v3",
+    "actions/checkout@v5",
+    "actions/download-artifact@v6",
+    "actions/setup-python@v6",
+    "actions/upload-artifact@v5",
+    "pypa/gh-action-pypi-publish@release/v1",
+}
+"""Actions that workflows may use. A further one gets the rights of its job, so it needs a review."""
+
+WORKFLOWS = sorted(path.name for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows_have_read_access_known_actions_and_existing_targets(name: str) -> None:
+    workflow = load(f".github/workflows/{name}")
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert {step["uses"] for step in steps if "uses" in step} <= ACTIONS
+    for step in steps:
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+    targets = set(re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    assert {target for step in steps for target in re.findall(r"\bmake ([\w-]+)", step.get("run", ""))} <= targets
+
+
+def test_audit_runs_for_each_change_and_requires_answers_each_day() -> None:
+    assert "make audit" in (ROOT / ".ci" / "run").read_text().splitlines()
+    workflow = load(".github/workflows/audit.yml")
+    assert "schedule" in workflow[True]  # YAML 1.1 reads the key `on` as a boolean
+    (job,) = workflow["jobs"].values()
+    assert job["steps"][-1]["run"] == "make audit AUDIT=--require-answers"
+
+
+def test_release_workflow_signs_what_it_built() -> None:
+    workflow = load(".github/workflows/release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    jobs = workflow["jobs"]
+    steps = {step.get("uses") or step.get("run"): step.get("with", {}) for step in jobs["build"]["steps"]}
+    order = list(steps)
+    signed = [name for name in order if name.startswith("actions/attest-")]
+    assert [steps[name]["subject-path"] for name in signed] == ["dist/*", "dist/*"]
+    assert steps["actions/attest-sbom@v3"]["sbom-path"] == "build/sbom.cdx.json"
+    assert order.index("make sbom") < order.index("make dist") < order.index(signed[0])
+    assert order[-1].startswith("actions/upload-artifact@")
+    assert (jobs["publish"]["needs"], jobs["release"]["needs"]) == ("build", "publish")
+    writes = {
+        name: {key for key, right in job["permissions"].items() if right == "write"} for name, job in jobs.items()
+    }
+    assert writes == {"build": {"id-token", "attestations"}, "publish": {"id-token"}, "release": {"contents"}}
+
+
 def test_hooks_run_locally_with_tools_of_the_virtual_environment() -> None:
     (repository,) = load(".pre-commit-config.yaml")["repos"]
     assert repository["repo"] == "local"
