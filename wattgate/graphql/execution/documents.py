@@ -21,7 +21,8 @@ from graphql import (
 )
 
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.cost.estimate import OperationCost, estimate_cost
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.execution.schema import Schema

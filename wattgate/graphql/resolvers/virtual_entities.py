@@ -188,6 +188,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
     returns=types.ApplicationStatistics,
     needs=Permission.STATISTICS_READ,
     rest=RestRoute("GET", "/vesys/appstats"),
+    weight=100,
 )
 async def application_statistics(call: Call) -> types.ApplicationStatistics:
     """Return the numbers of active virtual entities of the application."""
