@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,11 +18,12 @@ from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.document_limits import DocumentLimits
+from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.schema import Schema
-from wattgate.principal import Principal
+from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.request_context import log_access_error
@@ -90,6 +92,7 @@ class GraphQLPipeline:
         budgets: Budgets = UNLIMITED_BUDGETS,
         limits: DocumentLimits = DOCUMENT_LIMITS,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        document_queue: DocumentQueue | None = None,
         clock: Clock = utc_now,
     ) -> None:
         self.engine = ExecutionEngine(schema)
@@ -97,6 +100,7 @@ class GraphQLPipeline:
         self._persisted_documents = persisted_documents
         self._budgets = budgets
         self._documents = DocumentCache(schema, limits, clock)
+        self._document_queue = document_queue or DocumentQueue()
         self._time_limit_seconds = time_limit_seconds
 
     async def resolve_document(
@@ -111,10 +115,21 @@ class GraphQLPipeline:
             if self._persisted_documents is None
             else await self._persisted_documents.resolve(principal, request)
         )
-        document = self.document_for(resolved)
+        document = await self._load_document(principal, resolved)
         if resolved is not request and self._persisted_documents is not None:
             await self._persisted_documents.store_text(request)
         return resolved, document
+
+    async def _load_document(self, principal: Principal, request: OperationRequest) -> Document:
+        """Return the document of a request: from the cache, or parsed when it is the turn of the caller."""
+        if request.query is None:
+            raise BadInput("the request has no query")
+        cached = self._documents.find(request.query, request.operation_name)
+        if cached is not None:
+            return cached
+        is_known = principal.role is not Role.ANONYMOUS
+        parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
+        return await self._document_queue.run(principal, parse)
 
     def document_for(self, request: OperationRequest) -> Document:
         """Return the operation of a request that contains the text of its document.
