@@ -14,7 +14,7 @@ from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundReq
 
 
 class NameServer:
-    """Names that are resolved in the calling thread. Those that begin with `hang` do not answer before `release`."""
+    """Names that are resolved in the calling thread. Names that begin with `hang` wait for `released`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

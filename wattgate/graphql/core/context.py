@@ -32,7 +32,7 @@ class Charge(Protocol):
         """Note that a mutation is committed."""
 
     async def settle(self) -> None:
-        """Charge what is not charged yet. Raise GatewayError if that is refused."""
+        """Charge the part of the cost that is not charged yet. Raise GatewayError if that is refused."""
 
 
 class GraphQLContext:

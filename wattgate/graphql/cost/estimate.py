@@ -27,7 +27,7 @@ Algorithm: `_Estimator` visits selections from the leaves up. The cost of a sele
 Sizes and weights may depend on arguments, and these on variables. So all numbers are `CostExpression`s: constants are
 folded, and the rest becomes steps that run for each request (see `expressions.py`).
 
-The cost of each list stands in the result too (`ListCost`), so that the charge of a request can follow the sizes of
+The result also contains the cost of each list (`ListCost`), so that the charge of a request can follow the sizes of
 the lists that it loads (see `operation_charge.py`).
 
 Invariants:

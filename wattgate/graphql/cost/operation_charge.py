@@ -16,7 +16,7 @@ class BudgetExhausted(Exception):
 
 
 class OperationCharge:
-    """What a caller is charged for one operation: the estimate before it runs, and what real list sizes add to it.
+    """The charge of one operation: the estimate before it runs, and the additional cost of the real list sizes.
 
     The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
     the error after which the operation loads nothing more. `balance` is the budget after the last charge.

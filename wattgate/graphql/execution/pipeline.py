@@ -70,7 +70,7 @@ class PipelineResult:
 def cost_extension(charge: OperationCharge) -> dict[str, int]:
     """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again.
 
-    `requested` is what was charged or, in a dry run, the estimate.
+    `requested` is the charge or, in a dry run, the estimate.
     """
     requested = charge.charged or charge.estimated
     costs = {"requested": requested, "estimated": charge.estimated, "charged": charge.charged}
