@@ -36,6 +36,7 @@ from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import tariffs as tariff_types
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
+BULK_READINGS = 50_000
 NOW = utc_now().replace(minute=0, second=0, microsecond=0)
 HALF_HOUR = 30 * 60_000
 
@@ -168,6 +169,7 @@ async def bench_prices() -> None:
             )
         _print_table("readings, for each bucket", [(name, cost, 0.0) for name, cost in rows])
         _print_table("operations", [(name, cost, 0.0) for name, cost in await _operations(home)])
+        _print_table("bulk intake, for each reading", [(name, cost, 0.0) for name, cost in await _bulk_intake(home)])
 
 
 def _print_table(title: str, rows: list[tuple[str, float, float]]) -> None:
@@ -226,6 +228,24 @@ async def _operations(home: BenchHome) -> list[tuple[str, float]]:
     costs.append((f"setTariffPrices, {count:,}", await home.min_cpu_microseconds(document, prices=prices)))
     tariff = f'{{ resource(resourceId: "{ids["live"]}") {{ tariff {{ prices({range_argument(31)}) {{ rate }} }} }} }}'
     costs.append(("prices of 31 days", await home.min_cpu_microseconds(tariff)))
+    return costs
+
+
+INTAKES: dict[str, int] = {"1 ms apart": 1, "10 s apart": 10_000, "half hours": HALF_HOUR, "hours": 2 * HALF_HOUR}
+"""Intervals of the readings of a bulk upload in ms, by name."""
+
+
+async def _bulk_intake(home: BenchHome) -> list[tuple[str, float]]:
+    """Return the time of bulk intake for each reading: new ones, and the same ones again with other values."""
+    costs = []
+    for resource_id, (name, interval_ms) in zip(home.owner.resource_ids[2:], INTAKES.items(), strict=False):
+        at = np.arange(to_ms(NOW) - BULK_READINGS * interval_ms, to_ms(NOW), interval_ms)
+        zeros = np.zeros(len(at), dtype=np.int64)
+        for round_name, value in (("new", 1.0), ("revised", 2.0)):
+            batch = BulkReadingBatch([(resource_id, "POWER")], zeros, at, zeros + value, zeros)
+            started_at = time.process_time()
+            await home.owner.gateway.runner.run(record_reading_arrays, home.owner.system, {"batch": batch})
+            costs.append((f"{name}, {round_name}", (time.process_time() - started_at) * 1e6 / len(at)))
     return costs
 
 

@@ -10,6 +10,7 @@
   - NotFound: no such record in the caller's application (404)
   - NotSupported: the record exists, but its kind does not support the operation (404)
   - Conflict: the state of the record does not allow the change (409)
+  - QuotaExceeded: a user or an application has as many records of a kind as it may have (409)
   - TooLarge: the request is larger than the gateway accepts (413)
   - UnsupportedMediaType: the gateway does not accept the media type of the request (415)
   - RateLimited: too many attempts, or a spent budget; retry after `retry_after` seconds (429)
@@ -125,6 +126,10 @@ class NotSupported(GatewayError):
 
 class Conflict(GatewayError):
     code, status = "CONFLICT", 409
+
+
+class QuotaExceeded(GatewayError):
+    code, status = "QUOTA_EXCEEDED", 409
 
 
 class TooLarge(GatewayError):

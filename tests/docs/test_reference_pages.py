@@ -1,10 +1,10 @@
-"""docs/reference/settings.md, cli.md and errors.md list every setting, command and error code."""
+"""docs/reference: settings.md, cli.md, limits.md and errors.md list every setting, command, quota and error code."""
 
 import re
 from pathlib import Path
 
 from tests.support import reference_pages
-from tests.support.reference_pages import CLI_PAGE, SETTINGS_PAGE
+from tests.support.reference_pages import CLI_PAGE, LIMITS_PAGE, SETTINGS_PAGE
 from wattgate import errors
 from wattgate.app.settings import Settings
 
@@ -34,6 +34,11 @@ def test_page_lists_each_command_once_under_its_name() -> None:
     named = reference_pages.commands_named(page)
     assert sorted(named) == sorted(reference_pages.commands())
     assert re.findall(r"^### wattgate (.+)$", page, re.MULTILINE) == named
+
+
+def test_quotas_are_generated_from_their_table() -> None:
+    page = LIMITS_PAGE.read_text()
+    assert reference_pages.quota_table() in page, WRITE
 
 
 def test_every_argument_and_option_has_a_help_text() -> None:

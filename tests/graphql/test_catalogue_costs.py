@@ -37,7 +37,8 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.fields import edge_of, list_sizes_of
 from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.cost.estimate import MAX_COST, OperationCost, estimate_cost
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import MAX_COST, OperationCost
 from wattgate.graphql.execution.schema import build_schema
 
 SCHEMA = build_schema(OPERATIONS)._schema

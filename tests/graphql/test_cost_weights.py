@@ -27,7 +27,7 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.principal import Permission
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

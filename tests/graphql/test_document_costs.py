@@ -39,7 +39,8 @@ from wattgate.graphql.core.cost_weights import (
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of, operation_of
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.cost.estimate import OperationCost, estimate_cost
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import OperationCost
 
 RULES = [rule for rule in specified_rules if rule not in (NoUnusedFragmentsRule, NoUnusedVariablesRule)]
 

@@ -23,7 +23,7 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import CostTooHigh
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
@@ -257,9 +257,11 @@ async def test_gateway_uses_its_own_buckets_while_redis_is_unavailable(
     store = RedisBucketStore(BestEffortRedis(commands, retry_seconds=0.05), LocalBucketStore())
     assert (await store.spend([scope], 8)).remaining == 2
     await own_redis.kill(keep_data=False)
-    assert (await store.spend([scope], 4)).remaining == 6, "its own bucket was full"
-    assert (await store.spend([scope], 4)).remaining == 2
-    assert not (await store.spend([scope], 4)).granted
+    assert not (await store.spend([scope], 4)).granted, "the outage does not fill a bucket that this gateway has seen"
+    assert (await store.spend([scope], 1)).remaining == 1
+    unseen = make_scope(Allowance(10, 0.001))
+    assert (await store.spend([unseen], 4)).remaining == 6
+    assert not (await store.spend([unseen], 7)).granted
     assert caplog.text.count("Redis does not answer") == 1
     await own_redis.start()
     await charge_until(

@@ -1,7 +1,7 @@
-"""Tables of the reference pages that are generated from the code: settings and commands.
+"""Tables of the reference pages that are generated from the code: settings, commands and quotas.
 
-`python -m tests.support.reference_pages` writes them into docs/reference/settings.md and docs/reference/cli.md. A test
-compares both pages with the generated text.
+`python -m tests.support.reference_pages` writes them into settings.md, cli.md and limits.md of docs/reference. A test
+compares the pages with the generated text.
 """
 
 import inspect
@@ -19,13 +19,17 @@ from typer.main import get_command
 
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
+from wattgate.db.quotas import QUOTAS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 SETTINGS_PAGE = REFERENCE / "settings.md"
 CLI_PAGE = REFERENCE / "cli.md"
+LIMITS_PAGE = REFERENCE / "limits.md"
 
 _SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of settings -->)", re.DOTALL)
 _COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
+
+_QUOTAS = re.compile(r"(<!-- quotas -->\n).*?(<!-- end of quotas -->)", re.DOTALL)
 
 EXAMPLE = "Example: "
 """Prefix of the last paragraph in the help of each command."""
@@ -54,6 +58,26 @@ def with_commands(page: str) -> str:
     """Return the page with a generated description of the named command between each pair of marks."""
     known = commands()
     return _COMMAND.sub(lambda marked: marked[1] + command_section(marked[2], known[marked[2]]) + marked[3], page)
+
+
+def with_quotas(page: str) -> str:
+    """Return the page with the generated table of quotas between its marks."""
+    return _QUOTAS.sub(lambda marked: marked[1] + quota_table() + marked[2], page)
+
+
+def quota_table() -> str:
+    """Return a Markdown table of quotas: the maximum records for each user, other record, and application."""
+    rows = ["| records | for each user | for each other record | for each application |", "|---|---|---|---|"]
+    for quota in QUOTAS.values():
+        column, per_parent = quota.per_parent or ("", None)
+        parent = "" if per_parent is None else f"{per_parent:,} for each {column.removesuffix('_id').replace('_', ' ')}"
+        application = "`WATTGATE_APPLICATION_RECORDS`" if quota.grows_with_users else _limit(quota.per_application)
+        rows.append(f"| {quota.noun} | {_limit(quota.per_user)} | {parent} | {application} |")
+    return "\n".join(rows) + "\n"
+
+
+def _limit(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
 
 
 def settings_table(names: list[str]) -> str:
@@ -171,3 +195,4 @@ def _switch(parameter: Any) -> str:
 if __name__ == "__main__":
     SETTINGS_PAGE.write_text(with_settings(SETTINGS_PAGE.read_text()))
     CLI_PAGE.write_text(with_commands(CLI_PAGE.read_text()))
+    LIMITS_PAGE.write_text(with_quotas(LIMITS_PAGE.read_text()))

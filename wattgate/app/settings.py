@@ -100,6 +100,15 @@ class Settings(BaseSettings):
     budget_seconds: int = Field(
         default=60, ge=1, le=86_400, description="Time in which an empty budget fills again completely, in seconds."
     )
+    application_records: int = Field(
+        default=1_000_000,
+        ge=0,
+        le=10**12,
+        description=(
+            "Maximum users, accounts, virtual entities, resources and devices, of each kind, of one application. "
+            "0 means no limit."
+        ),
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Minimum level of the log records that are written."
     )

@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     func,
+    literal,
     or_,
     select,
     update,
@@ -27,6 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
+from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
@@ -80,12 +82,19 @@ class Rows:
     """
 
     def __init__(
-        self, session: DatabaseSession, application_id: str, user_id: str | None = None, *, now: datetime
+        self,
+        session: DatabaseSession,
+        application_id: str,
+        user_id: str | None = None,
+        *,
+        now: datetime,
+        quotas: QuotaChecker | None = None,
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
         self._session = session
+        self._quotas = quotas
 
     @property
     def _write_session(self) -> AsyncSession:
@@ -106,7 +115,7 @@ class Rows:
 
     def for_application(self, application_id: str) -> "Rows":
         """Return the rows of an application before the caller is authenticated. Only login uses this."""
-        return Rows(self._session, application_id, now=self.now)
+        return Rows(self._session, application_id, now=self.now, quotas=self._quotas)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
         """Return the OAuth client with this id, of any application. Only the login of the client uses this."""
@@ -195,8 +204,13 @@ class Rows:
         return record
 
     async def add(self, record: M) -> M:
-        """Add a new record to the application. On return, the values that the database assigns are set."""
+        """Add a new record to the application. On return, the values that the database assigns are set.
+
+        Raise QuotaExceeded if the user or the application has as many records of the model as it may have.
+        """
         record.application_id = self.application_id
+        if self._quotas is not None:
+            await self._quotas.check(self, record)
         self._write_session.add(record)
         await self._write_session.flush()
         return record
@@ -254,6 +268,19 @@ class Rows:
         statement = statement.where(*self._scoped_conditions(model, where))
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         return result.scalar_one()
+
+    async def count_up_to(self, model: type[Tenanted], limit: int, column: str | None, value: Any) -> int:
+        """Count the records of all users of the application, those with a value in a column if one is named.
+
+        Stop at the limit.
+        """
+        columns = model_columns(model)
+        where = [columns["application_id"] == self.application_id]
+        if column is not None:
+            where.append(columns[column] == value)
+        counted = select(literal(1)).select_from(_model_table(model)).where(*where).limit(limit).subquery()
+        statement = select(func.count()).select_from(counted)
+        return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""

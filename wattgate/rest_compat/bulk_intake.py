@@ -16,10 +16,11 @@ from msgspec import Meta
 from starlette.requests import ClientDisconnect
 
 from wattgate.clock import to_ms
-from wattgate.errors import MAX_LISTED_PROBLEMS, Problem
+from wattgate.errors import MAX_LISTED_PROBLEMS, Problem, RateLimited
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import (
     BulkRecorder,
+    BulkReport,
     InvalidLine,
     RunOperation,
     UnreadableInput,
@@ -96,20 +97,29 @@ async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOpera
 
     bulk = BulkRecorder(run, refuse)
     try:
-        await read_body(chunks, bulk)
+        report = await _record_body(read_body, chunks, bulk)
     except UnreadableInput as error:
         report = await bulk.finish()
         message = f"{error.message}; {report.recorded:,} readings before this point are recorded"
         raise UnreadableInput(message, problems=listed_problems) from None
-    except ClientDisconnect:
-        log.info("The client disconnected during a bulk upload; the readings received so far are recorded")
-    report = await bulk.finish()
+    except RateLimited as error:
+        message = f"{error.message} {bulk.report.recorded:,} readings before this point are recorded."
+        raise RateLimited(message, retry_after=error.retry_after, problems=listed_problems) from None
     body: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
     if listed_problems:
         body["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in listed_problems]
     if report.refused > MAX_LISTED_PROBLEMS:
         body["moreProblems"] = report.refused - MAX_LISTED_PROBLEMS
     return body
+
+
+async def _record_body(read_body: BodyReader, chunks: ByteChunks, bulk: BulkRecorder) -> BulkReport:
+    """Record a body up to its end, or up to the point at which the client disconnects."""
+    try:
+        await read_body(chunks, bulk)
+    except ClientDisconnect:
+        log.info("The client disconnected during a bulk upload; the readings received so far are recorded")
+    return await bulk.finish()
 
 
 def _parse_line(text: bytes) -> NdjsonReading:

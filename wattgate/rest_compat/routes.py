@@ -5,10 +5,9 @@ budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from starlette.requests import Request
@@ -21,20 +20,15 @@ from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.core.runner import Runner, check_permission
-from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.principal import Authenticate, Principal
-from wattgate.realtime.rate_limit.budgets import (
-    UNLIMITED_BUDGETS,
-    Balance,
-    Budgets,
-    rate_limit_headers,
-    rate_limited_error,
-)
+from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
+from wattgate.rest_compat.call_charge import CallCharge
 from wattgate.rest_compat.error_responses import error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -118,19 +112,15 @@ class Dispatcher:
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
-        balance: Balance | None = None
+        charge: CallCharge | None = None
         try:
             principal = await self._authenticate(request.headers)
             if endpoint.rest.scheme not in (None, principal.scheme):
                 raise Unauthenticated("Access denied")
             check_permission(principal, endpoint.operation.needs)
             parsed = await self._parse_request(endpoint, request)
-            edges = [edge for _, edge in endpoint.edges]
-            cost = cost_of_call(endpoint.operation, parsed.arguments, edges, self._clock)
-            balance = await self._budgets.charge(principal, cost)
-            if balance and not balance.granted:
-                raise rate_limited_error(balance)
-            response = await self._execute(endpoint, principal, parsed)
+            charge = CallCharge(self._budgets, principal)
+            response = await self._execute(endpoint, principal, parsed, charge)
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
             is_rejection = isinstance(error, RateLimited | Unauthenticated)
@@ -140,7 +130,7 @@ class Dispatcher:
                 {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
                 legacy_format.transform_error,
             )
-        response.headers.update(rate_limit_headers(balance))
+        response.headers.update(rate_limit_headers(charge and charge.balance))
         return response
 
     async def _parse_request(self, endpoint: Endpoint, request: Request) -> ParsedRequest:
@@ -160,29 +150,50 @@ class Dispatcher:
         )
         return ParsedRequest(endpoint.binder.bind(raw), legacy_request)
 
-    async def _execute(self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest) -> Response:
+    async def _execute(
+        self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
+    ) -> Response:
+        """Charge the estimate, run the operation, and charge the rest by the real size of its result."""
         headers = {OPERATION_HEADER: endpoint.operation.name}
-        run = partial(self._run, principal)
+        cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
+        await charge.add(cost.estimate)
         if not isinstance(parsed.source, LegacyRequest):
-            return json_response(await parsed.source(run), endpoint.rest.status, headers)
-        result = await run(endpoint.operation, parsed.arguments)
+            run_part = partial(self._run_part, principal, charge)
+            return json_response(await parsed.source(run_part), endpoint.rest.status, headers)
+        result = await self._run(principal, endpoint.operation, parsed.arguments)
         rows = result if endpoint.operation.returns_list else [result]
-        edges = {
-            name: await self._runner.load(edge, principal, rows, {})
-            for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True)
-        }
-        for value in chain.from_iterable(edges.values()):
-            if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
-                raise value
+        await charge.raise_to(cost.for_rows(len(rows)))
+        edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
             return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 
         async def rerun(**replaced: Any) -> Any:
-            return await run(endpoint.operation, {**parsed.arguments, **replaced})
+            return await self._run_part(principal, charge, endpoint.operation, {**parsed.arguments, **replaced})
 
         chunks = endpoint.legacy_format.render_stream(rest_result, rerun)
         return StreamingResponse(chunks, endpoint.rest.status, headers, media_type=endpoint.rest.media_type)
+
+    async def _load_edges(
+        self, endpoint: Endpoint, principal: Principal, rows: Sequence[Any], charge: CallCharge
+    ) -> dict[str, list[Any]]:
+        """Return the values of the included edges by name, one for each row."""
+        edges = {}
+        for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
+            values = edges[name] = await self._runner.load(edge, principal, rows, {})
+            for value in values:
+                if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
+                    raise value
+            if extra := cost_of_edge_items(values):
+                await charge.add(extra)
+        return edges
+
+    async def _run_part(
+        self, principal: Principal, charge: CallCharge, operation: Operation, arguments: dict[str, Any]
+    ) -> Any:
+        """Run an operation for a part of a stream. Charge it first, and wait for the budget if necessary."""
+        await charge.add_paced(cost_of_call(operation, arguments, clock=self._clock))
+        return await self._run(principal, operation, arguments)
 
     async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
         return await self._runner.run(operation, principal, arguments)

@@ -14,12 +14,12 @@ import trustme
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from tests.support.tls import trusting
 from wattgate.delivery.http.egress import EgressPolicy
+from wattgate.delivery.http.host_lookup import ResolveHost
 from wattgate.delivery.http.outbound_http import (
     MAX_BODY_BYTES,
     OutboundHttpClient,
     OutboundRequestFailed,
     OutboundResponse,
-    ResolveHost,
     is_own_address,
 )
 
@@ -27,7 +27,7 @@ from wattgate.delivery.http.outbound_http import (
 def resolver(**answers: Sequence[str] | OSError) -> ResolveHost:
     """Return a resolver for these hosts, with the addresses or the error of each. Write _ for a dot."""
 
-    async def resolve(host: str) -> Sequence[str]:
+    async def resolve(host: str, owner: str) -> Sequence[str]:
         answer = answers[host.replace(".", "_")]
         if isinstance(answer, OSError):
             raise answer
@@ -67,7 +67,7 @@ async def test_dns_rebinding_does_not_change_the_checked_address(receiver: Sink)
     """The second lookup would return a private address, but each request resolves the name only once."""
     lookups: list[str] = []
 
-    async def resolve(host: str) -> Sequence[str]:
+    async def resolve(host: str, owner: str) -> Sequence[str]:
         lookups.append(host)
         return ["127.0.0.1"] if len(lookups) == 1 else ["10.0.0.1"]
 
@@ -252,7 +252,7 @@ async def test_cancelled_request_closes_its_connection(receiver: Sink) -> None:
 
 
 async def test_hanging_resolver_times_out() -> None:
-    async def resolve(host: str) -> Sequence[str]:
+    async def resolve(host: str, owner: str) -> Sequence[str]:
         await asyncio.Event().wait()
         return []
 

@@ -124,8 +124,11 @@ class Call:
     root: Any
     context: Any
     operation_results: dict[str, Any] = field(default_factory=dict)
+    charge: None = None
 
-    async def run_operation(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    async def run_operation(
+        self, key: str, operation: Operation, arguments: Mapping[str, Any], node_id: int | None = None
+    ) -> Any:
         try:
             self.operation_results[key] = await operation.resolver(self, **arguments)
         except Exception as error:
@@ -139,7 +142,9 @@ class Call:
             return self.operation_results[info.path.key]
         return resolve(source, info, **arguments)
 
-    async def load_all(self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
+    async def load_all(
+        self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any], node_id: int | None = None
+    ) -> list[Any]:
         return await edge.load(self, parents, **arguments)
 
 

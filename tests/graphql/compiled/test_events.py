@@ -73,8 +73,10 @@ def _selection(document: Document, plan: Plan, request: Request, world: World) -
     ((key, root),) = plan.roots.items()
     context = GraphQLContext(world, Principal(Role.SYSTEM))  # type: ignore[arg-type]
     execute_sync = build_execute_sync(plan, key, variables)
-    execute_plan = None if execute_sync else lambda payload: root(context, variables, payload)
-    return build_selection(key, execute_sync, execute_plan, lambda: _executor(document, request, context))
+    execute_plan = None if execute_sync else lambda context, payload: root(context, variables, payload)
+    return build_selection(
+        key, execute_sync, execute_plan, lambda: _executor(document, request, context), lambda: context
+    )
 
 
 async def _execute_payload(selection: Selection, payload: Any) -> bytes:

@@ -34,7 +34,7 @@ def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, Cluster
     bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
     redis = BestEffortRedis(bus.client)
     return bus, ClusterState(
-        RedisConnectionSlots(bus.client, clock),
+        RedisConnectionSlots(redis, clock),
         RedisBucketStore(redis, local_buckets),
         RedisApqStore(redis, local_apq_store),
     )

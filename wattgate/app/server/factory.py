@@ -43,6 +43,7 @@ from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
+from wattgate.db.quotas import QuotaChecker
 from wattgate.delivery.mail_addresses import AllowList
 from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.errors import Internal, Unavailable
@@ -135,7 +136,13 @@ def build_gateway(
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     runner = Runner(
-        database, bus, network=network, clock=clock, tracer=tracer, outbound_policy=_outbound_policy(settings)
+        database,
+        bus,
+        network=network,
+        clock=clock,
+        tracer=tracer,
+        outbound_policy=_outbound_policy(settings),
+        quotas=QuotaChecker(settings.application_records),
     )
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)

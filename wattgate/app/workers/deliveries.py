@@ -4,7 +4,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -35,7 +36,7 @@ OUTCOME_LABELS: Mapping[type[Outcome], str] = {Sent: "sent", TemporaryFailure: "
 """The value of the metric label `outcome` for each outcome class."""
 
 MAX_CONCURRENT_DELIVERIES = 20
-"""Maximum number of deliveries that one worker sends at the same time."""
+"""Maximum number of deliveries that one worker sends at the same time. One application gets half of them at most."""
 
 MAX_IDLE_SECONDS = 5.0
 """Maximum seconds until a worker looks for work again without an event."""
@@ -94,7 +95,10 @@ class DeliveryWorker:
         self._clock = clock
         self._lease = lease
         self._grace = grace
-        self._in_flight: set[asyncio.Task[None]] = set()
+        self._in_flight: dict[asyncio.Task[None], str] = {}
+        """The running deliveries, and the application of each."""
+        self._last_served = ""
+        """The application that claimed last. The next search continues after it."""
 
     async def run(self) -> None:
         """Deliver until cancelled, then release the deliveries that do not finish within the grace period."""
@@ -123,22 +127,32 @@ class DeliveryWorker:
             await self._wake_signal.wait(await self._idle_seconds())
 
     async def _start_due(self) -> list[asyncio.Task[None]]:
-        """Claim due deliveries and start their tasks. Share the free slots between the applications that have some."""
+        """Claim due deliveries and start their tasks, application by application, in turn.
+
+        Each application gets an equal share of the slots. One share stays free, so that an application whose deliveries
+        take long does not delay those of the next one.
+        """
         tasks: list[asyncio.Task[None]] = []
         due = await self._find_due()
-        for application_id in due.applications:
-            free_slots = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
-            if free_slots <= 0:
-                break
+        for application_id, limit in self._claim_limits(due.applications):
             system = Principal(Role.SYSTEM, application_id=application_id)
             claim = {"kinds": list(self._handlers), "worker": self.worker_id, "lease": self._lease}
-            limit = max(1, free_slots // len(due.applications))
             for delivery in await self._runner.run(deliveries.claim_deliveries, system, {**claim, "limit": limit}):
                 task = asyncio.create_task(self._deliver(system, delivery))
-                self._in_flight.add(task)
+                self._in_flight[task] = application_id
                 task.add_done_callback(self._on_task_done)
                 tasks.append(task)
+                self._last_served = application_id
         return tasks
+
+    def _claim_limits(self, applications: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """Yield the applications that may start deliveries now, and how many, beginning after the last served one."""
+        running = Counter(self._in_flight.values())
+        share = max(1, MAX_CONCURRENT_DELIVERIES // (len(running.keys() | set(applications)) + 1))
+        for application_id in sorted(applications, key=lambda name: (name <= self._last_served, name)):
+            limit = min(share - running[application_id], MAX_CONCURRENT_DELIVERIES - len(self._in_flight))
+            if limit > 0:
+                yield application_id, limit
 
     async def _find_due(self) -> deliveries.DueDeliveries:
         arguments = {"kinds": list(self._handlers)}
@@ -153,12 +167,12 @@ class DeliveryWorker:
         seconds = MAX_IDLE_SECONDS
         if due.next_at is not None:
             seconds = min(seconds, (due.next_at - self._clock()).total_seconds())
-        if due.applications and len(self._in_flight) < MAX_CONCURRENT_DELIVERIES:
+        if any(self._claim_limits(due.applications)):
             seconds = 0.0
         return max(seconds, MIN_IDLE_SECONDS)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
-        self._in_flight.discard(task)
+        self._in_flight.pop(task, None)
         self._wake_signal.wake()
         if not task.cancelled() and (error := task.exception()):
             log.error("A delivery task failed; the delivery is retried after its lease expires", exc_info=error)

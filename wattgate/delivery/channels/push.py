@@ -89,7 +89,9 @@ class PushChannel:
             "Urgency": outbound.headers.get("Urgency", "normal"),
         }
         body = encrypt(_fit_payload(push_payload(outbound)), subscription)
-        response = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
+        response = await self._browser_http.send(
+            "POST", subscription.endpoint, headers=headers, body=body, owner=outbound.application_id
+        )
         return outcome_of(response, gone_statuses=(404, 410))
 
     async def _send_to_phone(self, outbound: OutboundMessage, token: str) -> Outcome:

@@ -49,7 +49,9 @@ class WebhookChannel:
         headers = {"Content-Type": "application/json", **outbound.headers}
         (url,) = outbound.addresses
         try:
-            response = await self._http.send("POST", url, headers=headers, body=outbound.content.text.encode())
+            response = await self._http.send(
+                "POST", url, headers=headers, body=outbound.content.text.encode(), owner=outbound.application_id
+            )
         except OutboundRequestFailed as error:
             return TemporaryFailure(
                 error.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": error.to_json()}

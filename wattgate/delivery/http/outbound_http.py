@@ -8,8 +8,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -26,6 +25,7 @@ from wattgate.delivery.http.egress import (
     check_address,
     parse_destination,
 )
+from wattgate.delivery.http.host_lookup import HostResolver, ResolveHost
 
 log = logging.getLogger(__name__)
 
@@ -53,18 +53,12 @@ MAX_BODY_BYTES = 64 * 2**10
 MAX_ADDRESSES = 4
 """Maximum number of addresses of a host to try, one after the other."""
 
-RESOLVER_THREADS = 16
-"""Maximum number of concurrent lookups. Each uses a thread for as long as the name's DNS servers take."""
-
 USER_AGENT = "wattgate"
 DESTINATION_FORBIDDEN = "refused"
 """The type of a failure in which nothing was sent, because the destination is not permitted."""
 
 NO_RESPONSE_STATUS = 0
 """The status code that is reported if there was no response."""
-
-ResolveHost = Callable[[str], Awaitable[Sequence[str]]]
-"""A function that resolves a host name to addresses as text. It raises OSError if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +125,14 @@ class OutboundHttpClient:
         timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
     ) -> None:
         self.policy = policy
-        self._resolve = resolve or _create_system_resolver()
+        self._resolve = resolve or HostResolver().resolve
         self._tls = tls or ssl.create_default_context()
         self._timeout_seconds = timeout_seconds
 
-    async def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> OutboundResponse:
-        """Send a request and return its response.
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes, owner: str = ""
+    ) -> OutboundResponse:
+        """Send a request and return its response. `owner` is the application that uses the URL: look-ups are bounded.
 
         Raise OutboundRequestFailed if there is no response, or if the destination is not permitted.
         """
@@ -148,7 +144,7 @@ class OutboundHttpClient:
                 message, type=DESTINATION_FORBIDDEN, code="EACCES", syscall="connect", host="", port=0
             ) from None
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
-        addresses = await self._resolve_addresses(destination, deadline)
+        addresses = await self._resolve_addresses(destination, owner, deadline)
         connection = await self._connect(destination, addresses, deadline)
         reader, writer = await self._open_streams(destination, connection, deadline)
         try:
@@ -158,7 +154,7 @@ class OutboundHttpClient:
         finally:
             writer.transport.abort()  # the rest of the response is not needed, so no orderly close
 
-    async def _resolve_addresses(self, destination: Destination, deadline: float) -> list[IpAddress]:
+    async def _resolve_addresses(self, destination: Destination, owner: str, deadline: float) -> list[IpAddress]:
         """Return the addresses of a host, if all of them are permitted.
 
         One forbidden address blocks the whole host, because a host with such an address may be an attack.
@@ -168,7 +164,7 @@ class OutboundHttpClient:
         else:
             step = _RequestStep(destination, "getaddrinfo", _deadline_within(RESOLVE_TIMEOUT_SECONDS, deadline))
             async with _translate_errors(step):
-                addresses = [ip_address(text) for text in await self._resolve(destination.host)]
+                addresses = [ip_address(text) for text in await self._resolve(destination.host, owner)]
             if not addresses:
                 raise step.error(f"getaddrinfo ENOTFOUND {destination.host}", "ENOTFOUND")
         for address in addresses:
@@ -334,17 +330,3 @@ def _can_bind(address: IpAddress) -> bool:
 
 def _deadline_within(seconds: float, deadline: float) -> float:
     return min(asyncio.get_running_loop().time() + seconds, deadline)
-
-
-def _create_system_resolver() -> ResolveHost:
-    """Return a resolver that calls the operating system in its own threads, so that slow lookups block nothing else."""
-    threads = ThreadPoolExecutor(RESOLVER_THREADS, thread_name_prefix="look-up")
-
-    def look_up(host: str) -> list[str]:
-        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys(str(address[0]) for *_, address in entries))
-
-    async def resolve(host: str) -> list[str]:
-        return await asyncio.get_running_loop().run_in_executor(threads, look_up, host)
-
-    return resolve

@@ -51,6 +51,12 @@ VALUES_PER_UNIT = 500
 SERIES_ITEMS_PER_UNIT = 10
 """Number of series items, such as buckets, that cost one unit. They are not read one by one."""
 
+BULK_READINGS_PER_UNIT = 8
+"""Number of readings of a bulk upload that cost one unit."""
+
+BULK_HOURS_PER_UNIT = 4
+"""Number of distinct hours of a series, in a bulk upload, that cost one unit: their aggregates are computed again."""
+
 _BUCKET_MICROSECONDS = {
     Period.PT1M: 8,
     Period.PT30M: 3,

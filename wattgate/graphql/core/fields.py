@@ -26,7 +26,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
     """Return the root field of an operation."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
-        return await info.context.run_operation(str(info.path.key), operation, arguments)
+        return await info.context.run_operation(str(info.path.key), operation, arguments, _node_id(info))
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
         raise BadInput("subscriptions are served over WebSockets and as event streams")
@@ -64,7 +64,7 @@ def edge(
     declared = EdgeField(load, needs, weight, tuple(sizes))
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
-        return await info.context.load(declared, root, arguments)
+        return await info.context.load(declared, root, arguments, _node_id(info))
 
     hints = get_type_hints(load, include_extras=True)
     parameters = {
@@ -96,6 +96,11 @@ def edge_of(field: StrawberryField) -> EdgeField | None:
 def operation_of(field: StrawberryField) -> Operation | None:
     """Return the operation of a root field, or None for any other field."""
     return _metadata(field).get(_OPERATION_METADATA)
+
+
+def _node_id(info: Info) -> int:
+    """Return the identity of the field's first node in the document, under which its cost is known."""
+    return id(info._raw_info.field_nodes[0])
 
 
 def _metadata(field: StrawberryField) -> Mapping[Any, Any]:

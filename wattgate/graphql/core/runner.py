@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
+from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
@@ -36,6 +37,7 @@ class Runner:
         clock: Clock = utc_now,
         tracer: Tracer = NOOP_TRACER,
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
+        quotas: QuotaChecker | None = None,
     ) -> None:
         self.tracer = tracer
         self._database = database
@@ -43,6 +45,7 @@ class Runner:
         self._network = network
         self._clock = clock
         self._outbound_policy = outbound_policy
+        self._quotas = quotas or QuotaChecker()
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """Return the result of an operation. Commit a mutation and publish its events first."""
@@ -96,7 +99,9 @@ class Runner:
         if own_rows_only and principal.user_id is None:
             raise Forbidden("this needs a user; applications name one in the header userId")
         application_id = principal.application_id or NO_APPLICATION
-        return Rows(session, application_id, principal.user_id if own_rows_only else None, now=self._clock())
+        quotas = None if principal.role is Role.SYSTEM else self._quotas
+        user_id = principal.user_id if own_rows_only else None
+        return Rows(session, application_id, user_id, now=self._clock(), quotas=quotas)
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:

@@ -27,15 +27,18 @@ Algorithm: `_Estimator` visits selections from the leaves up. The cost of a sele
 Sizes and weights may depend on arguments, and these on variables. So all numbers are `CostExpression`s: constants are
 folded, and the rest becomes steps that run for each request (see `expressions.py`).
 
+The result also contains the cost of each list (`ListCost`), so that the charge of a request can follow the sizes of
+the lists that it loads (see `operation_charge.py`).
+
 Invariants:
-- The cost depends only on the document, the variables and, if a time range has no end, the current time.
+- The estimate depends only on the document, the variables and, if a time range has no end, the current time.
 - Invalid values do not raise here; the resolver rejects them later.
 - Merged fields count once. Equal selections of a type are analyzed once (`_selection_costs`), so that the work is
   bounded by the fields that `document_limits.py` permits, not by the expanded fragments.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -56,13 +59,11 @@ from graphql import (
     is_leaf_type,
     is_object_type,
 )
-from graphql.execution.values import VariableValues
 
 from wattgate.clock import EPOCH, Clock, utc_now
 from wattgate.graphql.core.cost_weights import (
     DEFAULT_LIST_SIZE,
     INTROSPECTION_WEIGHTS,
-    SERIES_ITEMS_PER_UNIT,
     STATEMENT_WEIGHT,
     VALUES_PER_UNIT,
     Amount,
@@ -72,38 +73,10 @@ from wattgate.graphql.core.cost_weights import (
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
 from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
 from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, size_covers, sized_fields
-
-MAX_COST = 20_000
-"""Maximum cost of an operation: about 0.6 s of processor time. `docs/reference/limits.md` lists typical costs."""
-
-
-class OperationCost:
-    """The cost of an operation as a function of its variables. `fixed` is the cost if it is constant, else None.
-
-    `visited` is the number of selections that were visited to compute it.
-    """
-
-    __slots__ = ("_clock", "_steps", "fixed", "visited")
-
-    def __init__(self, steps: Sequence[Step], fixed: int | None, clock: Clock | None, visited: int) -> None:
-        self.fixed = fixed
-        self.visited = visited
-        self._steps = tuple(steps)
-        self._clock = clock
-
-    def __call__(self, variables: VariableValues) -> int:
-        if self.fixed is not None:
-            return self.fixed
-        now = EPOCH if self._clock is None else self._clock()
-        coerced, numbers = variables.coerced, list[int]()
-        push = numbers.append
-        for step in self._steps:
-            push(step(numbers, coerced, now))
-        return numbers[-1]
+from wattgate.graphql.cost.operation_cost import ListCost, OperationCost
 
 
 def estimate_cost(
@@ -111,27 +84,6 @@ def estimate_cost(
 ) -> OperationCost:
     """Return the cost of an operation of a valid document."""
     return _Estimator(schema, document, clock).operation_cost(operation)
-
-
-def cost_of_call(
-    operation: Operation, arguments: Mapping[str, Any], edges: Iterable[EdgeField] = (), clock: Clock = utc_now
-) -> int:
-    """Return the cost of a REST call: an operation, its result and these edges of the result."""
-    now = clock()
-
-    def value_of(amount: Amount) -> int:
-        if isinstance(amount, int):
-            return amount
-        return amount.compute(now, *[arguments.get(name) for name in amount.slicing_arguments])
-
-    own_size = own_list_size(operation.sizes)
-    count = value_of(own_size.assumed_size) if operation.returns_list else 1
-    nested_units = max(
-        (value_of(size.assumed_size) // SERIES_ITEMS_PER_UNIT for size in operation.sizes if size.sized_fields),
-        default=0,
-    )
-    edge_cost = sum(STATEMENT_WEIGHT + count * value_of(edge.weight) for edge in edges)
-    return value_of(operation.base_cost) + -(-count // own_size.items_per_unit) + nested_units + edge_cost
 
 
 _AS_OBJECTS, _AS_MULTIPLIER, _AS_LEAF_VALUES = "objects", "multiplier", "leaf values"
@@ -178,6 +130,7 @@ class _Estimator:
         self._visited = 0
         self._selection_costs: dict[tuple[str, frozenset[int]], _SelectionCost] = {}
         self._measure_expressions: dict[tuple[int, ArgumentMeasure], CostExpression] = {}
+        self._list_costs = defaultdict[int, list[ListCost]](list)
 
     def operation_cost(self, operation: OperationDefinitionNode) -> OperationCost:
         root = self._schema.get_root_type(operation.operation)
@@ -186,11 +139,12 @@ class _Estimator:
         )
         total = add_expressions(cost.per_occurrence, cost.per_object)
         if not total.terms:
-            return OperationCost((), total.constant, None, self._visited)
+            return OperationCost((), total.constant, None, self._visited, self._list_costs)
         last = self._steps.step_index(total)
         if last != len(self._steps.steps) - 1:
             self._steps.steps.append(lambda numbers, *_: numbers[last])
-        return OperationCost(self._steps.steps, None, self._clock if self._depends_on_time else None, self._visited)
+        clock = self._clock if self._depends_on_time else None
+        return OperationCost(self._steps.steps, None, clock, self._visited, self._list_costs)
 
     def _selection_cost(self, kind: GraphQLNamedType, sets: list[SelectionSetNode]) -> _SelectionCost:
         """Return the cost of selection sets of a type, merged."""
@@ -257,7 +211,7 @@ class _Estimator:
             get_named_type(field.type), [field_node.selection_set for field_node in nodes if field_node.selection_set]
         )
         selection_cost = self._apply_list_sizes(selection_cost, sizes, field, node) if sizes else selection_cost
-        result_cost = self._result_cost(f"{kind.name}.{name}", field, node, selection_cost, sizes)
+        result_cost = self._result_cost(f"{kind.name}.{name}", field, nodes, selection_cost, sizes)
         if not declared:
             return result_cost
         weight = self._amount_expression(
@@ -276,7 +230,7 @@ class _Estimator:
         self,
         coordinate: str,
         field: GraphQLField,
-        node: FieldNode,
+        nodes: Sequence[FieldNode],
         selection_cost: _SelectionCost,
         sizes: Sequence[ListSize],
     ) -> _SelectionCost:
@@ -300,7 +254,7 @@ class _Estimator:
             )
         own_size = own_list_size(sizes)
         count = self._steps.multiply(
-            self._amount_expression(own_size.assumed_size, field, node),
+            self._amount_expression(own_size.assumed_size, field, nodes[0]),
             CostExpression(DEFAULT_LIST_SIZE ** (depth - 1)),
         )
         if leaf:
@@ -309,6 +263,8 @@ class _Estimator:
             self._steps.divide(count, own_size.items_per_unit, round_up=True),
             self._steps.multiply(count, selection_cost.per_object),
         )
+        for node in nodes:
+            self._list_costs[id(node)].append(ListCost(count, own_size.items_per_unit, selection_cost.per_object))
         return _SelectionCost(
             selection_cost.per_occurrence,
             per_object,

@@ -4,7 +4,7 @@ A step computes one number of a request from its variables, the current time and
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -32,6 +32,11 @@ def add_expressions(*expressions: CostExpression) -> CostExpression:
         for index, factor in expression.terms:
             terms[index] += factor
     return CostExpression(sum(expression.constant for expression in expressions), tuple(terms.items()))
+
+
+def evaluate_expression(expression: CostExpression, numbers: Sequence[int]) -> int:
+    """Return the value of an expression for the numbers of a request's steps."""
+    return expression.constant + sum(factor * numbers[index] for index, factor in expression.terms)
 
 
 class StepProgram:

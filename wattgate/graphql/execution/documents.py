@@ -1,8 +1,8 @@
 """Cache of parsed and validated documents, by text and operation name."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from graphql import (
@@ -21,7 +21,8 @@ from graphql import (
 )
 
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.cost.estimate import OperationCost, estimate_cost
+from wattgate.graphql.cost.estimate import estimate_cost
+from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.execution.schema import Schema
@@ -31,6 +32,9 @@ SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
 
 The least recently used is evicted.
 """
+
+MAX_ANONYMOUS_DOCUMENTS = 200
+"""Number of short documents in the cache that only anonymous callers have used. They evict no others."""
 
 MAX_LONG_DOCUMENTS = 50
 """Number of longer documents in the cache. One of 32 KB may take a megabyte of memory."""
@@ -69,32 +73,70 @@ class InvalidRequest(Exception):
         self.errors = list(errors)
 
 
+_CachedResult = Document | list[GraphQLError]
+
+
+class _Cache:
+    """Results by text and operation name. Above the maximum, the least recently used is evicted."""
+
+    def __init__(self, max_results: int) -> None:
+        self._max_results = max_results
+        self._results: OrderedDict[tuple[str, str | None], _CachedResult] = OrderedDict()
+
+    def find(self, key: tuple[str, str | None]) -> _CachedResult | None:
+        result = self._results.get(key)
+        if result is not None:
+            self._results.move_to_end(key)
+        return result
+
+    def store(self, key: tuple[str, str | None], result: _CachedResult) -> None:
+        self._results[key] = result
+        while len(self._results) > self._max_results:
+            self._results.popitem(last=False)
+
+
 class DocumentCache:
-    """Parse and validate documents within their limits. Also cache the errors of invalid ones."""
+    """Parse and validate documents within their limits. Also cache the errors of invalid ones.
+
+    Documents of anonymous callers are in a cache of their own, so that they evict none that known callers use.
+    """
 
     def __init__(self, schema: Schema, limits: DocumentLimits, clock: Clock = utc_now) -> None:
         self._schema = schema
         self._clock = clock
         self._limits = limits
-        self._get_short = lru_cache(MAX_SHORT_DOCUMENTS)(self._parse_and_validate)
-        self._get_long = lru_cache(MAX_LONG_DOCUMENTS)(self._parse_and_validate)
+        self._short, self._long = _Cache(MAX_SHORT_DOCUMENTS), _Cache(MAX_LONG_DOCUMENTS)
+        self._anonymous = _Cache(MAX_ANONYMOUS_DOCUMENTS)
 
-    def get(self, text: str, name: str | None = None) -> Document:
+    def get(self, text: str, name: str | None = None, *, is_known: bool = True) -> Document:
         """Return an operation of a document, by its name if there are several.
 
-        Raise InvalidRequest if it is missing or invalid.
+        `is_known` is false for anonymous callers. Raise InvalidRequest if the document is missing or invalid.
         """
-        if len(text) <= SHORT_DOCUMENT_CHARACTERS:
-            result = self._get_short(text, name)
-        elif len(text) <= self._limits.characters:
-            result = self._get_long(text, name)
-        else:
-            result = self._parse_and_validate(text, name)
-        if isinstance(result, Document):
-            return result
-        raise InvalidRequest(result)
+        cached = self._find(text, name)
+        if cached is None:
+            cached = self._parse_and_validate(text, name)
+            self._store(text, name, cached, is_known=is_known)
+        return _document_or_error(cached)
 
-    def _parse_and_validate(self, text: str, name: str | None) -> Document | list[GraphQLError]:
+    def find(self, text: str, name: str | None = None) -> Document | None:
+        """Return an operation of a document that is in the cache, or None. Raise InvalidRequest if it is invalid."""
+        cached = self._find(text, name)
+        return None if cached is None else _document_or_error(cached)
+
+    def _find(self, text: str, name: str | None) -> _CachedResult | None:
+        key = text, name
+        if len(text) > SHORT_DOCUMENT_CHARACTERS:
+            return self._long.find(key)
+        return self._short.find(key) or self._anonymous.find(key)
+
+    def _store(self, text: str, name: str | None, result: _CachedResult, *, is_known: bool) -> None:
+        if len(text) <= SHORT_DOCUMENT_CHARACTERS:
+            (self._short if is_known else self._anonymous).store((text, name), result)
+        elif len(text) <= self._limits.characters and is_known:
+            self._long.store((text, name), result)
+
+    def _parse_and_validate(self, text: str, name: str | None) -> _CachedResult:
         try:
             node = parse_document(text, self._limits)
         except GraphQLError as error:
@@ -139,6 +181,12 @@ def _merge_equal_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
         equal[0] if len(equal) == 1 else GraphQLError(equal[0].message, [node for e in equal for node in e.nodes or ()])
         for equal in merged.values()
     ]
+
+
+def _document_or_error(result: _CachedResult) -> Document:
+    if isinstance(result, Document):
+        return result
+    raise InvalidRequest(result)
 
 
 def _missing_operation_error(name: str | None) -> GraphQLError:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -11,19 +12,20 @@ from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import BadInput, CostTooHigh, GatewayError, TimedOut
+from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.cost.estimate import MAX_COST
+from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.document_limits import DocumentLimits
+from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.schema import Schema
-from wattgate.principal import Principal
+from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
+from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.request_context import log_access_error
 
 TIME_LIMIT_SECONDS = 30.0
@@ -39,13 +41,17 @@ DRY_RUN = "dryRun"
 class PipelineResult:
     """The result of a query or mutation. `data` is None if an error has reached the root.
 
-    `cost` is the cost of the operation, and `balance` the remaining budget of the caller, or None without a budget.
+    `charge` has the cost of the operation, and the remaining budget of the caller if there is one.
     """
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError]
-    cost: int
-    balance: Balance | None
+    charge: OperationCharge
+
+    @property
+    def balance(self) -> Balance | None:
+        """The remaining budget of the caller, or None without a budget."""
+        return self.charge.balance
 
     def encode_result(self) -> bytes:
         """Encode the result in JSON, without its cost."""
@@ -53,7 +59,7 @@ class PipelineResult:
 
     def encode_with_cost(self) -> bytes:
         """Encode the result and its cost in JSON, data first."""
-        return encode_json({**self._to_dict(), "extensions": {"cost": cost_extension(self.cost, self.balance)}})
+        return encode_json({**self._to_dict(), "extensions": {"cost": cost_extension(self.charge)}})
 
     def _to_dict(self) -> dict[str, Any]:
         if self.errors:
@@ -61,20 +67,17 @@ class PipelineResult:
         return {"data": self.data}
 
 
-class BudgetExhausted(Exception):
-    """The remaining budget of the caller is lower than the cost of the operation."""
+def cost_extension(charge: OperationCharge) -> dict[str, int]:
+    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again.
 
-    def __init__(self, balance: Balance) -> None:
-        super().__init__(balance.policy)
-        self.balance = balance
-        self.error = rate_limited_error(balance)
-
-
-def cost_extension(cost: int, balance: Balance | None) -> dict[str, int]:
-    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again."""
+    `requested` is the charge or, in a dry run, the estimate.
+    """
+    requested = charge.charged or charge.estimated
+    costs = {"requested": requested, "estimated": charge.estimated, "charged": charge.charged}
+    balance = charge.balance
     if balance is None:
-        return {"requested": cost}
-    return {"requested": cost, "remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
+        return costs
+    return {**costs, "remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
 
 
 class GraphQLPipeline:
@@ -89,6 +92,7 @@ class GraphQLPipeline:
         budgets: Budgets = UNLIMITED_BUDGETS,
         limits: DocumentLimits = DOCUMENT_LIMITS,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        document_queue: DocumentQueue | None = None,
         clock: Clock = utc_now,
     ) -> None:
         self.engine = ExecutionEngine(schema)
@@ -96,6 +100,7 @@ class GraphQLPipeline:
         self._persisted_documents = persisted_documents
         self._budgets = budgets
         self._documents = DocumentCache(schema, limits, clock)
+        self._document_queue = document_queue or DocumentQueue()
         self._time_limit_seconds = time_limit_seconds
 
     async def resolve_document(
@@ -110,10 +115,21 @@ class GraphQLPipeline:
             if self._persisted_documents is None
             else await self._persisted_documents.resolve(principal, request)
         )
-        document = self.document_for(resolved)
+        document = await self._load_document(principal, resolved)
         if resolved is not request and self._persisted_documents is not None:
             await self._persisted_documents.store_text(request)
         return resolved, document
+
+    async def _load_document(self, principal: Principal, request: OperationRequest) -> Document:
+        """Return the document of a request: from the cache, or parsed when it is the turn of the caller."""
+        if request.query is None:
+            raise BadInput("the request has no query")
+        cached = self._documents.find(request.query, request.operation_name)
+        if cached is not None:
+            return cached
+        is_known = principal.role is not Role.ANONYMOUS
+        parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
+        return await self._document_queue.run(principal, parse)
 
     def document_for(self, request: OperationRequest) -> Document:
         """Return the operation of a request that contains the text of its document.
@@ -133,34 +149,49 @@ class GraphQLPipeline:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
         variables = self.engine.coerce_variables(document, request.variables)
         if request.extensions and request.extensions.get(DRY_RUN) is True:
-            return PipelineResult(None, (), document.cost(variables), await self._budgets.charge(principal, 0))
-        cost, balance = await self.charge(principal, document, variables)
-        context = GraphQLContext(self._runner, principal)
+            return PipelineResult(None, (), await self._dry_run(principal, document, variables))
+        charge = await self.charge(principal, document, variables)
+        context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
                 async with asyncio.timeout(self._time_limit_seconds):
                     outcome = await self.engine.execute(context, document, variables, request.variables)
             except TimeoutError:
                 timed_out = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
-                return PipelineResult(None, [_to_graphql_error(timed_out)], cost, balance)
-        return PipelineResult(outcome.data, outcome.errors, cost, balance)
+                return PipelineResult(None, [_to_graphql_error(timed_out)], charge)
+        if document.kind is OperationType.QUERY:
+            _raise_refusal(charge)
+        return PipelineResult(outcome.data, outcome.errors, charge)
 
-    async def charge(
-        self, principal: Principal, document: Document, variables: VariableValues
-    ) -> tuple[int, Balance | None]:
-        """Charge the caller for an operation. Return its cost and the remaining budget, if the caller has one.
+    async def charge(self, principal: Principal, document: Document, variables: VariableValues) -> OperationCharge:
+        """Charge the caller for the estimated cost of an operation. Return the charge, which follows its real cost.
 
         Raise CostTooHigh if the cost exceeds MAX_COST, BudgetExhausted if the budget of the caller does not cover it.
         """
-        cost = document.cost(variables)
-        if cost > MAX_COST:
-            raise CostTooHigh(
-                f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once"
-            )
-        balance = await self._budgets.charge(principal, cost)
-        if balance is not None and not balance.granted:
-            raise BudgetExhausted(balance)
-        return cost, balance
+        charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables))
+        try:
+            await charge.settle()
+        except RateLimited:
+            _raise_refusal(charge)
+        return charge
+
+    def event_charge(self, principal: Principal, document: Document, variables: VariableValues) -> OperationCharge:
+        """Return the charge of one event of a subscription. It adds what the event costs above its estimate."""
+        return OperationCharge.for_event(self._budgets, principal, document.cost.estimate(variables))
+
+    async def _dry_run(self, principal: Principal, document: Document, variables: VariableValues) -> OperationCharge:
+        """Return the estimate of an operation and the balance of the caller. Charge nothing."""
+        charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables))
+        charge.balance = await self._budgets.charge(principal, 0)
+        return charge
+
+
+def _raise_refusal(charge: OperationCharge) -> None:
+    """Raise the refusal of a charge, if there is one. BudgetExhausted has the balance for the response's headers."""
+    if charge.exhausted_balance is not None:
+        raise BudgetExhausted(charge.exhausted_balance)
+    if charge.refusal is not None:
+        raise charge.refusal
 
 
 def _to_graphql_error(error: GatewayError) -> GraphQLError:

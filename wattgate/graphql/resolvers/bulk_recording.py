@@ -1,12 +1,21 @@
 """Record readings given as arrays, from streams and files: validate and sort them with NumPy, not one by one."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 
 from wattgate.db.readings.recording import ReadingColumns
 from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
+from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.storage_limits import StorageLimits
+from wattgate.graphql.core.cost_weights import (
+    BULK_HOURS_PER_UNIT,
+    BULK_READINGS_PER_UNIT,
+    MUTATION_WEIGHT,
+    ArgumentMeasure,
+)
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
 from wattgate.graphql.services.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget, store_readings
@@ -39,7 +48,20 @@ class RecordedArrays:
     refused: list[tuple[int, str]]
 
 
-@operation(OperationKind.MUTATION, returns=RecordedArrays, needs=Permission.READINGS_WRITE)
+def _batch_cost(now: datetime, batch: Any) -> int:
+    """Return the cost of a batch: a share for each reading, and for each hour whose aggregates it changes."""
+    if not isinstance(batch, BulkReadingBatch):
+        return MUTATION_WEIGHT
+    hours = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
+    return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // BULK_HOURS_PER_UNIT
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=RecordedArrays,
+    needs=Permission.READINGS_WRITE,
+    weight=ArgumentMeasure(("batch",), _batch_cost),
+)
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does. The caller limits their number."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})

@@ -1,15 +1,17 @@
 """Virtual entities (homes), their attributes and their types."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Problem, TooLarge
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
@@ -19,6 +21,9 @@ from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, VirtualEntityChanged
+
+MAX_ATTRIBUTES_BYTES = 64 * 1024
+"""Maximum size of all attributes of a virtual entity together, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +134,28 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
-    """Merge a JSON object into a virtual entity's metadata. Existing members of the same name are replaced."""
+    """Merge a JSON object into a virtual entity's metadata. Existing members of the same name are replaced.
+
+    The metadata has at most 65,536 bytes of JSON. Remove members that are not used any more.
+    """
     if not isinstance(attributes, dict):
         raise BadInput("The attributes must be a JSON object.", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
-    entity.attributes = entity.attributes | attributes
+    entity.attributes = _merge_attributes(entity.attributes, attributes)
     call.emit(_changed_event(ve_id))
     return entity
+
+
+def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    """Return the merged metadata. Raise TooLarge if it grows above its limit; older metadata may be larger."""
+    merged = stored | added
+    size = len(json.dumps(merged))
+    if size > MAX_ATTRIBUTES_BYTES and size > len(json.dumps(stored)):
+        raise TooLarge(
+            f"The attributes would have {size:,} bytes of JSON, and the maximum is {MAX_ATTRIBUTES_BYTES:,}. Remove "
+            "members with removeVirtualEntityAttributes first."
+        )
+    return merged
 
 
 @operation(
@@ -188,6 +208,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
     returns=types.ApplicationStatistics,
     needs=Permission.STATISTICS_READ,
     rest=RestRoute("GET", "/vesys/appstats"),
+    weight=100,
 )
 async def application_statistics(call: Call) -> types.ApplicationStatistics:
     """Return the numbers of active virtual entities of the application."""

@@ -17,8 +17,9 @@ from starlette.types import Message, Receive, Scope, Send
 from strawberry.http.ides import get_graphql_ide_html
 
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
+from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.documents import InvalidRequest
-from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline, PipelineResult, encode_json
+from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult, encode_json
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, accepts_html, negotiate_media_type
 from wattgate.principal import Authenticate

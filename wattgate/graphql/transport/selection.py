@@ -12,6 +12,7 @@ from graphql import ExecutionResult, GraphQLError, GraphQLField
 from graphql.execution.collect_fields import FieldDetails, collect_fields
 from graphql.execution.values import VariableValues
 
+from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.pipeline import encode_json
@@ -57,24 +58,27 @@ def build_execute_sync(plan: Plan | None, key: str, variables: VariableValues) -
 def build_selection(
     key: str,
     execute_sync: Callable[[Any], bytes] | None,
-    execute_plan: Callable[[Any], Awaitable[Any]] | None,
+    execute_plan: Callable[[GraphQLContext, Any], Awaitable[Any]] | None,
     build_executor: Callable[[], Executor],
+    build_context: Callable[[], GraphQLContext],
 ) -> Selection:
     """Return the selection of a root field, by its response key.
 
     `execute_sync` handles selections that need only the payload, `execute_plan` those with edges, and the executor of
-    graphql-core all others and all payloads for which these fail.
+    graphql-core all others and all payloads for which these fail. Each event has a context of its own.
     """
     executors: list[Executor] = []
 
     async def execute_async(payload: Any) -> bytes:
+        context = build_context()
         if execute_plan is not None:
             try:
-                return _encode_data({key: await execute_plan(payload)})
+                return _encode_data({key: await execute_plan(context, payload)})
             except Exception:  # noqa: BLE001, S110 (graphql-core executes the payload below and reports the error)
                 pass
         if not executors:
             executors.append(build_executor())
+        executors[0].context_value = context
         return await execute_with_graphql_core(executors[0], payload)
 
     return Selection(execute_sync, execute_async, empty_result=_encode_data({key: None}))

@@ -1,7 +1,7 @@
 """Execution of the operations that sockets and event streams request, with the same resolvers as over HTTP."""
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
@@ -17,11 +17,12 @@ from wattgate.enums import to_camel_case
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.runner import Runner, check_permission
+from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.operation_spans import operation_span
-from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.graphql.transport.selection import build_execute_sync, build_selection, find_root_field
 from wattgate.principal import AccessScope, Authenticate, Principal
@@ -52,13 +53,15 @@ class PreparedSubscription(NamedTuple):
     plan: Plan | None
     variables: VariableValues
     execute_sync: Callable[[Any], bytes] | None
+    document: Document
 
-    def payload_function(self, call: Callable[[], GraphQLContext]) -> Callable[[Any], Awaitable[Any]] | None:
-        """Return the plan's function for payloads with edges, or None if the selection has no edges or no plan."""
+    @property
+    def payload_function(self) -> Callable[[GraphQLContext, Any], Awaitable[Any]] | None:
+        """The plan's function for payloads with edges, or None if the selection has no edges or no plan."""
         if self.plan is None or self.execute_sync is not None:
             return None
         root = self.plan.roots[self.key]
-        return lambda payload: root(call(), self.variables, payload)
+        return lambda context, payload: root(context, self.variables, payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +182,9 @@ class SubscriptionService:
             selection=build_selection(
                 prepared.key,
                 prepared.execute_sync,
-                prepared.payload_function(lambda: GraphQLContext(self._runner, principal)),
-                lambda: self.build_executor(key, principal),
+                prepared.payload_function,
+                lambda: self.build_executor(replace(key, document=prepared.document)),
+                partial(self._event_context, principal, prepared),
             ),
             read=partial(self._runner.read, principal, operation.needs),
             resumes=prepared.resumes,
@@ -211,14 +215,19 @@ class SubscriptionService:
             plan,
             variables,
             build_execute_sync(plan, root.key, variables),
+            document,
         )
 
-    def build_executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
+    def _event_context(self, principal: Principal, prepared: PreparedSubscription) -> GraphQLContext:
+        """Return the context of one event. It charges what the event costs above the estimate of the subscription."""
+        charge = self.pipeline.event_charge(principal, prepared.document, prepared.variables)
+        return GraphQLContext(self._runner, principal, charge)
+
+    def build_executor(self, key: SubscriptionKey) -> Executor:
         """Build graphql-core's executor for a document without a plan. Raise InvalidRequest if a variable is wrong."""
         built = Executor.build(
             self._schema._schema,
             key.document.node,
-            context_value=None if principal is None else GraphQLContext(self._runner, principal),
             raw_variable_values=dict(key.variables),
             operation_name=key.operation_name,
         )

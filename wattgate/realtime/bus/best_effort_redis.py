@@ -45,7 +45,8 @@ class BestEffortRedis:
     def _mark_unavailable(self, error: Exception) -> None:
         if self._probe_at is None:
             log.warning(
-                "Redis does not answer: %s. Each gateway uses its own budgets and stored texts.", error or "no answer"
+                "Redis does not answer: %s. Each gateway uses its own budgets, connection limits and texts.",
+                error or "no answer",
             )
         self._probe_at = asyncio.get_running_loop().time() + self._retry_seconds
 
@@ -61,4 +62,4 @@ class BestEffortRedis:
             self._mark_unavailable(error)
         else:
             self._probe_at = None
-            log.info("Redis answers again. All gateways share budgets and stored texts.")
+            log.info("Redis answers again. All gateways share budgets, connection limits and texts.")

@@ -47,11 +47,20 @@ class LocalConnectionSlots:
         self._scopes: dict[str, OrderedDict[str, None]] = {}
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        return [self._acquire(slot) for slot in slots]
+        self.add(slots)
+        return self.displace(slots)
 
-    def _acquire(self, slot: ConnectionSlot) -> list[str]:
-        slot_ids = self._scopes.setdefault(slot.scope, OrderedDict())
-        slot_ids[slot.slot_id] = None
+    def add(self, slots: Sequence[ConnectionSlot]) -> None:
+        """Take these slots, and displace none."""
+        for slot in slots:
+            self._scopes.setdefault(slot.scope, OrderedDict())[slot.slot_id] = None
+
+    def displace(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
+        """Free the oldest slots above the limits of the scopes of these slots. Return their ids for each slot."""
+        return [self._displace(slot) for slot in slots]
+
+    def _displace(self, slot: ConnectionSlot) -> list[str]:
+        slot_ids = self._scopes.get(slot.scope, OrderedDict())
         return [slot_ids.popitem(last=False)[0] for _ in range(len(slot_ids) - slot.limit)]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:

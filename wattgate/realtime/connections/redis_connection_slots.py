@@ -1,15 +1,12 @@
 """Connection slots in Redis, shared by all gateways."""
 
-import logging
 from collections.abc import Sequence
 
-from redis.exceptions import RedisError
-
 from wattgate.clock import Clock, to_ms
-from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
-from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, ConnectionSlot
-
-log = logging.getLogger(__name__)
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.bus.redis_client import ScriptCall
+from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, ConnectionSlot, LocalConnectionSlots
+from wattgate.realtime.request_batcher import RequestBatcher
 
 # KEYS: two sorted sets of the slots of a scope, one by opening time and one by the end of the lease. Times are in ms.
 # Expired slots are removed first.
@@ -50,13 +47,20 @@ return 1
 
 
 class RedisConnectionSlots:
-    """A store that all gateways share. While Redis is unavailable, the limits do not apply: live data matters more."""
+    """A store that all gateways share. While Redis is unavailable, each gateway applies the limits to its connections.
 
-    def __init__(self, commands: RedisClient, clock: Clock) -> None:
-        self._commands = commands
+    All calls go through one batch at a time. Many connections that open at once therefore use one connection of the
+    pool, and do not exhaust it.
+    """
+
+    def __init__(self, redis: BestEffortRedis, clock: Clock) -> None:
+        self._local = LocalConnectionSlots()
+        """The slots of this gateway. They displace each other only while Redis is unavailable."""
+        self._batcher = RequestBatcher[ScriptCall, list[bytes]](redis.run)
         self._clock = clock
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
+        self._local.add(slots)
         now, expires_at = self._now_and_expiry()
         calls = [
             ScriptCall(
@@ -66,11 +70,15 @@ class RedisConnectionSlots:
             )
             for slot in slots
         ]
-        return [[slot_id.decode() for slot_id in displaced] for displaced in await self._run(calls)]
+        try:
+            replies = await self._batcher.submit(calls)
+        except RedisUnavailable:
+            return self._local.displace(slots)
+        return [[slot_id.decode() for slot_id in displaced] for displaced in replies]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
         _, expires_at = self._now_and_expiry()
-        await self._run(
+        await self._try_run(
             [
                 ScriptCall(RENEW_SCRIPT, _slot_keys(slot), (expires_at, slot.slot_id.encode(), slot.opened_at_ms))
                 for slot in slots
@@ -78,18 +86,22 @@ class RedisConnectionSlots:
         )
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(slot), (slot.slot_id.encode(),)) for slot in slots])
+        await self._local.release(slots)
+        await self._try_run([ScriptCall(RELEASE_SCRIPT, _slot_keys(slot), (slot.slot_id.encode(),)) for slot in slots])
 
     def _now_and_expiry(self) -> tuple[int, int]:
         now = to_ms(self._clock())
         return now, now + int(SLOT_LEASE_SECONDS * 1000)
 
-    async def _run(self, calls: Sequence[ScriptCall]) -> list[list[bytes]]:
+    async def _try_run(self, calls: Sequence[ScriptCall]) -> None:
+        """Run calls. While Redis is unavailable, do nothing: the next renewal or the end of the lease makes up for it.
+
+        `BestEffortRedis` writes the failure to the log.
+        """
         try:
-            return await self._commands.run(calls)
-        except (RedisError, OSError) as error:
-            log.warning("Redis does not answer: %s. The limits of connections do not apply.", error or "no answer")
-            return []
+            await self._batcher.submit(calls)
+        except RedisUnavailable:
+            return
 
 
 def _slot_keys(slot: ConnectionSlot) -> tuple[str, str]:

@@ -121,11 +121,19 @@ class LocalBucketStore:
             self._buckets[scope.key][0] if scope.key in self._buckets else FULL_BUCKET for scope in scopes
         ]
         granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
-        for scope, bucket in zip(scopes, buckets, strict=True):
-            self._buckets[scope.key] = bucket, now + bucket.deficit / scope.allowance.per_second
+        deficits = [bucket.deficit for bucket in buckets]
+        self._store(scopes, deficits, now)
+        return build_balance(scopes, deficits, cost, granted=granted)
+
+    def remember(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float]) -> None:
+        """Store the deficits that a shared store has now, so that this store can continue with them."""
+        self._store(scopes, deficits, self._clock().timestamp())
+
+    def _store(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float], now: float) -> None:
+        for scope, deficit in zip(scopes, deficits, strict=True):
+            self._buckets[scope.key] = RateBucket(deficit, now), now + deficit / scope.allowance.per_second
             self._buckets.move_to_end(scope.key)
         self._purge_full(now)
-        return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
     def _purge_full(self, now: float) -> None:
         """Drop buckets that are full again, and the least recently charged ones above the maximum."""
@@ -152,7 +160,7 @@ class Budgets:
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
-        max_cost = min(scope.allowance.capacity for scope in scopes)
+        max_cost = _smallest_capacity(scopes)
         if cost > max_cost:
             raise CostTooHigh(
                 f"This request costs {cost:,}, but the budget holds at most {max_cost:,}. Request less data at once."
@@ -161,6 +169,15 @@ class Budgets:
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
         return balance
+
+    def max_cost(self, principal: Principal) -> int | None:
+        """Return the highest cost that full budgets of a caller cover at once, or None if the caller has no limit."""
+        scopes = rate_limit_scopes(principal, self.limits)
+        return _smallest_capacity(scopes) if scopes else None
+
+
+def _smallest_capacity(scopes: Sequence[RateLimitScope]) -> int:
+    return min(scope.allowance.capacity for scope in scopes)
 
 
 UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())

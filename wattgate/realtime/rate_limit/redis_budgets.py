@@ -42,6 +42,7 @@ return result
 class RedisBucketStore:
     """A store that all gateways share. While Redis is unavailable, each gateway charges its local store.
 
+    The local store continues with the balances that the gateway saw last, so that an outage fills no budget.
     Without `clock`, the script uses the clock of Redis, so that the clocks of the gateways do not matter.
     """
 
@@ -52,10 +53,12 @@ class RedisBucketStore:
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         try:
-            ((granted, *deficits),) = await self._batcher.submit([self._script_call(scopes, cost)])
+            ((granted, *replies),) = await self._batcher.submit([self._script_call(scopes, cost)])
         except RedisUnavailable:
             return await self._local.spend(scopes, cost)
-        return build_balance(scopes, [float(deficit) for deficit in deficits], cost, granted=bool(granted))
+        deficits = [float(reply) for reply in replies]
+        self._local.remember(scopes, deficits)
+        return build_balance(scopes, deficits, cost, granted=bool(granted))
 
     def _script_call(self, scopes: Sequence[RateLimitScope], cost: int) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())

@@ -7,7 +7,7 @@ response at once: it calls each edge once for all parents and writes the fields 
 For `{ resources { name type { name } } }` the source is, shortened:
 
     async def level_5(c, v, L):                         # L: resources
-        results = [await c.load_all(edge_9, arguments_8, L)]
+        results = [await c.load_all(edge_9, arguments_8, L, node_10)]
         results = [check_lengths(values, L) for values in results]
         D = []
         for o, x_6 in zip(L, *results):                 # o: a resource, x_6: its type
@@ -16,7 +16,7 @@ For `{ resources { name type { name } } }` the source is, shortened:
             D.append(o)
         return D
     async def root_1(c, v):
-        x = await c.run_operation('resources', operation_2, arguments_3)
+        x = await c.run_operation('resources', operation_2, arguments_3, node_4)
         R, F = [x], [...]                               # F: the objects in R
         D = await level_5(c, v, F) if F else []
         ...                                             # replace each object in R by its dict in D
@@ -190,9 +190,8 @@ class _CodeGenerator:
         match selected.source:
             case Operation():
                 operation = self._add_constant("operation", selected.source)
-                body.add(
-                    f"x = await c.run_operation({selected.key!r}, {operation}, {self._arguments_expression(selected)})"
-                )
+                call = f"{selected.key!r}, {operation}, {self._arguments_expression(selected)}"
+                body.add(f"x = await c.run_operation({call}, {self._node_id(selected)})")
             case TypenameSource():
                 body.add(f"x = {kind.name!r}")
             case PayloadSource():
@@ -214,9 +213,7 @@ class _CodeGenerator:
         """Add the function of a field whose objects have edges, and return its name."""
         name, body = self._new_name("edge"), CodeBlock(1)
         if isinstance(selected.source, EdgeField):
-            load = (
-                f"c.load_all({self._add_constant('edge', selected.source)}, {self._arguments_expression(selected)}, P)"
-            )
+            load = self._load_expression(selected, self._arguments_expression(selected), "P")
             body.add(f"R = check_lengths(await {load}, P)")
         else:
             body.add(f"R = [p.{_attribute_name(selected)} for p in P]")
@@ -274,7 +271,7 @@ class _CodeGenerator:
                 # Bound before the calls: binding may raise, and would leave coroutines that nothing awaits.
                 arguments = self._new_name("b")
                 body.add(f"{arguments} = {self._arguments_expression(selected)}")
-                calls.append(f"c.load_all({self._add_constant('edge', selected.source)}, {arguments}, L)")
+                calls.append(self._load_expression(selected, arguments, "L"))
         if len(calls) == 1:
             body.add(f"results = [await {calls[0]}]")
         elif calls:
@@ -361,7 +358,15 @@ class _CodeGenerator:
         else:
             lines.add(f"{var} = {coercion}({var})")
 
+    def _load_expression(self, selected: SelectedField, arguments: str, parents: str) -> str:
+        edge = self._add_constant("edge", selected.source)
+        return f"c.load_all({edge}, {arguments}, {parents}, {self._node_id(selected)})"
+
     # constants
+
+    def _node_id(self, selected: SelectedField) -> str:
+        """Return the identity of the field's first node, under which its cost is known."""
+        return self._add_constant("node", id(selected.nodes[0].node))
 
     def _arguments_expression(self, selected: SelectedField) -> str:
         assert selected.field is not None  # __typename has no arguments

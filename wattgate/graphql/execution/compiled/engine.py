@@ -53,6 +53,12 @@ Other values have none.
 """
 
 
+MIN_COMPILED_COST = 500
+"""Estimated cost from which a document is compiled at its first use.
+
+graphql-core would take many times the time that the cost stands for, and compilation takes a few milliseconds.
+"""
+
 _is_awaitable: Any = optimized_is_awaitable  # Any, because graphql-core expects a type guard
 
 
@@ -77,7 +83,8 @@ class Plan:
 class ExecutionEngine:
     """Executes the operations of a schema whose fields are operations, edges and attributes.
 
-    A document is compiled when it is used for the `compile_at`-th time, because one that is used once is not worth it.
+    A document is compiled when it is used for the `compile_at`-th time, because one that is used once is not worth it,
+    unless it costs at least MIN_COMPILED_COST.
     """
 
     def __init__(self, schema: Schema, *, compile_at: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
@@ -106,10 +113,11 @@ class ExecutionEngine:
             raise InvalidRequest(result)
         return result
 
-    def plan_for(self, document: Document, variables: VariableValues) -> Plan | None:
+    def plan_for(self, document: Document, variables: VariableValues, cost: int = 0) -> Plan | None:
         """Return the plan of an operation for these variables, or None if graphql-core executes it. Count the use."""
         document.use_count += 1
-        return self.get_or_compile(document, variables) if document.use_count >= self._compile_at else None
+        is_compiled = document.use_count >= self._compile_at or cost >= MIN_COMPILED_COST
+        return self.get_or_compile(document, variables) if is_compiled else None
 
     def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
         """Return the plan of an operation for these variables even if this is the first use of the document."""
@@ -132,7 +140,7 @@ class ExecutionEngine:
 
         `raw_variables` are the variables as the client sent them, because graphql-core coerces them itself.
         """
-        plan = self.plan_for(document, variables)
+        plan = self.plan_for(document, variables, 0 if context.charge is None else context.charge.estimated)
         if plan is None or self._clock() < plan.disabled_until:
             async with self._fallback_semaphore:
                 return _normalize_outcome(await self._execute_with_graphql_core(context, document, raw_variables))
@@ -140,6 +148,8 @@ class ExecutionEngine:
         try:
             outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
         except Exception as error:  # noqa: BLE001 (graphql-core executes the operation again and reports the error)
+            if document.kind is OperationType.QUERY and context.charge is not None and context.charge.is_refused:
+                return ExecutionOutcome(None)  # the pipeline reports the refusal
             rejection = _rejection_outcome(plan, context, error)
             if rejection is not None:
                 return rejection

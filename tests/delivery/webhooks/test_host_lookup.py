@@ -1,0 +1,110 @@
+"""Look-ups of host names: bounded for each owner, so that names that hang delay nobody else."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.support.sinks import HERE, sink
+from wattgate.delivery.http.host_lookup import FAILURE_SECONDS, LOOKUP_THREADS, MAX_OWNER_LOOKUPS, HostResolver
+from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundRequestFailed
+
+
+class NameServer:
+    """Names that are resolved in the calling thread. Names that begin with `hang` wait for `released`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.released = threading.Event()
+
+    def look_up(self, host: str) -> Sequence[str]:
+        self.asked.append(host)
+        if host.startswith("hang"):
+            self.released.wait(60)
+        if host.startswith("missing"):
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return ["127.0.0.1"]
+
+
+@pytest.fixture
+def names() -> Iterator[NameServer]:
+    server = NameServer()
+    yield server
+    server.released.set()
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_hanging_names_of_one_application_do_not_delay_the_requests_of_another(names: NameServer) -> None:
+    client = OutboundHttpClient(HERE, resolve=HostResolver(names.look_up).resolve, timeout_seconds=60)
+    hanging = [
+        asyncio.create_task(client.send("POST", f"http://hang{n}.test/", headers={}, body=b"", owner="hostile"))
+        for n in range(4 * LOOKUP_THREADS)
+    ]
+    async with sink() as receiver:
+        url = f"http://works.test:{receiver.port}/"
+        response = await client.send("POST", url, headers={}, body=b"{}", owner="other")
+    assert response.status == 204
+    assert [host for host in names.asked if host.startswith("hang")] == [
+        f"hang{n}.test" for n in range(MAX_OWNER_LOOKUPS)
+    ]
+    for task in hanging:
+        task.cancel()
+    await asyncio.gather(*hanging, return_exceptions=True)
+
+
+async def test_timeout_of_the_caller_does_not_free_the_place_of_a_running_lookup(names: NameServer) -> None:
+    resolver = HostResolver(names.look_up)
+    for number in range(MAX_OWNER_LOOKUPS):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(resolver.resolve(f"hang{number}.test", "hostile"), 0.05)
+    waiting = asyncio.create_task(resolver.resolve("works.test", "hostile"))
+    assert await resolver.resolve("works.test", "other") == ["127.0.0.1"]
+    assert not waiting.done()
+    names.released.set()
+    assert await waiting == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("host", ["hang.test", "missing.test"])
+async def test_name_that_failed_is_not_looked_up_again_for_a_while(names: NameServer, host: str) -> None:
+    clock = Clock()
+    resolver = HostResolver(names.look_up, clock=clock)
+    with pytest.raises((TimeoutError, OSError)):
+        await asyncio.wait_for(resolver.resolve(host, "one"), 0.1)
+    clock.now += FAILURE_SECONDS - 1
+    with pytest.raises(socket.gaierror, match="a short time ago"):
+        await resolver.resolve(host, "one")
+    assert names.asked == [host]
+    clock.now += 2
+    names.released.set()
+    with contextlib.suppress(OSError):
+        await resolver.resolve(host, "one")
+    assert names.asked == [host, host]
+
+
+async def test_failed_name_is_reported_as_a_failed_request(names: NameServer) -> None:
+    client = OutboundHttpClient(HERE, resolve=HostResolver(names.look_up).resolve)
+    for _ in range(2):
+        with pytest.raises(OutboundRequestFailed) as failed:
+            await client.send("POST", "http://missing.test/", headers={}, body=b"", owner="one")
+        assert failed.value.syscall == "getaddrinfo"
+    assert names.asked == ["missing.test"]
+
+
+async def test_owners_are_forgotten_when_their_lookups_end(names: NameServer) -> None:
+    resolver = HostResolver(names.look_up)
+    await asyncio.gather(*(resolver.resolve("works.test", f"owner {number}") for number in range(100)))
+    async with asyncio.timeout(10):
+        while resolver.owner_count:  # noqa: ASYNC110 (places are freed by callbacks of threads)
+            await asyncio.sleep(0.01)

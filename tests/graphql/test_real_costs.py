@@ -1,0 +1,184 @@
+"""Charges that follow the real sizes of lists: counted before an edge is loaded, then charged or refused."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.house import House, house
+from tests.support.servers import serving
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
+from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
+from wattgate.graphql.cost.operation_cost import MAX_COST
+from wattgate.graphql.execution.documents import Document
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.realtime.operation_request import OperationRequest
+from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
+from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+
+RESOURCES = 300
+READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
+    { buckets { start end value count completeness } }"""
+MONTH = f"{{ resources {{ {READINGS} }} }}"
+TYPES = "{ resources { name type { name } } }"
+USES = [pytest.param(0, id="first use, by graphql-core"), pytest.param(1, id="second use, compiled")]
+
+
+@pytest.fixture(scope="module")
+async def crowded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """Yield a gateway whose first tenant has many resources in one home."""
+    database_url = f"sqlite:///{tmp_path_factory.mktemp('crowded') / 'crowded.sqlite3'}"
+    async with house(database_url) as served:
+        served.one.ids["database"] = database_url
+        added = [await served.one.add_resource(f"resource {number}") for number in range(RESOURCES)]
+        served.one.ids["crowded home"] = await served.one.add_home(*added)
+        yield served
+
+
+class CountedLoads:
+    """A runner that counts the edges that are loaded."""
+
+    def __init__(self, runner: Any) -> None:
+        self._runner = runner
+        self.loads = 0
+        self.tracer = runner.tracer
+
+    async def run(self, *arguments: Any) -> Any:
+        return await self._runner.run(*arguments)
+
+    async def load(self, *arguments: Any) -> Any:
+        self.loads += 1
+        return await self._runner.load(*arguments)
+
+
+def build_budgets(capacity: int | None) -> Budgets:
+    """Return budgets that hardly refill, with this capacity for each caller."""
+    caller = None if capacity is None else Allowance(capacity, 0.001)
+    return Budgets(BudgetLimits(caller, None), LocalBucketStore(utc_now))
+
+
+def build_pipeline(
+    served: House, text: str, *, uses: int = 0, capacity: int | None = None
+) -> tuple[GraphQLPipeline, CountedLoads, OperationRequest, Document]:
+    """Return a pipeline that counts loads, and a request with its document, which was used before."""
+    runner = CountedLoads(served.gateway.runner)
+    pipeline = GraphQLPipeline(served.gateway.schema, runner, budgets=build_budgets(capacity))  # type: ignore[arg-type]
+    request = OperationRequest(query=text)
+    document = pipeline.document_for(request)
+    document.use_count = uses
+    return pipeline, runner, request, document
+
+
+def cost_of(answer: dict[str, Any]) -> dict[str, int]:
+    cost: dict[str, int] = answer["extensions"]["cost"]
+    return cost
+
+
+@pytest.mark.parametrize("uses", USES)
+async def test_a_month_of_many_resources_is_refused_before_an_edge_is_loaded(crowded: House, uses: int) -> None:
+    pipeline, runner, request, document = build_pipeline(crowded, MONTH, uses=uses)
+    assert document.cost.fixed is not None
+    assert document.cost.fixed < MAX_COST  # the assumed sizes hide what the operation costs
+    with pytest.raises(CostTooHigh, match=f"the maximum is {MAX_COST:,}"):
+        await pipeline.execute(crowded.one.account, request, document)
+    assert runner.loads == 0
+
+
+@pytest.mark.parametrize("uses", USES)
+async def test_budget_that_covers_only_the_estimate_refuses_the_edge(crowded: House, uses: int) -> None:
+    pipeline, runner, request, document = build_pipeline(crowded, TYPES, uses=uses, capacity=1_000)
+    result = await pipeline.execute(crowded.one.account, request, document)
+    assert not result.errors
+    assert runner.loads == 1
+    with pytest.raises(BudgetExhausted) as refused:
+        await pipeline.execute(crowded.one.account, request, document)
+    assert refused.value.error.retry_after
+    assert runner.loads == 1
+
+
+async def test_charge_is_the_cost_of_the_real_sizes(crowded: House) -> None:
+    for _ in range(2):
+        answer = await crowded.graphql(TYPES, crowded.one.headers["account"])
+        count = len(answer["data"]["resources"])
+        assert count > RESOURCES
+        cost = cost_of(answer)
+        assert (cost["estimated"], cost["charged"]) == (120, 60 + 3 * count)
+        assert cost["requested"] == cost["charged"]
+    fewer = cost_of(await crowded.graphql(TYPES, crowded.other.headers["account"]))
+    assert (fewer["estimated"], fewer["charged"]) == (120, 120)
+
+
+async def test_lists_of_edges_are_counted_too(crowded: House) -> None:
+    home = f'{{ virtualEntity(veId: "{crowded.one.ids["crowded home"]}") {{ resources {{ name }} }} }}'
+    for _ in range(2):
+        cost = cost_of(await crowded.graphql(home, crowded.one.headers["account"]))
+        assert (cost["estimated"], cost["charged"]) == (30 + 1 + 30 + 1 + 5, 30 + 1 + 30 + 1 + RESOURCES)
+
+
+async def test_two_selections_of_a_fragment_are_counted_by_the_one_that_costs_more(crowded: House) -> None:
+    fragment = f"fragment Of on Query {{ listed: resources {{ name {READINGS} }} }}"
+    text = f"query {{ ...Of listed: resources {{ type {{ name }} }} }} {fragment}"
+    pipeline, runner, request, document = build_pipeline(crowded, text)
+    with pytest.raises(CostTooHigh):
+        await pipeline.execute(crowded.one.account, request, document)
+    assert runner.loads == 0
+
+
+async def test_dry_run_returns_the_estimate_and_charges_nothing(crowded: House) -> None:
+    body = {"query": TYPES, "extensions": {"dryRun": True}}
+    answer = await crowded.http.post("/graphql", json=body, headers=crowded.one.headers["account"])
+    cost = cost_of(answer.json())
+    assert (cost["requested"], cost["estimated"], cost["charged"]) == (120, 120, 0)
+
+
+@pytest.mark.parametrize("uses", USES)
+async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(crowded: House, uses: int) -> None:
+    home = crowded.one.ids["crowded home"]
+    text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Renamed {uses}"}}) {{
+        name resources {{ {READINGS} }} }} }}"""
+    pipeline, _, request, document = build_pipeline(crowded, text, uses=uses)
+    result = await pipeline.execute(crowded.one.account, request, document)
+    (error,) = result.errors
+    assert error.extensions is not None
+    assert (error.extensions["code"], error.extensions["retryable"]) == ("COST_TOO_HIGH", False)
+    assert error.message.startswith("The mutation was executed")
+    renamed = await crowded.graphql(f'{{ virtualEntity(veId: "{home}") {{ name }} }}', crowded.one.headers["account"])
+    assert renamed["data"]["virtualEntity"]["name"] == f"Renamed {uses}"
+
+
+async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowded: House) -> None:
+    pipeline, _, request, document = build_pipeline(crowded, TYPES)
+    variables = pipeline.engine.coerce_variables(document, request.variables)
+    node_id = next(iter(document.cost.estimate(variables).list_costs))
+    budgets = build_budgets(1_000)
+    estimate = document.cost.estimate(variables)
+    event = OperationCharge.for_event(budgets, crowded.one.account, estimate)
+    await event.settle()
+    assert event.balance is None  # the subscription has paid for the estimate
+    event.count(node_id, 1, 320)
+    await event.settle()
+    assert event.balance is not None
+    assert event.balance.remaining == 1_000 - 300 * 3
+    later = OperationCharge.for_event(budgets, crowded.one.account, estimate)
+    later.count(node_id, 1, 320)
+    for _ in range(2):
+        with pytest.raises(RateLimited):
+            await later.settle()
+
+
+async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -> None:
+    database_url = crowded.one.ids["database"]
+    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, budget_seconds=86_400)
+    async with serving(create_app(limited)) as url, httpx.AsyncClient(base_url=url) as http:
+        headers = crowded.one.headers["account"]
+        first = await http.get("/api/v0-1/resource", headers=headers)
+        count = len(first.json())
+        assert count > RESOURCES
+        remaining = int(first.headers["ratelimit"].split("r=")[1].split(";")[0])
+        assert 400 - 30 - count <= remaining <= 400 - 30 - count + 1
+        second = await http.get("/api/v0-1/resource", headers=headers)
+        assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMITED")

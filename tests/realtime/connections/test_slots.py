@@ -1,0 +1,60 @@
+"""Connection slots in Redis: limits that hold while Redis does not answer, and few connections for many slots."""
+
+import asyncio
+
+from tests.support.redis_server import RedisServer
+from wattgate.clock import utc_now
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.redis_client import MAX_CONNECTIONS, RedisClient
+from wattgate.realtime.connections.connection_slots import ConnectionSlot
+from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
+from wattgate.realtime.server_address import ServerAddress
+
+
+def build_slots(scope: str, count: int, *, limit: int) -> list[ConnectionSlot]:
+    return [ConnectionSlot(scope, limit, f"{scope}:{number}", 1_000 + number) for number in range(count)]
+
+
+async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -> None:
+    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
+    first, second, third, fourth = build_slots("account:outage", 4, limit=2)
+    assert await store.acquire([first]) == [[]]
+    await own_redis.kill(keep_data=False)
+    assert await store.acquire([second]) == [[]]
+    assert await store.acquire([third]) == [[first.slot_id]], "the slot that was taken before the outage is the oldest"
+    await store.release([second])
+    assert await store.acquire([fourth]) == [[]]
+    await client.close()
+
+
+async def test_limits_hold_while_all_connections_to_redis_are_in_use(redis: RedisServer) -> None:
+    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    pool = client._redis.connection_pool
+    held = [await pool.get_connection() for _ in range(MAX_CONNECTIONS)]
+    store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
+    slots = build_slots("account:pool", 5, limit=2)
+    displaced = await asyncio.gather(*(store.acquire([slot]) for slot in slots))
+    assert sorted(slot_id for ((*slot_ids,),) in displaced for slot_id in slot_ids) == [
+        slot.slot_id for slot in slots[:3]
+    ]
+    for connection in held:
+        await pool.release(connection)
+    await client.close()
+
+
+async def test_many_connections_at_once_share_the_calls_to_redis(redis: RedisServer) -> None:
+    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
+    before = await connections_received(redis)
+    slots = build_slots("application:storm", 300, limit=1_000)
+    assert await asyncio.gather(*(store.acquire([slot]) for slot in slots)) == [[[]]] * 300
+    own_connections = 1  # that of connections_received
+    assert await connections_received(redis) - before <= 1 + own_connections
+    await client.close()
+
+
+async def connections_received(redis: RedisServer) -> int:
+    """Return the number of connections that Redis has accepted since its start."""
+    info = await redis.command("INFO", "stats")
+    return int(info["total_connections_received"])

@@ -1,0 +1,97 @@
+"""The charge of an operation while it runs: its estimate, corrected by the sizes of the lists that it loads."""
+
+from wattgate.errors import CostTooHigh, GatewayError, RateLimited
+from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate
+from wattgate.principal import Principal
+from wattgate.realtime.rate_limit.budgets import Balance, Budgets, rate_limited_error
+
+
+class BudgetExhausted(Exception):
+    """The remaining budget of the caller is lower than the cost of the operation."""
+
+    def __init__(self, balance: Balance) -> None:
+        super().__init__(balance.policy)
+        self.balance = balance
+        self.error = rate_limited_error(balance)
+
+
+class OperationCharge:
+    """The charge of one operation: the estimate before it runs, and the additional cost of the real list sizes.
+
+    The cost may also fall while lists turn out short. A caller is never charged less than the estimate. `refusal` is
+    the error after which the operation loads nothing more. `balance` is the budget after the last charge.
+    """
+
+    def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> None:
+        self.charged = 0
+        self.balance: Balance | None = None
+        self.refusal: GatewayError | None = None
+        self._budgets = budgets
+        self._principal = principal
+        self._estimate = estimate
+        self._cost = estimate.total
+        self._executed_mutation = False
+
+    @classmethod
+    def for_event(cls, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> "OperationCharge":
+        """Return the charge of one event of a subscription, whose estimate was charged when it began."""
+        charge = cls(budgets, principal, estimate)
+        charge.charged = estimate.total
+        return charge
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a part of the cost was refused."""
+        return self.refusal is not None
+
+    @property
+    def estimated(self) -> int:
+        """The cost by the assumed sizes of lists."""
+        return self._estimate.total
+
+    async def settle(self) -> None:
+        """Charge the part of the cost that is not charged yet.
+
+        Raise CostTooHigh if the cost exceeds MAX_COST, or RateLimited if the budget does not cover it. After that, all
+        later calls raise the same error.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        missing = self._cost - self.charged
+        if missing <= 0 and self.charged:
+            return
+        try:
+            await self._charge(missing)
+        except GatewayError as error:
+            self.refusal = self._after_mutation(error) if self._executed_mutation else error
+            raise self.refusal from None
+
+    def count(self, node_id: int, list_count: int, item_count: int) -> None:
+        """Correct the cost: the lists of a field have `item_count` items together."""
+        self._cost += self._estimate.correction(node_id, list_count, item_count)
+
+    def mark_mutation_executed(self) -> None:
+        """Note that a mutation is committed. A refusal then does not ask the client to send it again."""
+        self._executed_mutation = True
+
+    async def _charge(self, missing: int) -> None:
+        if self._cost > MAX_COST:
+            raise CostTooHigh(
+                f"the operation costs {self._cost:,} and the maximum is {MAX_COST:,}; request less data at once"
+            )
+        self.charged += missing  # before the wait, so that concurrent edges do not charge it twice
+        balance = await self._budgets.charge(self._principal, missing)
+        self.balance = balance
+        if balance is not None and not balance.granted:
+            self.charged -= missing
+            raise rate_limited_error(balance)
+
+    def _after_mutation(self, error: GatewayError) -> GatewayError:
+        return CostTooHigh(
+            f"The mutation was executed, but its selected result costs too much. Query the result. {error.message}"
+        )
+
+    @property
+    def exhausted_balance(self) -> Balance | None:
+        """The balance that refused the charge, or None if the refusal has another reason."""
+        return self.balance if isinstance(self.refusal, RateLimited) else None

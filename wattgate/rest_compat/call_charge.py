@@ -1,0 +1,54 @@
+"""The charge of one REST call: its estimate before it runs, and then what the real size of its result adds."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from wattgate.principal import Principal
+from wattgate.realtime.rate_limit.budgets import Balance, Budgets, rate_limited_error
+
+MAX_PACE_SECONDS = 60
+"""Maximum time for which a stream waits for the budget of its next part. Then it ends with RateLimited."""
+
+
+class CallCharge:
+    """Charge a caller for the parts of a call. `charged` is their sum, and `balance` the budget after the last one."""
+
+    def __init__(
+        self, budgets: Budgets, principal: Principal, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self.charged = 0
+        self.balance: Balance | None = None
+        self._budgets = budgets
+        self._principal = principal
+        self._sleep = sleep
+
+    async def add(self, cost: int) -> None:
+        """Charge a cost. Raise RateLimited or CostTooHigh if the budget does not cover it."""
+        self.balance = await self._budgets.charge(self._principal, cost)
+        if self.balance is not None and not self.balance.granted:
+            raise rate_limited_error(self.balance)
+        self.charged += cost
+
+    async def raise_to(self, cost: int) -> None:
+        """Charge the part of a cost that is not charged yet. Raise as `add` does."""
+        if cost > self.charged:
+            await self.add(cost - self.charged)
+
+    async def add_paced(self, cost: int) -> None:
+        """Charge the next part of a stream. Wait for the budget if it does not cover it.
+
+        A cost above the capacity of the budget is charged in portions. Raise RateLimited after MAX_PACE_SECONDS.
+        """
+        waited = 0
+        while cost > 0:
+            portion = min(cost, self._budgets.max_cost(self._principal) or cost)
+            balance = await self._budgets.charge(self._principal, portion)
+            self.balance = balance
+            if balance is None or balance.granted:
+                self.charged += portion
+                cost -= portion
+                continue
+            if waited + balance.retry_after > MAX_PACE_SECONDS:
+                raise rate_limited_error(balance)
+            await self._sleep(balance.retry_after)
+            waited += balance.retry_after
