@@ -9,10 +9,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wattgate.app.client_limit_settings import ClientLimitSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -26,7 +27,7 @@ DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
 
-class Settings(BaseSettings):
+class Settings(ClientLimitSettings):
     """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
 
     model_config = SettingsConfigDict(env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid")
@@ -99,32 +100,6 @@ class Settings(BaseSettings):
     )
     budget_seconds: int = Field(
         default=60, ge=1, le=86_400, description="Time in which an empty budget fills again completely, in seconds."
-    )
-    trusted_proxies: list[IPv4Network | IPv6Network] = Field(
-        default=[],
-        description=(
-            "Networks of your proxies, such as 10.0.0.0/8. The gateway believes their X-Forwarded-For, Forwarded and "
-            "X-Forwarded-Proto. If empty, it believes nobody."
-        ),
-    )
-    head_seconds: float = Field(
-        default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
-    )
-    body_seconds: float = Field(
-        default=20.0,
-        gt=0,
-        le=300,
-        description="Seconds in which a request body must bring 100 bytes a second on average, again and again.",
-    )
-    max_address_connections: int = Field(
-        default=2_000,
-        ge=0,
-        description=(
-            "Maximum open connections from one address to each process; trusted proxies are excepted. 0 means no limit."
-        ),
-    )
-    max_connections: int = Field(
-        default=20_000, ge=0, description="Maximum open connections to each process. 0 means no limit."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Minimum level of the log records that are written."

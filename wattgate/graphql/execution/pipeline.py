@@ -10,6 +10,7 @@ import orjson
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, CostTooHigh, GatewayError, TimedOut
 from wattgate.graphql.core.context import GraphQLContext
@@ -21,7 +22,7 @@ from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.schema import Schema
-from wattgate.principal import Principal
+from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.request_context import log_access_error
@@ -90,7 +91,9 @@ class GraphQLPipeline:
         limits: DocumentLimits = DOCUMENT_LIMITS,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         clock: Clock = utc_now,
+        address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
     ) -> None:
+        self._address_limits = address_limits
         self.engine = ExecutionEngine(schema)
         self._runner = runner
         self._persisted_documents = persisted_documents
@@ -103,8 +106,11 @@ class GraphQLPipeline:
     ) -> tuple[OperationRequest, Document]:
         """Return the request with the text of its document, and the requested operation.
 
-        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`.
+        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Documents of
+        anonymous callers are charged to the client's address before they are parsed.
         """
+        if principal.role is Role.ANONYMOUS:
+            await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
         resolved = (
             request
             if self._persisted_documents is None
