@@ -117,6 +117,7 @@ class DeliveryKind(Enum):
     PUSH = "push"
     WEBHOOK = "webhook"
     TEST_MAIL = "test-mail"
+    ACCOUNT_MAIL = "account-mail"
 
 
 class DeliveryState(Enum):
@@ -126,6 +127,7 @@ class DeliveryState(Enum):
     LEASED = "LEASED"
     SENT = "SENT"
     FAILED = "FAILED"
+    SUPPRESSED = "SUPPRESSED"
 
 
 class SuppressionCause(Enum):
@@ -141,6 +143,7 @@ class NotificationState(Enum):
     WAITING = "WAITING"
     SENT = "SENT"
     FAILED = "FAILED"
+    RATE_LIMITED = "RATE_LIMITED"
 
 
 class RuleKind(Enum):

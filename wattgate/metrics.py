@@ -106,6 +106,9 @@ DELIVERIES = Counter(
 RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
+REFUSED_CONNECTIONS = Counter(
+    "wattgate_http_refused_connections", "HTTP connections refused by a limit: total or address.", ["limit"]
+)
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
     "Time to answer a request, without event streams; by method, route and status.",
@@ -130,6 +133,7 @@ METRICS = (
     EVENTS_LOST,
     DELIVERIES,
     RATE_LIMIT_REJECTIONS,
+    REFUSED_CONNECTIONS,
     HTTP_SECONDS,
 )
 """All metrics, in the order of the documentation."""

@@ -17,7 +17,8 @@ from tests.support.servers import serving
 from wattgate.app.server.auth import Authenticator
 from wattgate.db import models
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import CredentialLookup, hash_secret
+from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.identity.secrets import hash_secret
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.core.entity import build_operations

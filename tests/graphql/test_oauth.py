@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from tests.support import people
 from tests.support.house import PASSWORD, House
-from wattgate.db.identity.credentials import hash_secret
+from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput

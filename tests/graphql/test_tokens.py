@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from tests.support.house import PASSWORD, House, basic
-from wattgate.db.identity.credentials import hash_secret
 from wattgate.db.identity.passwords import DECOY_HASH, hash_password, password_matches
+from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, ApplicationCredential, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 

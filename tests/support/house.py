@@ -35,6 +35,8 @@ from wattgate.principal import Principal, Role
 PASSWORD = "correct horse"
 CALLER_BUDGET = 10_000_000
 """Budget of an account per minute. It is high because all tests of a run share the account."""
+ADDRESS_LIMITS = ("address_logins", "address_registrations", "address_codes", "address_documents")
+"""Settings that are as high, because all tests of a run share the address."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
@@ -249,6 +251,7 @@ async def house(
         "allowed_origins": ["*"],
         "test_addresses": ["@testers.example"],
         "caller_budget": CALLER_BUDGET,
+        **dict.fromkeys(ADDRESS_LIMITS, CALLER_BUDGET),
     }
     settings = Settings(_env_file=None, **defaults | more)
     gateway = build_gateway(settings, clock=clock)

@@ -16,6 +16,7 @@ from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
+from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
@@ -24,10 +25,9 @@ from wattgate.metrics import OPEN_CONNECTIONS, OPEN_SUBSCRIPTIONS
 from wattgate.realtime import topics
 from wattgate.realtime.connections.connection_registry import CONTROL_TOPICS
 from wattgate.realtime.connections.limits import ConnectionLimits
-from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 from wattgate.realtime.events import AlertSent, Event, ReadingRecorded
 
-WIRES: dict[str, Any] = {"direct": UvicornWire, "portable": "websockets-sansio"}
+WIRES: dict[str, Any] = {"direct": GuardedWire, "portable": "websockets-sansio"}
 """The WebSocket implementations: the gateway's own uvicorn protocol, and uvicorn's standard one."""
 
 NEVER = 1e9

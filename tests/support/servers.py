@@ -16,9 +16,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.types import ASGIApp
 
+from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.drain import DrainTimeouts
+from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
-from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """A function that returns a context manager for a new database, which yields its URL."""
@@ -53,13 +54,15 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, ws: Any = UvicornWire) -> AsyncIterator[str]:
+async def serving(
+    app: ASGIApp, *, ws: Any = GuardedWire, limits: HttpLimits = DEFAULT_HTTP_LIMITS
+) -> AsyncIterator[str]:
     """Serve an application with uvicorn and the settings of `wattgate serve`, and yield its base URL.
 
     `ws` is the WebSocket implementation, by default the gateway's own.
     """
     bound = bind_sockets("127.0.0.1", 0)
-    served = build_uvicorn_config(app)
+    served = build_uvicorn_config(app, limits)
     served.ws = ws
     server = DrainingServer(served, DrainTimeouts())
     task = asyncio.create_task(server.serve(bound))

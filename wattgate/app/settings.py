@@ -9,10 +9,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wattgate.app.client_limit_settings import ClientLimitSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -26,7 +27,7 @@ DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
 
-class Settings(BaseSettings):
+class Settings(ClientLimitSettings):
     """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
 
     model_config = SettingsConfigDict(env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid")

@@ -18,12 +18,15 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     func,
+    insert,
     literal,
     or_,
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -36,6 +39,10 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
+
+INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+"""The insert statements of each engine that handle conflicts."""
+
 MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
@@ -225,6 +232,29 @@ class Rows:
         options = {**SCOPED_OPTION, "synchronize_session": False}
         result = await self._write_session.execute(statement, execution_options=options)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
+
+    async def add_or_update(self, record: Tenanted, **values: Any) -> None:
+        """Add a record, or change the one with its key by `values`, in one statement."""
+        record.application_id = self.application_id
+        model = type(record)
+        insert_or_update = INSERTS[dialect_name(self._session)](_model_table(model))
+        columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
+        statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
+        await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+
+    async def add_for(self, parent: type[Tenanted], record: Tenanted) -> bool:
+        """Add a record if the parent that it refers to exists, in one statement either way. Return whether it does."""
+        record.application_id = self.application_id
+        columns = list(model_columns(type(record)))
+        parent_columns = model_columns(parent)
+        parent_exists = exists().where(
+            parent_columns["application_id"] == self.application_id,
+            self.key_column(parent) == getattr(record, parent.key),
+        )
+        values = [literal(getattr(record, column.name), column.type) for column in columns]
+        statement = insert(_model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
+        result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        return bool(result.rowcount)  # type: ignore[attr-defined]
 
     async def claim(
         self, model: type[M], *where: Condition, order_by: Sequence[Any], limit: int, **values: Any

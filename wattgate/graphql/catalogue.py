@@ -286,6 +286,8 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     mail.kept_mail,
     retention.applications_with_retention,
     retention.purge_readings,
+    retention.applications_with_login_failures,
+    retention.purge_login_failures,
     retention.run_maintenance,
     alert_rules.applications_with_due_rules,
     alert_rules.due_rules,

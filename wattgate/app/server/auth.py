@@ -68,8 +68,11 @@ class Authenticator:
         if not colon:
             return None
         principal = await self._identity.principal_by_application_credential(username, password)
-        if principal or application_id is None:
+        if principal is not None:
             return principal
+        if application_id is None:
+            await self._identity.charge_wrong_credential()
+            return None
         return await self._identity.principal_by_password(
             application_id, username.strip().lower(), password, self._clock()
         )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from wattgate.app.settings import Settings
+from wattgate.client import AddressPolicy
 from wattgate.clock import Clock
 from wattgate.realtime.apq_store import ApqStore, LocalApqStore, RedisApqStore
 from wattgate.realtime.bus import Bus
@@ -15,6 +16,8 @@ from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
 from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
 from wattgate.realtime.server_address import ServerAddress
+
+MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +50,14 @@ def create_budget_limits(settings: Settings) -> BudgetLimits:
         for capacity in (settings.caller_budget, settings.application_budget)
     )
     return BudgetLimits(caller, application)
+
+
+def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowance]:
+    """Return the allowances of each client address. A setting of 0 means no limit."""
+    limits = (
+        (AddressPolicy.LOGIN, settings.address_logins, MINUTE_SECONDS),
+        (AddressPolicy.REGISTRATION, settings.address_registrations, HOUR_SECONDS),
+        (AddressPolicy.CODE, settings.address_codes, HOUR_SECONDS),
+        (AddressPolicy.DOCUMENT, settings.address_documents, MINUTE_SECONDS),
+    )
+    return {policy: Allowance(count, count / seconds) for policy, count, seconds in limits if count}

@@ -21,7 +21,8 @@ from starlette.types import Lifespan
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
 from wattgate.app.server.auth import Authenticator
-from wattgate.app.server.cluster_state import create_budget_limits, create_cluster_state
+from wattgate.app.server.client_middleware import ClientMiddleware
+from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
@@ -63,6 +64,7 @@ from wattgate.realtime.connections.event_stream_registry import EventStreamRegis
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
+from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.error_responses import error_response, http_error_response
@@ -135,15 +137,8 @@ def build_gateway(
     database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
-    runner = Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-    )
+    address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
+    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits)
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
@@ -153,8 +148,10 @@ def build_gateway(
         budgets=budgets,
         time_limit_seconds=settings.operation_seconds,
         clock=clock,
+        quotas=QuotaChecker(settings.application_records),
+        address_limits=address_limits,
     )
-    identity = CredentialLookup(database)
+    identity = CredentialLookup(database, address_limits)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
@@ -172,6 +169,26 @@ def build_gateway(
         realtime=RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings)),
         budgets=budgets,
         trusted_documents=documents,
+    )
+
+
+def _create_runner(
+    settings: Settings,
+    database: Database,
+    bus: Bus,
+    network: MeterNetworkFactory,
+    clock: Clock,
+    tracer: Tracer,
+    address_limits: AddressLimits,
+) -> Runner:
+    return Runner(
+        database,
+        bus,
+        network=network,
+        clock=clock,
+        tracer=tracer,
+        outbound_policy=_outbound_policy(settings),
+        address_limits=address_limits,
     )
 
 
@@ -331,6 +348,7 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
     """Return the middleware of all requests, outermost first."""
     return [
         Middleware(TraceIdMiddleware),
+        Middleware(ClientMiddleware, trusted_proxies=settings.trusted_proxies),
         Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,

@@ -11,10 +11,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.drain import Drainable, DrainTimeouts, NoConnections, Readiness
+from wattgate.app.server.http_protocol import GuardedConfig, GuardedHttpProtocol, GuardedWire
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
-from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 log = logging.getLogger(__name__)
 
@@ -48,18 +49,20 @@ class CancelledRequestFilter(logging.Filter):
 CANCELLED_REQUEST_FILTER = CancelledRequestFilter()
 
 
-def build_uvicorn_config(application: ASGIApp) -> uvicorn.Config:
+def build_uvicorn_config(application: ASGIApp, limits: HttpLimits = DEFAULT_HTTP_LIMITS) -> GuardedConfig:
     """Return the uvicorn configuration of `wattgate serve`, the demonstration and the tests."""
     logging.getLogger("uvicorn.error").addFilter(CANCELLED_REQUEST_FILTER)  # adding the same filter again has no effect
-    return uvicorn.Config(
+    return GuardedConfig(
         application,
         lifespan="on",
         log_config=None,
         log_level="warning",
         access_log=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        http="httptools",
-        ws=UvicornWire,
+        http=GuardedHttpProtocol,
+        http_limits=limits,
+        proxy_headers=False,  # ClientMiddleware decides which proxies are trusted
+        ws=GuardedWire,
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
     )
@@ -207,6 +210,7 @@ def serve(
     """Serve until a signal arrives. Return the exit code: 0, or 1 if a second signal cut the drain short."""
     if channel is None:
         log.info("Serving on %s", bound_url(sockets))
-    server = DrainingServer(build_uvicorn_config(application), DrainTimeouts.from_settings(settings), channel)
+    config = build_uvicorn_config(application, HttpLimits.from_settings(settings))
+    server = DrainingServer(config, DrainTimeouts.from_settings(settings), channel)
     server.run(sockets=sockets)
     return int(server.force_exit)

@@ -30,4 +30,6 @@ async def maintain_once(runner: Runner) -> None:
             pass
     for application_id in await runner.run(webhooks.applications_with_old_events, system, {}):
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})
+    for application_id in await runner.run(retention.applications_with_login_failures, system, {}):
+        await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
     await runner.run(retention.run_maintenance, system, {})

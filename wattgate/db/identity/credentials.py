@@ -3,21 +3,21 @@
 This is the only module that searches all applications, because the credential determines the application.
 """
 
-import hashlib
 import hmac
-import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, bindparam, select
 from sqlmodel import col
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.db.engine import Database
-from wattgate.db.identity import passwords
-from wattgate.db.identity.login_backoff import enforce_login_backoff, failed_login_values, successful_login_values
+from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
+from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.db.reader import fetch
+from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
 from wattgate.principal import AuthScheme, Principal, Role
@@ -27,16 +27,6 @@ MAX_KEYS_PER_STATEMENT = 500
 
 MAX_CACHED_APPLICATIONS = 1_000
 """The maximum number of applications in the cache of anonymous principals."""
-
-
-def new_secret() -> str:
-    """Return a new secret of 256 random bits, for tokens and application credentials."""
-    return secrets.token_urlsafe(32)
-
-
-def hash_secret(secret: str) -> bytes:
-    """Return the digest to store for a secret. The secrets are long and random, so a plain SHA-256 is safe."""
-    return hashlib.sha256(secret.encode()).digest()
 
 
 _TOKEN_STATEMENT = (
@@ -64,8 +54,9 @@ _TOKEN_STATEMENT = (
 class CredentialLookup:
     """Lookups by credential. Each uses a short session of its own."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, address_limits: AddressLimiter = UNLIMITED_ADDRESSES) -> None:
         self._database = database
+        self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
@@ -116,55 +107,48 @@ class CredentialLookup:
         Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
         passwords.
         """
-        account = await self._find_account(application_id, username)
-        if account is not None:
-            enforce_login_backoff(account.failures, account.failed_at, now)
-        if (
-            not await passwords.password_matches(account.password_hash if account else None, password)
-            or account is None
-        ):
-            if account is not None:
-                await self._update_account(account.account_id, failed_login_values(now))
+        async with self._database.reader() as session:
+            rows = Rows(session, application_id, now=now)
+            application = await rows.application()
+            directory_id = application.directory_id if application else ""
+            account = await rows.first(
+                Account,
+                col(Account.username) == username,
+                col(Account.directory_id) == directory_id,
+                col(Account.active).is_(True),
+            )
+            key = backoff_id(rows, directory_id, username)
+            attempt = await LoginAttempt.begin(rows, account, key, current_client())
+        is_right = await attempt.verify(password, self._address_limits)
+        await self._record_attempt(attempt, application_id, now, is_right=is_right)
+        if not is_right or account is None or application is None:
             return None
-        # other requests may have failed in the meantime
-        if current_account := await self._find_account(application_id, username):
-            enforce_login_backoff(current_account.failures, current_account.failed_at, now)
-        if account.failures:
-            await self._update_account(account.account_id, successful_login_values())
         return Principal(
             role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
             scheme=AuthScheme.BASIC,
             application_id=application_id,
             user_id=account.user_id,
             account_id=account.account_id,
-            trusted_only=account.trusted_only,
+            trusted_only=application.trusted_only,
         )
 
-    async def _find_account(self, application_id: str, username: str) -> Row[Any] | None:
-        return await self._fetch_one(
-            select(
-                col(Account.account_id),
-                col(Account.user_id),
-                col(Account.administrator),
-                col(Account.password_hash),
-                col(Account.failures),
-                col(Account.failed_at),
-                col(Application.trusted_only),
-            )
-            .join(Application, col(Application.application_id) == Account.application_id)
-            .where(
-                col(Account.application_id) == application_id,
-                col(Account.username) == username,
-                col(Account.directory_id) == Application.directory_id,
-                col(Account.active).is_(True),
-            )
-        )
+    async def charge_wrong_credential(self) -> None:
+        """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""
+        await self._address_limits.charge(AddressPolicy.LOGIN, current_client())
 
-    async def _update_account(self, account_id: str, values: Mapping[str, Any]) -> None:
-        async with self._database.session() as session:
-            statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
-            await session.execute(statement, execution_options={**SCOPED_OPTION, "synchronize_session": False})
-            await session.commit()
+    async def _record_attempt(
+        self, attempt: LoginAttempt, application_id: str, now: datetime, *, is_right: bool
+    ) -> None:
+        """Store the outcome of an attempt. A right password that changes nothing needs no transaction."""
+        if is_right:
+            async with self._database.reader() as session:
+                await attempt.recheck(Rows(session, application_id, now=now))
+            if not attempt.must_record_success(now):
+                return
+        async with self._database.session() as write_session:
+            rows = Rows(write_session, application_id, now=now)
+            await (attempt.record_success(rows) if is_right else attempt.record_failure(rows))
+            await write_session.commit()
 
     async def anonymous_principal(self, application_id: str) -> Principal | None:
         """Return the principal of a caller without credentials; None if the application does not exist.

@@ -1,11 +1,24 @@
-"""Login backoff: the wait after wrong passwords, for each account, which doubles with each failure."""
+"""Attempts to log in: the wait after wrong passwords, by username and by source.
 
+Attempts from unknown sources share one count for each username, known or made up. A source from which the account has
+logged in before (a device, or a network address for clients that keep no cookies) has a count of its own. A guesser
+therefore delays other strangers, and never the owner at a known device or address.
+
+Known and unknown usernames cause the same statements and the same hash, so that neither time nor answers tell which
+names exist.
+"""
+
+import hashlib
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Account
+from wattgate.client import AddressLimiter, AddressPolicy, Client
+from wattgate.db.identity import passwords
+from wattgate.db.identity.secrets import hash_secret, new_secret
+from wattgate.db.models import Account, LoginBackoff, LoginSource
+from wattgate.db.rows import Rows
 from wattgate.errors import RateLimited
 
 FREE_ATTEMPTS = 5
@@ -14,9 +27,29 @@ FREE_ATTEMPTS = 5
 MIN_WAIT = timedelta(seconds=2)
 MAX_WAIT = timedelta(minutes=15)
 
+DEVICE, ADDRESS = "device", "address"
+
+MAX_SOURCES = {DEVICE: 20, ADDRESS: 10}
+"""Maximum known sources of an account by kind. Above it, the least recently used is forgotten."""
+
+SOURCE_LIFETIME = timedelta(days=180)
+"""Time after its last use in which a source is known."""
+
+USE_RESOLUTION = timedelta(days=1)
+"""The last use of a source is stored again only after this time, because Basic credentials come with each request."""
+
+BACKOFF_LIFETIME = timedelta(days=1)
+"""Time after which a count is forgotten."""
+
+MAX_BACKOFFS = 100_000
+"""Maximum usernames with failed attempts in an application. Above it, the oldest are forgotten."""
+
+NO_ACCOUNT = ""
+"""The account id in statements about an unknown username. No account has it."""
+
 
 def enforce_login_backoff(failures: int, failed_at: datetime | None, now: datetime) -> None:
-    """Raise RateLimited if the account must still wait after its wrong passwords."""
+    """Raise RateLimited if a source or username must still wait after its wrong passwords."""
     if failures < FREE_ATTEMPTS or failed_at is None:
         return
     doublings = min(failures - FREE_ATTEMPTS, 20)  # more than MAX_WAIT needs; the cap avoids huge numbers
@@ -28,11 +61,122 @@ def enforce_login_backoff(failures: int, failed_at: datetime | None, now: dateti
         )
 
 
-def failed_login_values(now: datetime) -> dict[str, Any]:
-    """Return the changes of an account after a wrong password. `updated_at` keeps its value."""
-    return {"failures": col(Account.failures) + 1, "failed_at": now, "updated_at": col(Account.updated_at)}
+def backoff_id(rows: Rows, directory_id: str | None, username: str, kind: str = "password") -> str:
+    """Return the key under which failed attempts with a username are counted."""
+    name = "\0".join((rows.application_id, directory_id or "", username, kind))
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def successful_login_values() -> dict[str, Any]:
-    """Return the changes of an account after the right password that follows failures."""
-    return {"failures": 0, "failed_at": None, "updated_at": col(Account.updated_at)}
+async def count_failure(rows: Rows, key: str) -> None:
+    """Count a failed attempt. A count that is older than BACKOFF_LIFETIME has been forgotten by then."""
+    failures = col(LoginBackoff.failures) + 1
+    await rows.add_or_update(LoginBackoff(backoff_id=key, failed_at=rows.now), failures=failures, failed_at=rows.now)
+
+
+async def forget_old_failures(rows: Rows) -> None:
+    """Delete counts that are older than BACKOFF_LIFETIME, and the oldest above MAX_BACKOFFS."""
+    await rows.delete(LoginBackoff, col(LoginBackoff.failed_at) <= rows.now - BACKOFF_LIFETIME)
+    surplus = await rows.count(LoginBackoff) - MAX_BACKOFFS
+    if surplus > 0:
+        oldest = await rows.all(LoginBackoff, order_by=[col(LoginBackoff.failed_at)], limit=surplus)
+        await rows.delete(LoginBackoff, col(LoginBackoff.failed_at) <= oldest[-1].failed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginAttempt:
+    """An attempt with a username and a password. `account` is None if no account that may log in has the name."""
+
+    account: Account | None
+    key: str
+    client: Client
+    source: LoginSource | None
+    """The known source from which the attempt comes: a device before an address."""
+
+    @classmethod
+    async def begin(cls, rows: Rows, account: Account | None, key: str, client: Client) -> "LoginAttempt":
+        """Begin an attempt. Raise RateLimited if its source, or its username from unknown sources, must wait."""
+        digests = [digest for _, digest in _digests(client)]
+        sources = await rows.all(
+            LoginSource,
+            col(LoginSource.account_id) == (account.account_id if account else NO_ACCOUNT),
+            col(LoginSource.digest).in_(digests),
+            col(LoginSource.used_at) > rows.now - SOURCE_LIFETIME,
+        )
+        known = min(sources, key=lambda source: source.kind != DEVICE, default=None)
+        attempt = cls(account, key, client, known)
+        await attempt._enforce_backoff(rows)
+        return attempt
+
+    async def verify(self, password: str, limits: AddressLimiter) -> bool:
+        """Return whether the password is right. Charge a wrong one to the client's address, unless it is a device."""
+        is_charged = self.source is None or self.source.kind != DEVICE
+        if is_charged:
+            await limits.charge(AddressPolicy.LOGIN, self.client)
+        is_right = await passwords.password_matches(self.account.password_hash if self.account else None, password)
+        if is_charged and is_right:
+            await limits.refund(AddressPolicy.LOGIN, self.client)
+        return is_right
+
+    async def recheck(self, rows: Rows) -> None:
+        """Raise RateLimited if other attempts have failed in the meantime, so that guesses at once do not help."""
+        if self.source is None:
+            await self._enforce_backoff(rows)
+
+    async def record_failure(self, rows: Rows) -> None:
+        """Count a wrong password."""
+        if self.source is None:
+            await count_failure(rows, self.key)
+            return
+        failures = col(LoginSource.failures) + 1
+        is_source = col(LoginSource.source_id) == self.source.source_id
+        await rows.update(LoginSource, is_source, failures=failures, failed_at=rows.now)
+
+    def must_record_success(self, now: datetime) -> bool:
+        """Return whether a right password changes anything that is stored."""
+        source = self.source
+        if source is None or source.failures or source.used_at <= now - USE_RESOLUTION:
+            return source is not None or self.client.address is not None or self.client.keeps_devices
+        return source.kind != DEVICE and self.client.keeps_devices
+
+    async def record_success(self, rows: Rows) -> None:
+        """Remember where the right password came from, and reset the count of that source."""
+        assert self.account is not None
+        if self.source is None:
+            await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == self.key)
+        if self.client.keeps_devices and (self.source is None or self.source.kind != DEVICE):
+            self.client.new_device = self.client.device = new_secret()
+        await remember_client(rows, self.account, self.client)
+
+    async def _enforce_backoff(self, rows: Rows) -> None:
+        backoff = await rows.first(LoginBackoff, col(LoginBackoff.backoff_id) == self.key)
+        if self.source is not None:
+            enforce_login_backoff(self.source.failures, self.source.failed_at, rows.now)
+        elif backoff is not None and backoff.failed_at > rows.now - BACKOFF_LIFETIME:
+            enforce_login_backoff(backoff.failures, backoff.failed_at, rows.now)
+
+
+async def remember_client(rows: Rows, account: Account, client: Client) -> None:
+    """Store the device and the address of a client as known sources of the account, without failures."""
+    for kind, digest in _digests(client):
+        of_source = col(LoginSource.account_id) == account.account_id, col(LoginSource.digest) == digest
+        if not await rows.update(LoginSource, *of_source, failures=0, failed_at=None, used_at=rows.now):
+            source = LoginSource(
+                user_id=account.user_id, account_id=account.account_id, kind=kind, digest=digest, used_at=rows.now
+            )
+            await rows.add(source)
+            await _forget_surplus(rows, account, kind)
+
+
+async def _forget_surplus(rows: Rows, account: Account, kind: str) -> None:
+    """Delete the least recently used sources of a kind above its maximum."""
+    of_kind = col(LoginSource.account_id) == account.account_id, col(LoginSource.kind) == kind
+    sources = await rows.all(LoginSource, *of_kind, order_by=[col(LoginSource.used_at).desc()])
+    surplus = [source.source_id for source in sources[MAX_SOURCES[kind] :]]
+    if surplus:
+        await rows.delete(LoginSource, col(LoginSource.source_id).in_(surplus))
+
+
+def _digests(client: Client) -> list[tuple[str, bytes]]:
+    """Return the kind and the digest of each source of a client."""
+    values = ((DEVICE, client.device), (ADDRESS, client.address))
+    return [(kind, hash_secret(f"{kind}:{value}")) for kind, value in values if value]

@@ -1,21 +1,27 @@
-"""Password hashing with Argon2id in a small pool of threads.
+"""Password hashing with Argon2id in a small pool of threads, with a bounded queue.
 
 The cost is OWASP's second recommendation: 19 MiB, 2 passes, 1 lane.
 """
 
 import asyncio
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from wattgate.errors import Unavailable
+
+T = TypeVar("T")
+
 MIN_PASSWORD_LENGTH = 8
 
-_MAX_CONCURRENT_HASHES = 4
-"""The number of threads: each hash takes 19 MiB and a core."""
+RETRY_SECONDS = 2
+"""Value of Retry-After if no hash can be computed now."""
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-_threads = ThreadPoolExecutor(_MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
 DECOY_HASH = (
     f"$argon2id$v=19$m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
     f"${'A' * 22}${'A' * 43}"  # a salt of 16 bytes and a hash of 32, all zero
@@ -23,15 +29,47 @@ DECOY_HASH = (
 """An encoded hash that no known password has. To verify it takes as long as to verify any other hash."""
 
 
+class HashPool:
+    """Threads for hashes. Each hash takes 19 MiB and a core, so further ones wait: a bounded number for a bounded time.
+
+    `run_count` is the number of hashes that have been started.
+    """
+
+    def __init__(self, *, threads: int = 4, max_waiting: int = 100, max_wait_seconds: float = 5.0) -> None:
+        self.run_count = 0
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords")
+        self._slots = threading.Semaphore(threads + max_waiting)
+        self._max_wait_seconds = max_wait_seconds
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return the result of the work. Raise Unavailable if too many wait, or if it has not begun in time."""
+        if not self._slots.acquire(blocking=False):
+            raise _too_busy()
+        future = self._threads.submit(self._count_and_run, work)
+        future.add_done_callback(lambda _: self._slots.release())
+        waiter = asyncio.wrap_future(future)
+        await asyncio.wait([waiter], timeout=self._max_wait_seconds)
+        if not waiter.done() and future.cancel():  # it fails if the work has begun
+            raise _too_busy()
+        return await waiter
+
+    def _count_and_run(self, work: Callable[[], T]) -> T:
+        self.run_count += 1
+        return work()
+
+
+HASH_POOL = HashPool()
+"""The pool of the process."""
+
+
 async def hash_password(password: str) -> str:
     """Return the encoded Argon2id hash to store for a password."""
-    return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, password)
+    return await HASH_POOL.run(lambda: _hasher.hash(password))
 
 
 async def password_matches(stored_hash: str | None, password: str) -> bool:
     """Return whether the password has the stored hash. For an unknown account (None) it takes as long."""
-    loop = asyncio.get_running_loop()
-    matches = await loop.run_in_executor(_threads, _verify, stored_hash or DECOY_HASH, password)
+    matches = await HASH_POOL.run(lambda: _verify(stored_hash or DECOY_HASH, password))
     return matches and stored_hash is not None
 
 
@@ -40,3 +78,7 @@ def _verify(stored_hash: str, password: str) -> bool:
         return _hasher.verify(stored_hash, password)
     except (VerificationError, InvalidHashError):
         return False
+
+
+def _too_busy() -> Unavailable:
+    return Unavailable(f"Too many passwords are being checked. Retry in {RETRY_SECONDS} s.", retry_after=RETRY_SECONDS)

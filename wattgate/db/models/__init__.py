@@ -29,7 +29,7 @@ from wattgate.db.models.devices import (
     TypeSensor,
 )
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
-from wattgate.db.models.identity import Account, Token, User
+from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Token, User
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
@@ -43,7 +43,14 @@ from wattgate.db.models.resources import (
 from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.trusted_documents import TrustedDocument
-from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
+from wattgate.db.models.users import (
+    AccountMail,
+    AccountProfile,
+    AccountSession,
+    EmailChange,
+    MobileAppToken,
+    OneTimeCode,
+)
 from wattgate.db.models.virtual_entities import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
 from wattgate.energy.network_state import NetworkState
@@ -52,6 +59,7 @@ from wattgate.energy.tariffs import TariffBand, TariffBlock
 
 __all__ = [
     "Account",
+    "AccountMail",
     "AccountProfile",
     "AccountSession",
     "Alert",
@@ -70,11 +78,14 @@ __all__ = [
     "DfsEvent",
     "DfsParticipation",
     "DfsUser",
+    "EmailChange",
     "Faq",
     "HardwareIds",
     "Intake",
     "KeptMail",
     "LanguageContent",
+    "LoginBackoff",
+    "LoginSource",
     "MailSuppression",
     "MeterPointConsent",
     "MobileAppToken",

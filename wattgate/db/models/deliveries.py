@@ -18,10 +18,15 @@ class Delivery(Tenanted, table=True):
     `target_id` is the notification or webhook to deliver. `address` is the receiver if the target has several; each of
     them has its own delivery. Deliveries with the same `order_key` are sent one after the other, by `number`. A worker
     that claims a delivery increments `attempts` and has a lease until `leased_until`. `reference` is the receiver's id
-    of the message.
+    of the message. A SUPPRESSED delivery exceeded a bound when it was added; it is kept and never sent.
     """
 
-    __table_args__ = (Index(None, "state", "due_at"), Index(None, "order_key", "number"))
+    __table_args__ = (
+        Index(None, "state", "due_at"),
+        Index(None, "order_key", "number"),
+        Index(None, "application_id", "address", "created_at"),
+        Index(None, "user_id", "created_at"),
+    )
     key: ClassVar[str] = "delivery_id"
     owner: ClassVar[str | None] = "user_id"
 

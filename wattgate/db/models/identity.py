@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import ClassVar
 
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import UniqueConstraint, true
 from sqlmodel import Field
 
+from wattgate.clock import utc_now
 from wattgate.db.column_types import AssignedId, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
@@ -30,8 +31,8 @@ class User(Tenanted, table=True):
 class Account(Tenanted, table=True):
     """A user's login in one directory of the application.
 
-    `status` is unverified, active or inactive; only an `active` account can log in. `failures` counts the wrong
-    passwords since the last right one, and `failed_at` is the time of the newest one.
+    `status` is unverified, active or inactive; only an `active` account can log in. If `email` is empty and
+    `mails_username` is set, mails go to the username. `failures` and `failed_at` are unused: see `LoginBackoff`.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "directory_id", "username"),)
@@ -48,10 +49,47 @@ class Account(Tenanted, table=True):
     administrator: bool = False
     status: str = "active"
     active: bool = True
+    mails_username: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
     failures: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
+
+
+class LoginBackoff(Tenanted, table=True):
+    """Failed attempts with a username from unknown sources, whether or not an account has the name.
+
+    `backoff_id` is a digest of the application, the directory, the name and the kind of attempt.
+    """
+
+    __tablename__ = "login_backoff"
+    key: ClassVar[str] = "backoff_id"
+
+    backoff_id: str = Field(primary_key=True)
+    failures: int = 1
+    failed_at: datetime = Field(sa_type=UtcDateTime, index=True)
+
+
+class LoginSource(Tenanted, table=True):
+    """A device or a network address from which an account has logged in. Only its digest is stored.
+
+    `failures` counts the wrong passwords from there since the last right one. `failed_at` is the time of the newest.
+    """
+
+    __tablename__ = "login_source"
+    __table_args__ = (UniqueConstraint("account_id", "digest"),)
+    key: ClassVar[str] = "source_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    source_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    kind: str
+    digest: bytes
+    failures: int = 0
+    failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
+    used_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
 class Token(Tenanted, table=True):

@@ -27,6 +27,46 @@ class OneTimeCode(Tenanted, table=True):
     expires_at: datetime = Field(sa_type=UtcDateTime)
 
 
+class EmailChange(Tenanted, table=True):
+    """A new e-mail address of an account, until it is confirmed there. Only the digest of the code is stored.
+
+    A change is kept for a day after its creation, to bound the changes of an account. It is `active` until it is
+    confirmed or replaced.
+    """
+
+    __tablename__ = "email_change"
+    key: ClassVar[str] = "change_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    change_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    email: str
+    digest: bytes = Field(unique=True)
+    active: bool = True
+    created_at: datetime = created_at_field()
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class AccountMail(Tenanted, table=True):
+    """A mail of the gateway itself to the holder of an account. `name` says which one.
+
+    `text` may contain a code. It is empty after the delivery has ended.
+    """
+
+    __tablename__ = "account_mail"
+    key: ClassVar[str] = "account_mail_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    account_mail_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    name: str
+    subject: str
+    text: str
+    created_at: datetime = created_at_field()
+
+
 class MobileAppToken(Tenanted, table=True):
     """The push token of an app in which an account is logged in."""
 

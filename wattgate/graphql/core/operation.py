@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
@@ -71,7 +72,7 @@ class Call:
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
-    meter network, and the policy for outbound connections.
+    meter network, the policy for outbound connections, the client, and the limits of client addresses.
     """
 
     principal: Principal
@@ -79,6 +80,8 @@ class Call:
     emit: Callable[[Event], None]
     network: MeterNetwork
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
+    client: Client = field(default_factory=Client)
+    address_limits: AddressLimiter = UNLIMITED_ADDRESSES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +91,8 @@ class Operation:
     `resolver` is an async function of a `Call` and keyword arguments. It returns rows or, for a subscription, a
     `SubscriptionSource`. `needs` has no default on purpose: public operations declare Permission.ANYONE. A subscription
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
-    is the cost of a call, by default that of its kind. `sizes` declares list lengths.
+    is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
+    client's address if `address_policy` is set.
     """
 
     name: str
@@ -102,6 +106,7 @@ class Operation:
     resumes: bool = False
     weight: Amount | None = None
     sizes: tuple[ListSize, ...] = ()
+    address_policy: AddressPolicy | None = None
 
     @property
     def base_cost(self) -> Amount:
@@ -130,6 +135,7 @@ def operation(
     resumes: bool = False,
     weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
+    address_policy: AddressPolicy | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -149,6 +155,7 @@ def operation(
             resumes=resumes,
             weight=weight,
             sizes=tuple(sizes),
+            address_policy=address_policy,
         )
 
     return declare

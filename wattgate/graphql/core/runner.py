@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
@@ -38,7 +39,9 @@ class Runner:
         tracer: Tracer = NOOP_TRACER,
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
         quotas: QuotaChecker | None = None,
+        address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
     ) -> None:
+        self._address_limits = address_limits
         self.tracer = tracer
         self._database = database
         self._bus = bus
@@ -54,12 +57,15 @@ class Runner:
 
     async def _run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         scope = check_permission(principal, operation.needs)
+        client = current_client()
+        if operation.address_policy is not None:
+            await self._address_limits.charge(operation.address_policy, client)
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
         opened = self._database.session() if write else self._database.reader()
         async with opened as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
-            call = Call(principal, rows, events.append, network=network, outbound_policy=self._outbound_policy)
+            call = Call(principal, rows, events.append, network, self._outbound_policy, client, self._address_limits)
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

@@ -11,6 +11,7 @@ import orjson
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut
 from wattgate.graphql.core.context import GraphQLContext
@@ -94,7 +95,9 @@ class GraphQLPipeline:
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         document_queue: DocumentQueue | None = None,
         clock: Clock = utc_now,
+        address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
     ) -> None:
+        self._address_limits = address_limits
         self.engine = ExecutionEngine(schema)
         self._runner = runner
         self._persisted_documents = persisted_documents
@@ -108,8 +111,11 @@ class GraphQLPipeline:
     ) -> tuple[OperationRequest, Document]:
         """Return the request with the text of its document, and the requested operation.
 
-        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`.
+        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Documents of
+        anonymous callers are charged to the client's address before they are parsed.
         """
+        if principal.role is Role.ANONYMOUS:
+            await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
         resolved = (
             request
             if self._persisted_documents is None

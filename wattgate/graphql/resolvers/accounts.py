@@ -165,7 +165,7 @@ async def change_name(call: Call, *, name: str) -> types.Done:
 async def change_password(call: Call, *, old_password: str, new_password: str) -> types.Done:
     """Change the password of the calling account. All its tokens except the one of this request are revoked."""
     account = await require_account(call)
-    if not await verify_password(call.rows, account, old_password):
+    if not await verify_password(call, call.rows, account, old_password, account.username, account.directory_id):
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     hashed = await hash_new_password(new_password, None)

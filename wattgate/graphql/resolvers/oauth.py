@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 import strawberry
 from sqlmodel import col
 
+from wattgate.client import AddressPolicy
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.db.identity.credentials import hash_secret, new_secret
+from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
@@ -75,7 +76,7 @@ async def authorise(
     if code_challenge_method != "S256" or not _S256_CHALLENGE.match(code_challenge):
         raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
-    account = await log_in(rows, username, password, directory_id)
+    account = await log_in(call, rows, username, password, directory_id)
     code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
     return types.Authorisation(
         valid=True,
@@ -106,6 +107,7 @@ async def oauth_user(call: Call) -> types.OAuthUser:
     returns=types.OAuthTokens,
     needs=Permission.ANYONE,
     rest=RestRoute("POST", "/auth/oauth/access"),
+    address_policy=AddressPolicy.CODE,
 )
 async def grant_oauth_tokens(
     call: Call,

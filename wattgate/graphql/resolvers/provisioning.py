@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.db.identity.credentials import hash_secret, new_secret
+from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation

@@ -7,9 +7,11 @@ from datetime import timedelta
 import strawberry
 from sqlmodel import col
 
+from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.db.identity.credentials import hash_secret, new_secret
+from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
+from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Condition, Rows
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
@@ -21,6 +23,7 @@ from wattgate.graphql.services.login import (
     find_account,
     hash_new_password,
     log_out,
+    normalize_username,
     parse_email,
     rows_for_login,
     verify_password,
@@ -47,6 +50,7 @@ UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwo
     needs=Permission.ANYONE,
     rest=RestRoute("POST", "/register"),
     weight=PASSWORD_HASH_WEIGHT,
+    address_policy=AddressPolicy.REGISTRATION,
 )
 async def register(
     call: Call,
@@ -82,7 +86,12 @@ async def register(
 
 
 @operation(
-    OperationKind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/user/verify")
+    OperationKind.MUTATION,
+    returns=accounts.Done,
+    needs=Permission.ANYONE,
+    rest=RestRoute("POST", "/user/verify"),
+    weight=PASSWORD_HASH_WEIGHT,
+    address_policy=AddressPolicy.CODE,
 )
 async def request_verification(
     call: Call,
@@ -98,13 +107,18 @@ async def request_verification(
     """
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
-    if await verify_password(rows, account, password) and account is not None:
+    if await verify_password(call, rows, account, password, username, directory_id) and account is not None:
         await _send_code(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
     return accounts.Done(valid=True)
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.Verified, needs=Permission.ANYONE, rest=RestRoute("PUT", "/user/verify")
+    OperationKind.MUTATION,
+    returns=types.Verified,
+    needs=Permission.ANYONE,
+    rest=RestRoute("PUT", "/user/verify"),
+    weight=PASSWORD_HASH_WEIGHT,
+    address_policy=AddressPolicy.CODE,
 )
 async def verify_user(
     call: Call,
@@ -119,7 +133,7 @@ async def verify_user(
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
     if (
-        not await verify_password(rows, account, password)
+        not await verify_password(call, rows, account, password, username, directory_id)
         or account is None
         or not await _verify_code(rows, account, token)
     ):
@@ -136,6 +150,7 @@ async def verify_user(
     returns=accounts.Done,
     needs=Permission.ANYONE,
     rest=RestRoute("POST", "/user/resetpassword"),
+    address_policy=AddressPolicy.CODE,
 )
 async def request_password_reset(
     call: Call,
@@ -150,8 +165,9 @@ async def request_password_reset(
     """
     rows = rows_for_login(call, application_id)
     account = await _find_open_account(rows, username, directory_id)
-    if account is not None:
-        await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
+    # stored for every name, so that the time of the transaction does not tell which names exist
+    await count_failure(rows, backoff_id(rows, directory_id, normalize_username(username), PASSWORD_RESET))
+    await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
     return accounts.Done(valid=True)
 
 
@@ -161,6 +177,7 @@ async def request_password_reset(
     needs=Permission.ANYONE,
     rest=RestRoute("PUT", "/user/resetpassword"),
     weight=PASSWORD_HASH_WEIGHT,
+    address_policy=AddressPolicy.CODE,
 )
 async def reset_password(
     call: Call,
@@ -179,7 +196,9 @@ async def reset_password(
     if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
-    record.password_hash, record.failures, record.failed_at = hashed, 0, None
+    record.password_hash = hashed
+    # the holder of the mailbox need not wait behind a guesser
+    await remember_client(rows, account, call.client)
     await log_out(call, rows, account.account_id)
     return accounts.Done(valid=True)
 
@@ -194,24 +213,26 @@ async def _find_open_account(rows: Rows, username: str, directory_id: str | None
     return account if account and account.status != "inactive" else None
 
 
-async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: str, code: str) -> None:
-    """Store a code and publish it for the sender of mail. Do nothing if the account has MAX_OPEN_CODES already."""
+async def _send_code(call: Call, rows: Rows, account: models.Account | None, purpose: str, code: str) -> None:
+    """Store a code and publish it for the sender of mail. Without an account, execute the same statements.
+
+    Send and store nothing if the account has MAX_OPEN_CODES already.
+    """
     await rows.delete(
         models.OneTimeCode, *_code_conditions(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now
     )
-    if await rows.count(models.OneTimeCode, *_code_conditions(account, purpose)) >= MAX_OPEN_CODES:
-        return
+    open_codes = await rows.count(models.OneTimeCode, *_code_conditions(account, purpose))
     code_id, expires_at = new_id(), rows.now + CODE_LIFETIME
-    await rows.add(
-        models.OneTimeCode(
-            code_id=code_id,
-            user_id=account.user_id,
-            account_id=account.account_id,
-            purpose=purpose,
-            digest=hash_secret(f"{code_id}:{code}"),
-            expires_at=expires_at,
-        )
+    stored = models.OneTimeCode(
+        code_id=code_id,
+        user_id=account.user_id if account else NO_ACCOUNT,
+        account_id=account.account_id if account and open_codes < MAX_OPEN_CODES else NO_ACCOUNT,
+        purpose=purpose,
+        digest=hash_secret(f"{code_id}:{code}"),
+        expires_at=expires_at,
     )
+    if not await rows.add_for(models.Account, stored) or account is None:
+        return
     created = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
     call.emit(Event(topics.one_time_codes(account.user_id), code_id, created))
 
@@ -238,8 +259,9 @@ def _matches_code(sent: models.OneTimeCode, code: str) -> bool:
     return hmac.compare_digest(sent.digest, hash_secret(f"{sent.code_id}:{code.strip()}"))
 
 
-def _code_conditions(account: models.Account, purpose: str) -> tuple[Condition, Condition]:
-    return col(models.OneTimeCode.account_id) == account.account_id, col(models.OneTimeCode.purpose) == purpose
+def _code_conditions(account: models.Account | None, purpose: str) -> tuple[Condition, Condition]:
+    account_id = account.account_id if account else NO_ACCOUNT
+    return col(models.OneTimeCode.account_id) == account_id, col(models.OneTimeCode.purpose) == purpose
 
 
 def _wrong_value(name: str) -> Problem:

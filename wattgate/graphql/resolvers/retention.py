@@ -7,6 +7,7 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
+from wattgate.db.identity.login_backoff import forget_old_failures
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.energy.buckets import DAY_MS
 from wattgate.errors import BadInput, Problem
@@ -70,6 +71,18 @@ async def purge_readings(call: Call) -> int:
             [resource_number(resource) for resource in resources], before, limit=remaining
         )
     return RESOURCES_PER_TRANSACTION - remaining
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+async def applications_with_login_failures(call: Call) -> list[str]:
+    """Return the applications with failed attempts to log in."""
+    return await call.rows.application_ids_with(models.LoginBackoff)
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def purge_login_failures(call: Call) -> None:
+    """Delete failed attempts to log in that no longer matter."""
+    await forget_old_failures(call.rows)
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)

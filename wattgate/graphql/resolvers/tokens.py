@@ -39,7 +39,7 @@ async def authenticate(
     The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
-    account = await log_in(rows, username, password, directory_id)
+    account = await log_in(call, rows, username, password, directory_id)
     issued = await issue_token(rows, account)
     return types.Login(
         valid=True,

@@ -10,8 +10,8 @@ from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.identity import passwords
-from wattgate.db.identity.credentials import hash_secret, new_secret
-from wattgate.db.identity.login_backoff import enforce_login_backoff, failed_login_values, successful_login_values
+from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
+from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows, model_columns
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
 from wattgate.graphql.core.operation import Call
@@ -63,34 +63,35 @@ async def find_account(rows: Rows, username: str, directory_id: str | None = Non
     )
 
 
-async def verify_password(rows: Rows, account: models.Account | None, password: str) -> bool:
-    """Return whether this is the password of the account. Count a wrong one; a missing account takes equally long.
+async def verify_password(
+    call: Call, rows: Rows, account: models.Account | None, password: str, username: str, directory_id: str | None
+) -> bool:
+    """Return whether this is the password of the account with this name. Count a wrong one.
 
-    Raise RateLimited after too many wrong passwords. A caller that raises an error must set `commits_changes`, so that
-    the count is stored.
+    If no account that may log in has the name, `account` is None, and the work is the same. Raise RateLimited after too
+    many wrong passwords. A caller that raises an error must set `commits_changes`, so that the count is stored.
     """
-    if account is None:
-        return await passwords.password_matches(None, password)
-    enforce_login_backoff(account.failures, account.failed_at, rows.now)
-    is_account = rows.key_column(models.Account) == account.account_id
-    if not await passwords.password_matches(account.password_hash, password):
-        await rows.update(models.Account, is_account, **failed_login_values(rows.now))
+    application = await rows.application()
+    key = backoff_id(rows, directory_id or (application and application.directory_id), normalize_username(username))
+    attempt = await LoginAttempt.begin(rows, account, key, call.client)
+    if not await attempt.verify(password, call.address_limits):
+        await attempt.record_failure(rows)
         return False
-    current = await rows.get(models.Account, account.account_id)  # other attempts may have failed in the meantime
-    enforce_login_backoff(current.failures, current.failed_at, rows.now)
-    if current.failures:
-        await rows.update(models.Account, is_account, **successful_login_values())
+    await attempt.recheck(rows)
+    if attempt.must_record_success(rows.now):
+        await attempt.record_success(rows)
     return True
 
 
-async def log_in(rows: Rows, username: str, password: str, directory_id: str | None) -> models.Account:
+async def log_in(call: Call, rows: Rows, username: str, password: str, directory_id: str | None) -> models.Account:
     """Return the active account with this name and password.
 
     Raise Unauthenticated without stating which of them is wrong.
     """
     account = await find_account(rows, username, directory_id)
     active_account = account if account and account.active else None
-    if not await verify_password(rows, active_account, password) or active_account is None:
+    is_right = await verify_password(call, rows, active_account, password, username, directory_id)
+    if not is_right or active_account is None:
         raise Unauthenticated("the username or the password is wrong", commits_changes=True)
     return active_account
 

@@ -40,6 +40,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from wattgate.client import CURRENT_CLIENT, current_client
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
@@ -148,7 +149,7 @@ class Session:
         self.principal = Principal(Role.ANONYMOUS)
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
-        self.trace_id = TRACE_ID.get() or new_trace_id()
+        self.trace_id, self._client = TRACE_ID.get() or new_trace_id(), current_client()
         runtime.connections.add(self)
         runtime.timer_wheel.schedule(self, self._end_deadline)
 
@@ -253,6 +254,7 @@ class Session:
     async def _supervise_authentication(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run an authentication. An error closes the connection."""
         TRACE_ID.set(self.trace_id)
+        CURRENT_CLIENT.set(self._client)
         try:
             with COMMAND_SECONDS.labels(kind).time():
                 await work()
@@ -270,6 +272,7 @@ class Session:
         if message.id in self._operations:
             self.close(CloseCode.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {message.id} already exists")
         else:
+            CURRENT_CLIENT.set(self._client)  # for the task that begins here
             self._operations.start(message.id, message.payload)
 
     def create_subscriber(self, operation_id: str, resumes: bool) -> SocketSubscriber:
@@ -338,19 +341,12 @@ class Session:
             if self.backlog is None:  # a slow client has its own deadline
                 self.send(protocol.PING)
                 self._pong_deadline = now + self._runtime.limits.pong_timeout_seconds
-        deadlines = (
-            self._end_deadline,
-            self._ping_deadline,
-            self._pong_deadline,
-            self._token_deadline,
-            self._slow_deadline,
-        )
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        timers = self._end_deadline, self._ping_deadline, self._pong_deadline, self._token_deadline, self._slow_deadline
+        return min((deadline for deadline in timers if deadline is not None), default=None)
 
     def _schedule_ping(self) -> None:
-        self._ping_deadline = (
-            self._runtime.timer_wheel.now() + random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds  # noqa: S311 (jitter, not a secret)
-        )
+        delay = random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds  # noqa: S311 (jitter, not a secret)
+        self._ping_deadline = self._runtime.timer_wheel.now() + delay
         self._runtime.timer_wheel.schedule(self, self._ping_deadline)
 
     def _on_token_expired(self, now: float) -> None:

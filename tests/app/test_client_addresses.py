@@ -1,0 +1,59 @@
+"""The address of a client behind proxies."""
+
+from ipaddress import ip_network
+
+import pytest
+
+from wattgate.app.server.client_addresses import group_address, parse_address, resolve_client_address
+
+TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "address"),
+    [
+        ("203.0.113.9", {"x-forwarded-for": "198.51.100.1"}, "203.0.113.9"),  # not a proxy
+        ("10.0.0.1", {}, "10.0.0.1"),
+        ("10.0.0.1", {"x-forwarded-for": "198.51.100.1"}, "198.51.100.1"),
+        ("10.0.0.1", {"x-forwarded-for": "1.1.1.1, 198.51.100.1, 10.0.0.2"}, "198.51.100.1"),
+        ("10.0.0.1", {"x-forwarded-for": "10.0.0.3, 10.0.0.2"}, "10.0.0.3"),
+        ("10.0.0.1", {"x-forwarded-for": "1.1.1.1, unknown"}, "10.0.0.1"),
+        ("10.0.0.1", {"x-forwarded-for": "198.51.100.1:4711"}, "198.51.100.1"),
+        ("fd00::1", {"x-forwarded-for": "[2001:db8::1]:4711"}, "2001:db8::1"),
+        ("::ffff:10.0.0.1", {"x-forwarded-for": "198.51.100.1"}, "198.51.100.1"),
+        ("10.0.0.1", {"forwarded": 'for=1.1.1.1, For="[2001:db8::1]:4711";proto=https'}, "2001:db8::1"),
+        ("10.0.0.1", {"forwarded": "for=198.51.100.1;by=10.0.0.1, for=10.0.0.2"}, "198.51.100.1"),
+        ("10.0.0.1", {"forwarded": "for=_hidden"}, "10.0.0.1"),
+        ("10.0.0.1", {"forwarded": "proto=https"}, "10.0.0.1"),
+        # a client adds the header that the proxy does not set
+        ("10.0.0.1", {"x-forwarded-for": "1.1.1.1", "forwarded": "for=198.51.100.1"}, "10.0.0.1"),
+        ("10.0.0.1", {"x-forwarded-for": "198.51.100.1", "forwarded": "for=198.51.100.1"}, "198.51.100.1"),
+        ("10.0.0.1", {"x-forwarded-for": ", ".join(["10.0.0.2"] * 100_000)}, "10.0.0.2"),
+        ("unix", {"x-forwarded-for": "198.51.100.1"}, "unix"),
+    ],
+)
+def test_client_is_the_rightmost_address_that_is_not_trusted(peer: str, headers: dict[str, str], address: str) -> None:
+    assert resolve_client_address(peer, headers, TRUSTED) == address
+
+
+def test_without_trusted_proxies_the_peer_is_the_client() -> None:
+    assert resolve_client_address("127.0.0.1", {"x-forwarded-for": "1.1.1.1"}, []) == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("address", "group"),
+    [
+        ("198.51.100.1", "198.51.100.1"),
+        ("::ffff:198.51.100.1", "198.51.100.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unix", "unix"),
+    ],
+)
+def test_addresses_are_limited_by_group(address: str, group: str) -> None:
+    assert group_address(address) == group
+
+
+@pytest.mark.parametrize("text", ["", "a", "1.2.3", "[::1", "1.2.3.4.5", "::1::", "999.1.1.1"])
+def test_malformed_addresses_are_none(text: str) -> None:
+    assert parse_address(text) is None or text == "[::1"

@@ -1,0 +1,219 @@
+"""Limits of HTTP connections on real sockets: slow heads and bodies, unread bodies, idle and too many connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
+
+from tests.support.schema import bring_up
+from tests.support.servers import serving
+from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+
+SHORT = HttpLimits(head_seconds=0.3, body_seconds=0.3)
+PATIENCE_SECONDS = 20
+"""The time after which a connection counts as never closed. The limits of the tests are far below it."""
+
+HEAD = b"POST /read HTTP/1.1\r\nHost: gateway\r\n"
+
+
+async def read_body(request: Request) -> Response:
+    return PlainTextResponse(str(len(await request.body())))
+
+
+async def ignore_body(request: Request) -> Response:
+    return PlainTextResponse("done")
+
+
+async def wait_before_answer(request: Request) -> Response:
+    await asyncio.sleep(4 * SHORT.head_seconds)
+    return PlainTextResponse("late")
+
+
+APP = Starlette(
+    routes=[
+        Route("/read", read_body, methods=["POST"]),
+        Route("/ignore", ignore_body, methods=["GET", "POST"]),
+        Route("/slow", wait_before_answer),
+    ]
+)
+
+
+@asynccontextmanager
+async def connection(
+    limits: HttpLimits = SHORT,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Open a connection to a server with these limits."""
+    async with serving(APP, limits=limits) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+
+async def read_until_closed(reader: asyncio.StreamReader) -> bytes:
+    """Return what the server sends until it closes the connection. Fail if it does not close it."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        try:
+            return await reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "part"),
+    [
+        pytest.param(b"POST /re", "head", id="half a request line"),
+        pytest.param(HEAD + b"X-One: 1\r\n", "head", id="half the headers"),
+        pytest.param(HEAD + b"Content-Length: 10\r\n\r\n", "body", id="headers without the body"),
+        pytest.param(HEAD + b"Content-Length: 10\r\n\r\n12345", "body", id="half the body"),
+        pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n", "body", id="half the chunks"),
+    ],
+)
+async def test_unfinished_request_gets_408_and_is_closed(sent: bytes, part: str) -> None:
+    async with connection() as (reader, writer):
+        writer.write(sent)
+        answer = await read_until_closed(reader)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"The %s of the request arrived too slowly." % part.encode() in answer
+    assert b'"code":"TIMED_OUT"' in answer
+
+
+async def test_connection_without_a_byte_is_closed() -> None:
+    async with connection() as (reader, _):
+        assert await read_until_closed(reader) == b""
+
+
+async def trickle(writer: asyncio.StreamWriter, piece: bytes) -> None:
+    """Send a piece again and again until the connection ends."""
+    try:
+        while not writer.is_closing():
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+    except ConnectionError:
+        return
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        pytest.param(HEAD, b"X-More: 1\r\n", id="endless headers"),
+        pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", id="endless small chunks"),
+        pytest.param(b"\r\n", b"\r\n", id="endless blank lines"),
+    ],
+)
+async def test_trickle_is_closed(head: bytes, piece: bytes) -> None:
+    async with connection() as (reader, writer):
+        writer.write(head)
+        task = asyncio.create_task(trickle(writer, piece))
+        await read_until_closed(reader)
+        task.cancel()
+
+
+async def test_endless_body_that_nobody_reads_is_closed() -> None:
+    async with connection() as (reader, writer):
+        writer.write(b"POST /ignore HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n")
+        task = asyncio.create_task(trickle(writer, b"3e8\r\n" + b"x" * 1000 + b"\r\n"))
+        answer = await read_until_closed(reader)
+        task.cancel()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_body_with_progress_may_take_longer_than_a_window() -> None:
+    pieces = [b"x" * 200] * 20
+    async with connection(HttpLimits(head_seconds=0.3, body_seconds=1.0)) as (reader, writer):
+        writer.write(HEAD + b"Content-Length: 4000\r\nConnection: close\r\n\r\n")
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.1)
+        answer = await read_until_closed(reader)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"4000")
+
+
+async def test_next_request_on_a_connection_has_a_limit_too() -> None:
+    async with connection() as (reader, writer):
+        writer.write(b"GET /ignore HTTP/1.1\r\nHost: gateway\r\n\r\n")
+        assert b"200 OK" in await reader.readuntil(b"done")
+        writer.write(b"GET /ign")
+        assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_slow_answer_is_not_cut() -> None:
+    async with connection() as (reader, writer):
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: gateway\r\n\r\nGET /sl")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert b"200 OK" in await reader.readuntil(b"late")
+        assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_connections_of_an_address_are_bounded() -> None:
+    async with serving(APP, limits=HttpLimits(max_address_connections=2)) as url:
+        port = int(url.rpartition(":")[2])
+        first = await asyncio.open_connection("127.0.0.1", port)
+        second = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answer = await read_until_closed(reader)
+        writer.close()
+        assert answer.startswith(b"HTTP/1.1 429 ")
+        assert b"retry-after: 10\r\n" in answer
+        assert b'"code":"RATE_LIMITED"' in answer
+        assert b'"retryAfter":10' in answer
+        first[1].write(b"GET /ignore HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n")
+        assert (await read_until_closed(first[0])).startswith(b"HTTP/1.1 200 ")
+        first[1].close()
+        again = await answered(port)
+        second[1].close()
+    assert again.startswith(b"HTTP/1.1 200 ")
+
+
+async def answered(port: int, path: str = "/ignore") -> bytes:
+    """Return the answer on a new connection. Repeat while the server has not noticed yet that another one is closed."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET %s HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n" % path.encode())
+            answer = await read_until_closed(reader)
+            writer.close()
+            if answer.startswith(b"HTTP/1.1 200 "):
+                return answer
+            await asyncio.sleep(0.01)
+
+
+async def test_all_connections_are_bounded_for_trusted_proxies_too() -> None:
+    trusted = (ip_network("127.0.0.0/8"),)
+    limits = HttpLimits(max_address_connections=1, max_connections=2, trusted_proxies=trusted)
+    async with serving(APP, limits=limits) as url:
+        port = int(url.rpartition(":")[2])
+        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 429 ")
+        for _, open_writer in [*opened, (reader, writer)]:
+            open_writer.close()
+
+
+async def test_websockets_count_until_they_are_closed(tmp_path: Path) -> None:
+    settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}")
+    app = create_app(settings)
+    await bring_up(app.state.gateway.database)
+    async with serving(app, limits=HttpLimits(max_connections=1)) as url:
+        port = int(url.rpartition(":")[2])
+        opened = connect(f"ws://127.0.0.1:{port}/graphql", subprotocols=[Subprotocol("graphql-transport-ws")])
+        async with opened:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 429 ")
+            writer.close()
+        assert (await answered(port, "/healthz")).startswith(b"HTTP/1.1 200 ")

@@ -1,0 +1,321 @@
+"""Limits against guessing and flooding: by username, by known source, and by client address, on both interfaces."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine, event
+
+from tests.support import people
+from tests.support.house import PASSWORD, House, basic, house
+from tests.support.servers import Databases
+from wattgate.app.server.client_middleware import DEVICE_COOKIE
+from wattgate.db.identity.passwords import HASH_POOL, HashPool
+from wattgate.errors import Unavailable
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import OperationKind
+from wattgate.principal import Permission
+
+LIMIT = 12
+"""The limit of each kind of work for an address. It is above the number of free attempts with a name."""
+
+LOG_IN = "mutation ($u: String!, $p: String!) { authenticate(username: $u, password: $p) { token } }"
+
+
+@pytest.fixture(scope="module")
+async def proxied(databases: Databases) -> AsyncIterator[House]:
+    """A gateway behind a trusted proxy, with low limits for each address."""
+    limits = dict.fromkeys(("address_logins", "address_registrations", "address_codes", "address_documents"), LIMIT)
+    async with databases() as url, house(url, trusted_proxies=["127.0.0.0/8"], **limits) as opened:
+        yield opened
+
+
+ADDRESSES = iter(f"198.51.{high}.{low}" for high in range(256) for low in range(256))
+
+
+@pytest.fixture
+def address() -> str:
+    """An address that no other test uses."""
+    return next(ADDRESSES)
+
+
+@pytest.fixture
+async def owner(proxied: House) -> dict[str, str]:
+    return await people.active(proxied.one)
+
+
+def from_address(house: House, address: str, **more: str) -> dict[str, str]:
+    return {"applicationId": house.one.application_id, "X-Forwarded-For": address, **more}
+
+
+async def log_in(house: House, address: str, username: str, password: str = PASSWORD, **more: str) -> httpx.Response:
+    body = {"username": username, "password": password}
+    return await house.call("POST", "/auth", from_address(house, address, **more), json=body)
+
+
+async def hold_back(house: House, username: str) -> None:
+    """Guess wrong passwords from an address of its own until the name must wait."""
+    address = next(ADDRESSES)
+    for _ in range(5):
+        assert (await log_in(house, address, username, "wrong")).status_code == 401
+    assert (await log_in(house, address, username, "wrong")).status_code == 429
+
+
+async def test_known_address_passes_while_a_guesser_is_held_back(
+    proxied: House, owner: dict[str, str], address: str
+) -> None:
+    assert (await log_in(proxied, address, owner["username"])).status_code == 200
+    await hold_back(proxied, owner["username"])
+    assert (await log_in(proxied, next(ADDRESSES), owner["username"])).status_code == 429
+    assert (await log_in(proxied, address, owner["username"])).status_code == 200
+    credentials = {**basic(owner["username"], PASSWORD), **from_address(proxied, address)}
+    assert (await proxied.call("GET", "/account", credentials)).status_code == 200
+    # the owner does not free the guesser
+    assert (await log_in(proxied, next(ADDRESSES), owner["username"])).status_code == 429
+
+
+async def test_known_browser_passes_at_a_new_address(proxied: House, owner: dict[str, str], address: str) -> None:
+    own_page = {"Origin": proxied.url}
+    first = await log_in(proxied, address, owner["username"], **own_page)
+    cookie = first.headers["Set-Cookie"]
+    proxied.http.cookies.clear()
+    assert cookie.startswith(f"{DEVICE_COOKIE}=")
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    await hold_back(proxied, owner["username"])
+    device = {"Cookie": cookie.partition(";")[0]}
+    elsewhere = next(ADDRESSES)
+    answer = await log_in(proxied, elsewhere, owner["username"], **device, **own_page)
+    assert answer.status_code == 200
+    assert "Set-Cookie" not in answer.headers
+    other = await people.active(proxied.one)
+    await hold_back(proxied, other["username"])
+    assert (await log_in(proxied, next(ADDRESSES), other["username"], **device)).status_code == 429
+
+
+async def test_known_source_is_held_back_alone(proxied: House, owner: dict[str, str], address: str) -> None:
+    at_home = next(ADDRESSES)
+    for known in (address, at_home):
+        assert (await log_in(proxied, known, owner["username"])).status_code == 200
+    for _ in range(5):
+        assert (await log_in(proxied, address, owner["username"], "wrong")).status_code == 401
+    assert (await log_in(proxied, address, owner["username"])).status_code == 429
+    assert (await log_in(proxied, at_home, owner["username"])).status_code == 200
+
+
+async def test_other_pages_and_programs_get_no_cookie(proxied: House, owner: dict[str, str], address: str) -> None:
+    for more in ({}, {"Origin": "https://other.example"}):
+        answer = await log_in(proxied, address, owner["username"], **more)
+        assert answer.status_code == 200
+        assert "Set-Cookie" not in answer.headers
+
+
+async def test_cookie_is_secure_behind_a_proxy_with_tls(proxied: House, owner: dict[str, str], address: str) -> None:
+    more = {"Origin": proxied.url, "X-Forwarded-Proto": "https"}
+    answer = await log_in(proxied, address, owner["username"], **more)
+    proxied.http.cookies.clear()
+    assert answer.headers["Set-Cookie"].endswith("; Secure")
+
+
+async def test_reset_password_lets_the_owner_in(proxied: House, owner: dict[str, str], address: str) -> None:
+    await hold_back(proxied, owner["username"])
+    token = await people.reset_token(proxied.one, owner)
+    body = {"username": owner["username"], "newPassword": "battery staple", "token": token}
+    done = await proxied.call("PUT", "/user/resetpassword", from_address(proxied, address), json=body)
+    assert done.status_code == 200
+    assert (await log_in(proxied, address, owner["username"], "battery staple")).status_code == 200
+
+
+async def test_made_up_names_must_wait_too(proxied: House) -> None:
+    await hold_back(proxied, f"nobody-{next(ADDRESSES)}@one.example")
+
+
+IDENTITY_TABLES = ("account", "login_backoff", "login_source", "one_time_code", "token", "app_user")
+
+
+@contextmanager
+def collected_work() -> Iterator[list[str]]:
+    """Collect the statements of transactions, in order, and the hashes of passwords."""
+    work: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        if any(table in arguments[2] for table in IDENTITY_TABLES):  # not those of workers in the background
+            work.append(arguments[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    hashes = HASH_POOL.run_count
+    try:
+        yield work
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+        work += ["hash"] * (HASH_POOL.run_count - hashes)
+
+
+@pytest.mark.parametrize("path", ["/auth", "/user/resetpassword", "/user/verify"])
+async def test_work_is_the_same_for_known_and_unknown_names(proxied: House, owner: dict[str, str], path: str) -> None:
+    done = []
+    for username in (owner["username"], "nobody-at-all@one.example", owner["username"], "somebody@one.example"):
+        headers = from_address(proxied, next(ADDRESSES))
+        with collected_work() as work:
+            answer = await proxied.call(
+                "POST", path, headers, json={"username": username, "password": "wrong password"}
+            )
+        done.append((answer.status_code, answer.json().get("error"), work))
+    assert len(done[0][2]) > 3
+    assert done[0] == done[1] == done[2] == done[3]
+
+
+async def test_work_of_basic_is_the_same_for_known_and_unknown_names(proxied: House, owner: dict[str, str]) -> None:
+    done = []
+    for username in (owner["username"], "basic-nobody@one.example"):
+        headers = {**from_address(proxied, next(ADDRESSES)), **basic(username, "wrong")}
+        with collected_work() as work:
+            answer = await proxied.call("GET", "/account", headers)
+        done.append((answer.status_code, work))
+    assert done[0] == done[1]
+    assert "hash" in done[0][1]
+
+
+async def refused_after(attempts: int, attempt: Any) -> httpx.Response:
+    """Make attempts that are not limited, and return the answer to one more, which is."""
+    for _ in range(attempts):
+        answer = await attempt()
+        assert answer.status_code != 429, answer.text
+        assert "RATE_LIMITED" not in answer.text
+    return await attempt()
+
+
+def assert_limited(answer: httpx.Response) -> None:
+    assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMITED")
+    assert answer.headers["Retry-After"] == str(answer.json()["retryAfter"])
+
+
+async def test_wrong_passwords_of_made_up_names_are_bounded_by_address(proxied: House, address: str) -> None:
+    numbers = iter(range(100))
+
+    async def guess() -> httpx.Response:
+        return await log_in(proxied, address, f"made-up-{address}-{next(numbers)}", "wrong")
+
+    hashes = HASH_POOL.run_count
+    assert_limited(await refused_after(LIMIT, guess))
+    assert HASH_POOL.run_count - hashes == LIMIT
+    variables = {"u": "another", "p": "wrong"}
+    by_graphql = await proxied.http.post(
+        "/graphql", json={"query": LOG_IN, "variables": variables}, headers=from_address(proxied, address)
+    )
+    extensions = by_graphql.json()["errors"][0]["extensions"]
+    assert extensions["code"] == "RATE_LIMITED"
+    assert extensions["retryAfter"] >= 1
+    assert HASH_POOL.run_count - hashes == LIMIT
+
+
+async def test_wrong_basic_credentials_are_bounded_by_address(proxied: House, address: str) -> None:
+    async def guess(**more: str) -> httpx.Response:
+        headers = {"X-Forwarded-For": address, **basic("made-up", "wrong"), **more}
+        return await proxied.call("GET", "/account", headers)
+
+    hashes = HASH_POOL.run_count
+    assert_limited(await refused_after(LIMIT, guess))
+    assert_limited(await guess(applicationId=proxied.one.application_id))
+    assert HASH_POOL.run_count == hashes
+    application = {**proxied.one.headers["application"], "X-Forwarded-For": address}
+    assert (await proxied.call("GET", "/account", application)).status_code == 200
+
+
+async def test_right_passwords_are_not_charged(proxied: House, owner: dict[str, str], address: str) -> None:
+    for _ in range(2 * LIMIT):
+        assert (await log_in(proxied, address, owner["username"])).status_code == 200
+
+
+async def test_registrations_are_bounded_by_address(proxied: House, address: str) -> None:
+    async def register() -> httpx.Response:
+        body = {"name": "Ada", "username": "", "email": "ada@example.org", "password": PASSWORD}
+        return await proxied.call("POST", "/register", from_address(proxied, address), json=body)
+
+    assert_limited(await refused_after(LIMIT, register))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/user/resetpassword", {"username": "x"}),
+        ("PUT", "/user/resetpassword", {"username": "x", "token": "y", "newPassword": "short"}),
+        ("POST", "/user/verify", {"username": "x", "password": "y"}),
+        ("PUT", "/user/verify", {"username": "x", "password": "y", "token": "z"}),
+        ("POST", "/auth/oauth/access", {"clientId": "x", "grantType": "refresh_token"}),
+    ],
+)
+async def test_codes_are_bounded_by_address(
+    proxied: House, address: str, method: str, path: str, body: dict[str, str]
+) -> None:
+    numbers = iter(range(100))
+
+    async def use_code() -> httpx.Response:
+        body_of_name = {**body, **({"username": f"{address}-{next(numbers)}"} if "username" in body else {})}
+        return await proxied.call(method, path, from_address(proxied, address), json=body_of_name)
+
+    answer = await refused_after(LIMIT, use_code)
+    assert (answer.status_code, answer.headers.get("Retry-After") is not None) == (429, True)
+
+
+async def test_documents_without_credentials_are_bounded_by_address(proxied: House, address: str) -> None:
+    numbers = iter(range(100))
+
+    async def send(headers: dict[str, str] | None = None) -> httpx.Response:
+        query = f"{{ unknown{next(numbers)} }}"
+        return await proxied.http.post(
+            "/graphql", json={"query": query}, headers=from_address(proxied, address) | (headers or {})
+        )
+
+    answer = await refused_after(LIMIT, send)
+    assert answer.status_code == 429
+    assert answer.json()["errors"][0]["extensions"]["retryAfter"] >= 1
+    assert (await send(proxied.one.headers["account"])).status_code != 429
+
+
+async def test_addresses_of_one_ipv6_network_share_a_limit(proxied: House) -> None:
+    async def register(address: str) -> int:
+        body = {"name": "Ada", "username": "", "email": "ada@example.org", "password": PASSWORD}
+        answer = await proxied.call("POST", "/register", from_address(proxied, address), json=body)
+        return answer.status_code
+
+    assert [await register(f"2001:db8:1:2::{n}") for n in range(LIMIT + 1)] == [400] * LIMIT + [429]
+    assert await register("2001:db8:1:3::1") == 400
+
+
+def test_every_mutation_without_credentials_is_limited_by_address() -> None:
+    charged_by_password = {"authenticate", "authorise"}
+    unlimited = {
+        operation.name
+        for operation in OPERATIONS
+        if operation.needs is Permission.ANYONE
+        and operation.kind is OperationKind.MUTATION
+        and operation.address_policy is None
+    }
+    assert unlimited == charged_by_password
+
+
+async def test_hashes_wait_in_bounded_number() -> None:
+    pool, may_end = HashPool(threads=1, max_waiting=1), Event()
+    running, waiting = (asyncio.create_task(pool.run(may_end.wait)) for _ in range(2))
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable) as refused:
+        await pool.run(may_end.wait)
+    assert refused.value.retry_after
+    may_end.set()
+    assert await asyncio.gather(running, waiting) == [True, True]
+    assert await pool.run(lambda: 1) == 1
+
+
+async def test_hashes_wait_for_a_bounded_time() -> None:
+    pool, may_end = HashPool(threads=1, max_waiting=5, max_wait_seconds=0.05), Event()
+    running = asyncio.create_task(pool.run(may_end.wait))
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable):
+        await pool.run(may_end.wait)
+    may_end.set()
+    assert await running
+    assert pool.run_count == 1

@@ -1,0 +1,61 @@
+"""Settings of the limits for clients that are not authenticated: connections, slow requests and network addresses."""
+
+from ipaddress import IPv4Network, IPv6Network
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+
+class ClientLimitSettings(BaseSettings):
+    """A part of `Settings`."""
+
+    trusted_proxies: list[IPv4Network | IPv6Network] = Field(
+        default=[],
+        description=(
+            "Networks of your proxies, such as 10.0.0.0/8. The gateway believes their X-Forwarded-For, Forwarded and "
+            "X-Forwarded-Proto. If empty, it believes nobody."
+        ),
+    )
+    address_logins: int = Field(
+        default=60,
+        ge=0,
+        le=10**9,
+        description="Wrong passwords and application credentials from one address in a minute. 0 means no limit.",
+    )
+    address_registrations: int = Field(
+        default=20, ge=0, le=10**9, description="Registrations from one address in an hour. 0 means no limit."
+    )
+    address_codes: int = Field(
+        default=120,
+        ge=0,
+        le=10**9,
+        description=(
+            "Calls from one address in an hour that request or use a code: verification, password reset, confirmation "
+            "of an e-mail address, OAuth tokens. 0 means no limit."
+        ),
+    )
+    address_documents: int = Field(
+        default=600,
+        ge=0,
+        le=10**9,
+        description="GraphQL documents from one address in a minute without credentials. 0 means no limit.",
+    )
+    head_seconds: float = Field(
+        default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
+    )
+    body_seconds: float = Field(
+        default=20.0,
+        gt=0,
+        le=300,
+        description="Seconds in which a request body must bring 100 bytes a second on average, again and again.",
+    )
+    max_address_connections: int = Field(
+        default=2_000,
+        ge=0,
+        description=(
+            "Maximum open connections from one address to each process; trusted proxies are excepted. 0 means no limit."
+        ),
+    )
+    max_connections: int = Field(
+        default=20_000, ge=0, description="Maximum open connections to each process. 0 means no limit."
+    )

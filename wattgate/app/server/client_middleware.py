@@ -1,0 +1,98 @@
+"""ASGI middleware that determines the client of a request: its address behind trusted proxies, and its device.
+
+A device is a random secret in a cookie. A browser gets it from its first successful login on a page of the gateway. It
+authenticates nobody: it only tells a known browser from a guesser, so that the backoff of guessers does not hold it up.
+"""
+
+from collections.abc import Collection, Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wattgate.app.server.client_addresses import IPNetwork, group_address, is_within, resolve_client_address
+from wattgate.app.server.middleware import RESPONSE_START_TYPES
+from wattgate.client import CURRENT_CLIENT, Client
+
+DEVICE_COOKIE = "wattgate_device"
+DEVICE_SECONDS = 180 * 86_400
+"""Lifetime of the cookie, as long as an unused device is known."""
+
+MAX_DEVICE_LENGTH = 64
+SECURE_SCHEMES = {"https", "wss"}
+
+
+class ClientMiddleware:
+    """Middleware that sets the client of each request, and sends the cookie of a new device."""
+
+    def __init__(self, app: ASGIApp, trusted_proxies: Collection[IPNetwork]) -> None:
+        self._app = app
+        self._trusted_proxies = tuple(trusted_proxies)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = _joined_headers(scope)
+        scope = self._behind_proxies(scope, headers)
+        client = _client_of(scope, headers)
+        CURRENT_CLIENT.set(client)
+
+        async def send_with_device(message: Message) -> None:
+            if client.new_device is not None and message["type"] in RESPONSE_START_TYPES:
+                MutableHeaders(scope=message).append("Set-Cookie", _device_cookie(client.new_device, scope))
+            await send(message)
+
+        await self._app(scope, receive, send_with_device)
+
+    def _behind_proxies(self, scope: Scope, headers: Mapping[str, str]) -> Scope:
+        """Return the scope with the address and scheme that trusted proxies report."""
+        peer = str(scope["client"][0]) if scope.get("client") else ""
+        if not is_within(peer, self._trusted_proxies):
+            return scope
+        address = resolve_client_address(peer, headers, self._trusted_proxies)
+        scope = {**scope, "client": (address, 0)}
+        if headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https":
+            scope["scheme"] = "https" if scope["type"] == "http" else "wss"
+        return scope
+
+
+def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
+    address = str(scope["client"][0]) if scope.get("client") else ""
+    return Client(
+        address=group_address(address) if address else None,
+        device=_device_of(headers.get("cookie", "")),
+        keeps_devices=scope["type"] == "http" and _is_own_page(headers),
+    )
+
+
+def _is_own_page(headers: Mapping[str, str]) -> bool:
+    """Return whether a page of the gateway sent the request. Browsers do not keep cookies of other pages' requests."""
+    origin, host = headers.get("origin", ""), headers.get("host", "")
+    return bool(host) and urlsplit(origin).netloc == host
+
+
+def _device_of(cookies: str) -> str | None:
+    if DEVICE_COOKIE not in cookies:
+        return None
+    try:
+        morsel = SimpleCookie(cookies).get(DEVICE_COOKIE)
+    except CookieError:
+        return None
+    return morsel.value if morsel is not None and 0 < len(morsel.value) <= MAX_DEVICE_LENGTH else None
+
+
+def _device_cookie(device: str, scope: Scope) -> str:
+    secure = "; Secure" if scope["scheme"] in SECURE_SCHEMES else ""
+    return f"{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
+
+
+def _joined_headers(scope: Scope) -> dict[str, str]:
+    """Return the headers by name. Several lines of a header are one list (RFC 9110, section 5.2)."""
+    joined: dict[str, str] = {}
+    for name_bytes, value_bytes in scope["headers"]:
+        name, value = name_bytes.decode("latin-1").lower(), value_bytes.decode("latin-1")
+        separator = "; " if name == "cookie" else ","
+        joined[name] = f"{joined[name]}{separator}{value}" if name in joined else value
+    return joined

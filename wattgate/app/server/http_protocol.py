@@ -1,0 +1,187 @@
+"""The protocols of the HTTP server: uvicorn's, with the limits of `connection_guard`.
+
+A connection has at most one deadline at a time, and one timer that checks it:
+- from the connection, or the first byte of a next request, to the end of the head: `head_seconds`;
+- in the body: windows of `body_seconds`, each of which must bring a minimum of bytes. While the application does not
+  read, the client cannot send, and a new window begins;
+- after a response that did not wait for the rest of the body: LINGER_SECONDS.
+Between requests, the keep-alive timer of uvicorn applies. Each request only stores its deadline; the timer is not
+cancelled and set again, because that would cost each request several microseconds.
+
+The classes depend on internals of uvicorn, whose version is therefore pinned.
+"""
+
+import asyncio
+from enum import Enum, auto
+from typing import Any
+
+import msgspec
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
+from wattgate.errors import GatewayError, RateLimited, TimedOut
+from wattgate.realtime.connections.uvicorn_wire import UvicornWire
+
+CONNECTION_RETRY_SECONDS = 10
+"""Value of Retry-After for a connection above the limits."""
+
+
+class GuardedConfig(uvicorn.Config):
+    """A uvicorn configuration with the limits of connections, which all connections of the process share."""
+
+    def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.guard = ConnectionGuard(http_limits)
+
+
+class _Stage(Enum):
+    """The part of a request whose deadline is set."""
+
+    HEAD = auto()
+    BODY = auto()
+    LINGER = auto()
+
+
+class GuardedHttpProtocol(HttpToolsProtocol):
+    """An HTTP connection with limits."""
+
+    config: GuardedConfig
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._guard = self.config.guard
+        self._limits = self._guard.limits
+        self._stage = _Stage.HEAD
+        self._deadline: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_body = False
+        self._window_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._guard.admit(transport):
+            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+        else:
+            error = RateLimited(
+                f"Too many open connections. Retry in {CONNECTION_RETRY_SECONDS} s.",
+                retry_after=CONNECTION_RETRY_SECONDS,
+            )
+            self._reject(b"HTTP/1.1 429 Too Many Requests\r\n", error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._clear_timer()
+        self._guard.release(self.transport)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():  # the rest of what the client sent before it noticed
+            return
+        super().data_received(data)
+        # blank lines before a request end the keep-alive time, but do not begin a message
+        if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
+            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+
+    def handle_websocket_upgrade(self) -> None:
+        self._clear_timer()
+        super().handle_websocket_upgrade()
+
+    def on_message_begin(self) -> None:
+        if self._stage is not _Stage.HEAD or self._deadline is None:
+            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_body, self._window_bytes = True, 0
+        self._set_deadline(_Stage.BODY, self._limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._window_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_body, self._deadline = False, None
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
+            self._set_deadline(_Stage.LINGER, LINGER_SECONDS)
+
+    def _is_between_requests(self) -> bool:
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and not self._in_body and not self.transport.is_closing()
+
+    def _set_deadline(self, stage: _Stage, seconds: float) -> None:
+        self._stage, self._deadline = stage, self.loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self._clear_timer(keeps_deadline=True)
+            self._timer = self.loop.call_at(self._deadline, self._on_timer)
+
+    def _clear_timer(self, *, keeps_deadline: bool = False) -> None:
+        if not keeps_deadline:
+            self._deadline = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if self._deadline is None or self.transport.is_closing():
+            return
+        if self.loop.time() < self._deadline:
+            self._timer = self.loop.call_at(self._deadline, self._on_timer)
+        elif not self._extend():
+            self._time_out()
+
+    def _extend(self) -> bool:
+        """Begin the next period if the client is not to blame, or has made progress. Return whether it began."""
+        if self._stage is _Stage.HEAD and self.cycle is not None and not self.cycle.response_complete:
+            # the head of a pipelined request waits for the response before it
+            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+            return True
+        if self._stage is _Stage.BODY and (self.flow.read_paused or self._window_bytes >= self._limits.min_body_bytes):
+            self._window_bytes = 0
+            self._set_deadline(_Stage.BODY, self._limits.body_seconds)
+            return True
+        return False
+
+    def _time_out(self) -> None:
+        if self._stage is _Stage.HEAD:
+            needs_no_answer, part = (
+                self.scope is None,
+                "head",
+            )  # without a byte of a request, there is nothing to answer
+        else:
+            needs_no_answer, part = self.cycle.response_started, "body"
+        if needs_no_answer:
+            self._close()
+        else:
+            error = TimedOut(f"The {part} of the request arrived too slowly.")
+            self._reject(b"HTTP/1.1 408 Request Timeout\r\n", error)
+
+    def _reject(self, status_line: bytes, error: GatewayError) -> None:
+        """Send an error in the format of the REST interface and close the connection."""
+        content = msgspec.json.encode({"error": error.message, **error.extensions})
+        head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
+        if error.retry_after is not None:
+            head.append(b"retry-after: %d\r\n" % error.retry_after)
+        self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content]))
+        self._close()
+
+    def _close(self) -> None:
+        """Close the connection, and cut it if the client does not read what is left."""
+        self._clear_timer()
+        self.transport.close()
+        self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+
+class GuardedWire(UvicornWire):
+    """A WebSocket that is counted as a connection until it is lost."""
+
+    config: GuardedConfig
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.config.guard.release(self.transport)
+        super().connection_lost(exc)

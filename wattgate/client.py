@@ -1,0 +1,61 @@
+"""The client of a request: its network address and device, and the limits of anonymous work for each address."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class AddressPolicy(Enum):
+    """A kind of work that is limited for each client address. The value names it in errors and metrics."""
+
+    LOGIN = "address-login"
+    REGISTRATION = "address-registration"
+    CODE = "address-code"
+    DOCUMENT = "address-document"
+
+
+@dataclass(slots=True)
+class Client:
+    """The client of a request. Operations of the gateway itself have none of these values.
+
+    `address` is the IPv4 address or the IPv6 network of the client. `device` is the secret that the browser got at an
+    earlier login. `keeps_devices` tells whether it would return another one; then a login sets `new_device`.
+    """
+
+    address: str | None = None
+    device: str | None = None
+    keeps_devices: bool = False
+    new_device: str | None = None
+
+
+CURRENT_CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)
+"""The client of the current task; None for work of the gateway itself."""
+
+
+def current_client() -> Client:
+    """Return the client of the current task. It has no address if the task does not serve a request."""
+    return CURRENT_CLIENT.get() or Client()
+
+
+class AddressLimiter(Protocol):
+    """Limits of work by client address."""
+
+    async def charge(self, policy: AddressPolicy, client: Client) -> None:
+        """Charge an attempt to the client's address. Raise RateLimited if none is left."""
+
+    async def refund(self, policy: AddressPolicy, client: Client) -> None:
+        """Return the charge of an attempt that succeeded."""
+
+
+class UnlimitedAddresses:
+    """No limits."""
+
+    async def charge(self, policy: AddressPolicy, client: Client) -> None:
+        return
+
+    async def refund(self, policy: AddressPolicy, client: Client) -> None:
+        return
+
+
+UNLIMITED_ADDRESSES = UnlimitedAddresses()
