@@ -33,7 +33,9 @@ def batch(count: int, interval: timedelta, series_count: int = 1) -> BulkReading
     at = np.tile(to_ms(START) + np.arange(count) * (interval // timedelta(milliseconds=1)), series_count)
     zeros = np.zeros(len(at), dtype=np.int64)
     index = np.repeat(np.arange(series_count), count)
-    return BulkReadingBatch([(str(number), None) for number in range(series_count)], index, at, zeros * 1.0, zeros)
+    return BulkReadingBatch(
+        [(str(number), None) for number in range(series_count)], index, at, zeros.astype(np.float64), zeros
+    )
 
 
 @pytest.mark.parametrize(

@@ -182,3 +182,11 @@ async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -
         assert 400 - 30 - count <= remaining <= 400 - 30 - count + 1
         second = await http.get("/api/v0-1/resource", headers=headers)
         assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMITED")
+
+
+async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
+    homes = "{ virtualEntities { veId display { at } } }"
+    answer = await crowded.graphql(homes, crowded.one.headers["account"])
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "NOT_SUPPORTED"
+    assert "Divide them between several virtual entities" in error["message"]

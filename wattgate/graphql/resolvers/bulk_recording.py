@@ -52,7 +52,7 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     """Return the cost of a batch: a share for each reading, and for each hour whose aggregates it changes."""
     if not isinstance(batch, BulkReadingBatch):
         return MUTATION_WEIGHT
-    hours = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
+    hours: int = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
     return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // BULK_HOURS_PER_UNIT
 
 
