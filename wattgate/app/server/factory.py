@@ -135,15 +135,8 @@ def build_gateway(
     database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
-    runner = Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-    )
+    policy, quotas = _outbound_policy(settings), QuotaChecker(settings.application_records)
+    runner = Runner(database, bus, network=network, clock=clock, tracer=tracer, outbound_policy=policy, quotas=quotas)
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
