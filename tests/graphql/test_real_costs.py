@@ -24,6 +24,7 @@ RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
     { buckets { start end value count completeness } }"""
 MONTH = f"{{ resources {{ {READINGS} }} }}"
+READINGS_OF_ONE = f'{{ a: resource(resourceId: "ID") {{ {READINGS} }} b: resource(resourceId: "ID") {{ {READINGS} }} }}'
 TYPES = "{ resources { name type { name } } }"
 USES = [pytest.param(0, id="first use, by graphql-core"), pytest.param(1, id="second use, compiled")]
 
@@ -168,6 +169,14 @@ async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowde
     for _ in range(2):
         with pytest.raises(RateLimited):
             await later.settle()
+
+
+@pytest.mark.parametrize(("text", "is_compiled"), [("{ resources { name } }", False), (READINGS_OF_ONE, True)])
+async def test_expensive_document_is_compiled_at_its_first_use(crowded: House, text: str, is_compiled: bool) -> None:
+    text = text.replace("ID", crowded.one.ids["resource"])
+    pipeline, _, request, document = build_pipeline(crowded, text)
+    assert not (await pipeline.execute(crowded.one.account, request, document)).errors
+    assert bool(document.plans) is is_compiled
 
 
 async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -> None:
