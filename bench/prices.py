@@ -242,7 +242,7 @@ async def _bulk_intake(home: BenchHome) -> list[tuple[str, float]]:
         at = np.arange(to_ms(NOW) - BULK_READINGS * interval_ms, to_ms(NOW), interval_ms)
         zeros = np.zeros(len(at), dtype=np.int64)
         for round_name, value in (("new", 1.0), ("revised", 2.0)):
-            batch = BulkReadingBatch([(resource_id, "POWER")], zeros, at, zeros + value, zeros)
+            batch = BulkReadingBatch([(resource_id, "POWER")], zeros, at, np.full(len(at), value), zeros)
             started_at = time.process_time()
             await home.owner.gateway.runner.run(record_reading_arrays, home.owner.system, {"batch": batch})
             costs.append((f"{name}, {round_name}", (time.process_time() - started_at) * 1e6 / len(at)))

@@ -20,6 +20,9 @@ ACTION = """mutation ($type: ID!) { addUserAction(input: {userActionTypeId: $typ
 ACTION_TYPE = """mutation { addUserActionType(input: {name: "quota", description: "d"}) { userActionTypeId } }"""
 
 
+Quotas = Mapping[type[Tenanted], Quota]
+
+
 def tenanted_models(base: type[Tenanted] = Tenanted) -> Iterator[type[Tenanted]]:
     for model in base.__subclasses__():
         if hasattr(model, "__table__"):
@@ -56,7 +59,7 @@ class Shelf:
             await self.rows.add(models.PromptType(name=f"type {number}"))
 
 
-def checker(quotas: Mapping[type[Tenanted], Quota], application_records: int = 0) -> QuotaChecker:
+def checker(quotas: Quotas, application_records: int = 0) -> QuotaChecker:
     return QuotaChecker(application_records, quotas=quotas)
 
 
@@ -80,7 +83,7 @@ async def test_application_gets_exactly_its_quota(tenant: Tenant, used: int) -> 
 
 
 async def test_setting_limits_records_that_grow_with_users(tenant: Tenant) -> None:
-    quotas = {models.PromptType: Quota("prompt types", grows_with_users=True)}
+    quotas: Quotas = {models.PromptType: Quota("prompt types", grows_with_users=True)}
     async with tenant.gateway.database.session() as session:
         await Shelf(session, tenant, checker(quotas, 0)).add_types(20)
         with pytest.raises(QuotaExceeded, match="WATTGATE_APPLICATION_RECORDS"):
@@ -88,7 +91,7 @@ async def test_setting_limits_records_that_grow_with_users(tenant: Tenant) -> No
 
 
 async def test_quota_of_a_user_does_not_count_the_records_of_others(tenant: Tenant) -> None:
-    quotas = {models.DfsUser: Quota("enrolments", per_user=2)}
+    quotas: Quotas = {models.DfsUser: Quota("enrolments", per_user=2)}
     async with tenant.gateway.database.session() as session:
         rows = Shelf(session, tenant, checker(quotas)).rows
         first, second = [(await rows.add(models.User())).user_id for _ in range(2)]
@@ -100,7 +103,7 @@ async def test_quota_of_a_user_does_not_count_the_records_of_others(tenant: Tena
 
 
 async def test_quota_of_a_parent_record(tenant: Tenant) -> None:
-    quotas = {models.LanguageContent: Quota("languages", per_parent=("content_id", 2))}
+    quotas: Quotas = {models.LanguageContent: Quota("languages", per_parent=("content_id", 2))}
     async with tenant.gateway.database.session() as session:
         rows = Shelf(session, tenant, checker(quotas)).rows
         contents = [await rows.add(models.Content(reference="a", name=name)) for name in ("first", "second")]

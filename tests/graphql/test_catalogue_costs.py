@@ -67,7 +67,8 @@ POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", en
 TREE = """{ virtualEntityConnection(first: 20) { edges { node { veId name
     resources { resourceId name tariffs { name rate validFrom } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-DAY = [{"resourceId": "a", "readings": [{"at": "2026-11-20T00:00:00Z", "value": 1}] * 48}]
+HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
+DAY = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in HALF_HOURS]}]
 ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } }"
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 

@@ -14,7 +14,12 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms
 from wattgate.errors import RateLimited
-from wattgate.graphql.core.cost_weights import BULK_HOURS_PER_UNIT, BULK_READINGS_PER_UNIT, MUTATION_WEIGHT
+from wattgate.graphql.core.cost_weights import (
+    BULK_READINGS_PER_UNIT,
+    MUTATION_WEIGHT,
+    RECORDED_HOURS_PER_UNIT,
+    per_reading,
+)
 from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
 from wattgate.graphql.resolvers.raw_readings import ARROW
@@ -33,7 +38,9 @@ def batch(count: int, interval: timedelta, series_count: int = 1) -> BulkReading
     at = np.tile(to_ms(START) + np.arange(count) * (interval // timedelta(milliseconds=1)), series_count)
     zeros = np.zeros(len(at), dtype=np.int64)
     index = np.repeat(np.arange(series_count), count)
-    return BulkReadingBatch([(str(number), None) for number in range(series_count)], index, at, zeros * 1.0, zeros)
+    return BulkReadingBatch(
+        [(str(number), None) for number in range(series_count)], index, at, zeros.astype(np.float64), zeros
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,8 +56,31 @@ def batch(count: int, interval: timedelta, series_count: int = 1) -> BulkReading
 def test_batch_costs_its_readings_and_the_hours_that_it_changes(
     readings: BulkReadingBatch, rows: int, hours: int
 ) -> None:
-    expected = 1 + MUTATION_WEIGHT + rows // BULK_READINGS_PER_UNIT + hours // BULK_HOURS_PER_UNIT
+    expected = 1 + MUTATION_WEIGHT + rows // BULK_READINGS_PER_UNIT + hours // RECORDED_HOURS_PER_UNIT
     assert cost_of_call(record_reading_arrays, {"batch": readings}) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval", "hours"),
+    [(timedelta(milliseconds=1), 1), (timedelta(minutes=30), 50), (timedelta(hours=1), 100), (timedelta(days=1), 100)],
+)
+def test_recorded_readings_cost_their_number_and_the_hours_that_they_change(interval: timedelta, hours: int) -> None:
+    at = [START + number * interval for number in range(100)]
+    rows = [{"resourceId": name, "readings": [{"at": instant, "value": 1} for instant in at]} for name in ("a", "b")]
+    columns = [{"resourceId": name, "at": at, "value": [1] * 100} for name in ("a", "b")]
+    touched = 2 * hours // RECORDED_HOURS_PER_UNIT
+    assert per_reading(max_items=10_000).compute(START, rows) == MUTATION_WEIGHT + 200 + touched
+    in_columns = per_reading(max_items=10_000, readings_per_unit=4)
+    assert in_columns.compute(START, columns) == MUTATION_WEIGHT + 50 + touched
+
+
+@pytest.mark.parametrize("series", [None, 5, [None], [{"at": [None, "x"]}], [{"readings": [{}]}], [{"readings": "x"}]])
+def test_cost_of_invalid_readings_is_a_number(series: Any) -> None:
+    assert per_reading(max_items=10_000).compute(START, series) >= MUTATION_WEIGHT
+
+
+def test_cost_of_too_many_readings_is_that_of_the_maximum() -> None:
+    assert per_reading(max_items=10).compute(START, [{"at": [START] * 1_000}]) == MUTATION_WEIGHT + 10
 
 
 def lines(resource_id: str, count: int) -> bytes:

@@ -24,6 +24,7 @@ RESOURCES = 300
 READINGS = """readings(range: {start: "2026-01-01T00:00:00Z", end: "2026-02-01T00:00:00Z"}, period: PT30M)
     { buckets { start end value count completeness } }"""
 MONTH = f"{{ resources {{ {READINGS} }} }}"
+READINGS_OF_ONE = f'{{ a: resource(resourceId: "ID") {{ {READINGS} }} b: resource(resourceId: "ID") {{ {READINGS} }} }}'
 TYPES = "{ resources { name type { name } } }"
 USES = [pytest.param(0, id="first use, by graphql-core"), pytest.param(1, id="second use, compiled")]
 
@@ -170,6 +171,14 @@ async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowde
             await later.settle()
 
 
+@pytest.mark.parametrize(("text", "is_compiled"), [("{ resources { name } }", False), (READINGS_OF_ONE, True)])
+async def test_expensive_document_is_compiled_at_its_first_use(crowded: House, text: str, is_compiled: bool) -> None:
+    text = text.replace("ID", crowded.one.ids["resource"])
+    pipeline, _, request, document = build_pipeline(crowded, text)
+    assert not (await pipeline.execute(crowded.one.account, request, document)).errors
+    assert bool(document.plans) is is_compiled
+
+
 async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -> None:
     database_url = crowded.one.ids["database"]
     limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, budget_seconds=86_400)
@@ -182,3 +191,11 @@ async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -
         assert 400 - 30 - count <= remaining <= 400 - 30 - count + 1
         second = await http.get("/api/v0-1/resource", headers=headers)
         assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMITED")
+
+
+async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: House) -> None:
+    homes = "{ virtualEntities { veId display { at } } }"
+    answer = await crowded.graphql(homes, crowded.one.headers["account"])
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "NOT_SUPPORTED"
+    assert "Divide them between several virtual entities" in error["message"]

@@ -130,7 +130,7 @@ class Dispatcher:
                 {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
                 legacy_format.transform_error,
             )
-        response.headers.update(rate_limit_headers(charge and charge.balance))
+        response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
 
     async def _parse_request(self, endpoint: Endpoint, request: Request) -> ParsedRequest:

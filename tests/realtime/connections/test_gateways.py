@@ -75,14 +75,17 @@ async def test_slots_of_a_dead_gateway_expire_with_their_lease(
                 await assert_open(second, third)
 
 
-async def test_no_connection_is_displaced_while_redis_is_unavailable(settled: Settled, tmp_path: Path) -> None:
+async def test_gateway_limits_its_own_connections_while_redis_is_unavailable(settled: Settled, tmp_path: Path) -> None:
     async with redis_server(tmp_path) as server, AsyncExitStack() as stack:
-        limits = ConnectionLimits(max_account_connections=1)
+        limits = ConnectionLimits(max_account_connections=2)
         house = await stack.enter_async_context(live_house(settled, redis_url=server.url, limits=limits))
         first = await stack.enter_async_context(house.socket())
         await server.kill()
-        async with connected(house, {}, {}) as others:
+        async with connected(house, {}) as others:
             await assert_open(first, *others)
+            async with house.socket() as third:
+                assert await first.closed() == (4509, "newer connections replaced it")
+                await assert_open(third, *others)
 
 
 async def test_event_stream_accepts_operations_through_another_gateway(

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +12,12 @@ from msgspec import structs
 
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.transport.selection import build_selection
 from wattgate.graphql.transport.subscriptions import PreparedSubscription, SubscriptionKey, SubscriptionService
+from wattgate.principal import Principal, Role
 from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import RequiresAsync
@@ -130,8 +133,9 @@ def prepare(service: SubscriptionService, document: str) -> tuple[PreparedSubscr
     """Return a prepared subscription, and its execution by graphql-core."""
     key = subscription_key(service, document, {"yes": True, "no": False})
     subscription = service.prepare_cached(key)
+    context = GraphQLContext(cast(Runner, None), Principal(Role.SYSTEM))  # the selections load no edges
     return subscription, build_selection(
-        subscription.key, None, None, lambda: service.build_executor(key)
+        subscription.key, None, None, lambda: service.build_executor(key), lambda: context
     ).execute_async
 
 

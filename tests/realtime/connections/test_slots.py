@@ -31,7 +31,7 @@ async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -
 async def test_limits_hold_while_all_connections_to_redis_are_in_use(redis: RedisServer) -> None:
     client = RedisClient(ServerAddress.from_redis_url(redis.url))
     pool = client._redis.connection_pool
-    held = [await pool.get_connection() for _ in range(MAX_CONNECTIONS)]
+    held = [await pool.get_connection() for _ in range(MAX_CONNECTIONS)]  # type: ignore[no-untyped-call]
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
     slots = build_slots("account:pool", 5, limit=2)
     displaced = await asyncio.gather(*(store.acquire([slot]) for slot in slots))

@@ -28,10 +28,13 @@ from wattgate.energy.freshness import ABANDONED_AFTER_MS, FreshnessSnapshot
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
 from wattgate.energy.tariffs import MAX_AHEAD
 from wattgate.enums import TariffKind
-from wattgate.errors import GatewayError
+from wattgate.errors import GatewayError, NotSupported
 
 MAX_ESTIMATED_MS = 36 * HOUR_MS
 """Energy is estimated for at most this long before now. The meter network delivers a day by the next noon."""
+
+MAX_DISPLAY_RESOURCES = 12
+"""Maximum number of metered resources of a home that has a display: its cost does not depend on their number."""
 
 DEFAULT_ZONE = "Europe/London"
 """The time zone of homes without one. It is also the default of tariffs."""
@@ -48,20 +51,35 @@ async def displays(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> lis
 
 
 async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Home | GatewayError]:
-    """Load the inputs of the displays. The result of a home without valid consent is its error."""
+    """Load the inputs of the displays.
+
+    The result of a home without valid consent, or with more resources than a display may have, is its error.
+    """
     resources_by_home = await home_queries.resources(rows, virtual_entities)
     errors = await find_consent_errors(rows, [resource for resources in resources_by_home for resource in resources])
+    size_errors = [_size_error(resources) for resources in resources_by_home]
     plans = [
-        _HomePlan.build(entity, resources, rows.now)
-        for entity, resources in zip(virtual_entities, resources_by_home, strict=True)
+        _HomePlan.build(entity, resources if error is None else [], rows.now)
+        for entity, resources, error in zip(virtual_entities, resources_by_home, size_errors, strict=True)
     ]
     inputs = await _StoredInputs.load(rows, plans)
     live_power = await _load_live_power(rows, plans, inputs)
     homes: list[Home | GatewayError] = []
-    for plan, resources in zip(plans, resources_by_home, strict=True):
+    for plan, resources, size_error in zip(plans, resources_by_home, size_errors, strict=True):
         error = next((errors[resource.resource_id] for resource in resources if resource.resource_id in errors), None)
-        homes.append(error or _build_home(plan, inputs, live_power, to_ms(rows.now)))
+        homes.append(error or size_error or _build_home(plan, inputs, live_power, to_ms(rows.now)))
     return homes
+
+
+def _size_error(resources: Sequence[Resource]) -> GatewayError | None:
+    """Return an error if the display of a home would have more than MAX_DISPLAY_RESOURCES."""
+    count = len(display_resources(resources))
+    if count <= MAX_DISPLAY_RESOURCES:
+        return None
+    return NotSupported(
+        f"The home has {count:,} metered resources, and a display shows at most {MAX_DISPLAY_RESOURCES}. Divide them "
+        "between several virtual entities."
+    )
 
 
 def display_resources(resources: Sequence[Resource]) -> list[Resource]:

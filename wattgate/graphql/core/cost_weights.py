@@ -54,8 +54,8 @@ SERIES_ITEMS_PER_UNIT = 10
 BULK_READINGS_PER_UNIT = 8
 """Number of readings of a bulk upload that cost one unit."""
 
-BULK_HOURS_PER_UNIT = 4
-"""Number of distinct hours of a series, in a bulk upload, that cost one unit: their aggregates are computed again."""
+RECORDED_HOURS_PER_UNIT = 4
+"""Number of distinct hours of a series with new readings that cost one unit: their aggregates are computed again."""
 
 _BUCKET_MICROSECONDS = {
     Period.PT1M: 8,
@@ -135,6 +135,23 @@ def per_item(
         return weight + min(sum(len(_list_items(items)) for items in lists), max_items) * item_weight // items_per_unit
 
     return ArgumentMeasure((argument,), compute)
+
+
+def per_reading(*, max_items: int, readings_per_unit: int = 1) -> ArgumentMeasure:
+    """Measure readings to record in the argument `series`: a share for each, and for each hour of a series.
+
+    The instants are in `readings`, or, in columns, in `at`.
+    """
+
+    def compute(now: datetime, series: Any) -> int:
+        columns = [_instants(entry) for entry in _list_items(series)]
+        count = sum(map(len, columns))
+        if count > max_items:  # the resolver rejects it
+            return MUTATION_WEIGHT + max_items // readings_per_unit
+        hours = sum(len({_hour(instant) for instant in column}) for column in columns)
+        return MUTATION_WEIGHT + count // readings_per_unit + hours // RECORDED_HOURS_PER_UNIT
+
+    return ArgumentMeasure(("series",), compute)
 
 
 def bucket_count(max_buckets: int) -> ArgumentMeasure:
@@ -217,6 +234,16 @@ _cached_max_buckets = lru_cache(maxsize=256)(buckets.max_bucket_count)
 def _member(value: Any, name: str) -> Any:
     """Return a member of an input object, which is either still a mapping or already an object."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _instants(series: Any) -> Sequence[Any]:
+    """Return the instants of the readings of a series, in either form."""
+    readings = _list_items(_member(series, "readings"))
+    return [_member(reading, "at") for reading in readings] or _list_items(_member(series, "at"))
+
+
+def _hour(instant: Any) -> int | None:
+    return int(instant.timestamp()) // 3600 if isinstance(instant, datetime) else None
 
 
 def _list_items(values: Any) -> Sequence[Any]:

@@ -11,9 +11,9 @@ from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.storage_limits import StorageLimits
 from wattgate.graphql.core.cost_weights import (
-    BULK_HOURS_PER_UNIT,
     BULK_READINGS_PER_UNIT,
     MUTATION_WEIGHT,
+    RECORDED_HOURS_PER_UNIT,
     ArgumentMeasure,
 )
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -52,8 +52,8 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     """Return the cost of a batch: a share for each reading, and for each hour whose aggregates it changes."""
     if not isinstance(batch, BulkReadingBatch):
         return MUTATION_WEIGHT
-    hours = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
-    return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // BULK_HOURS_PER_UNIT
+    hours: int = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
+    return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // RECORDED_HOURS_PER_UNIT
 
 
 @operation(

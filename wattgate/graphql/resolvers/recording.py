@@ -8,7 +8,7 @@ from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.core.cost_weights import per_item
+from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
@@ -31,7 +31,7 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     returns=types.Recorded,
     needs=Permission.READINGS_WRITE,
     rest=RestRoute("POST", "/resource/{resourceId}/readings"),
-    weight=per_item("series", "readings", max_items=MAX_READINGS),
+    weight=per_reading(max_items=MAX_READINGS),
 )
 async def record_readings(call: Call, *, series: list[types.NewReadings]) -> types.Recorded:
     """Record at most 10,000 readings of any of the caller's resources. Readings of the same instant are replaced.
@@ -47,7 +47,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     returns=types.RecordedColumns,
     needs=Permission.READINGS_WRITE,
     rest=RestRoute("POST", "/readings"),
-    weight=per_item("series", "at", max_items=MAX_READINGS, items_per_unit=4),
+    weight=per_reading(max_items=MAX_READINGS, readings_per_unit=4),
 )
 async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> types.RecordedColumns:
     """Record at most 10,000 readings, given as columns. Readings of the same instant are replaced.
