@@ -212,6 +212,7 @@ async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIter
         "WATTGATE_REDIS_URL": str(settings.redis_url),
         **BENCH_SETTINGS,
         "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers use one account
+        "WATTGATE_MAX_ADDRESS_CONNECTIONS": "0",  # and one address
     }
     async with pinned_process(sys.executable, "-m", "wattgate", "serve", **environment) as server:
         yield RedisFedGateway(server, seeded, {"token": seeded.token})

@@ -69,6 +69,7 @@ EMPTY_IS_ENOUGH = {
 EMPTY_IS_TOO_LITTLE = {
     "PUT /user/verify",  # PUT, but every argument is required
     "PUT /user/resetpassword",
+    "PUT /account/email",
     "PUT /user/{userId}/username",
     "PUT /account/{accountId}/mobileapptoken",
 }

@@ -20,7 +20,7 @@ class Client:
     """The client of a request. Operations of the gateway itself have none of these values.
 
     `address` is the IPv4 address or the IPv6 network of the client. `device` is the secret that the browser got at an
-    earlier login. `keeps_devices` tells whether it would return another one; then a login sets `new_device`.
+    earlier login. `keeps_devices` is true if it would return another one. A login then sets `new_device`.
     """
 
     address: str | None = None

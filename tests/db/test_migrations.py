@@ -211,3 +211,39 @@ async def test_migration_leaves_existing_applications_open_to_any_document(empty
     await upgrade(database)
     assert await is_current(database)
     await database.close()
+
+
+async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code(empty_url: str) -> None:
+    database = Database(empty_url)
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0014")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(
+            connection,
+            "account",
+            application_id="a",
+            account_id="old",
+            user_id="u",
+            directory_id="d",
+            username="x@y.example",
+        )
+        migrate(connection, "0018")
+        # code of the version before inserts an account without the new column
+        connection.execute(
+            text(
+                "INSERT INTO account (application_id, account_id, user_id, directory_id, name, username, email, "
+                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', user_id, "
+                "directory_id, name, 'z@y.example', email, administrator, status, active, failures, created_at, "
+                "updated_at FROM account"
+            )
+        )
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+        rows = await connection.execute(text("SELECT account_id, mails_username FROM account ORDER BY account_id"))
+        assert [(key, bool(mails)) for key, mails in rows] == [("new", True), ("old", True)]
+        await connection.run_sync(lambda inner: migrate(inner, "0014", down=True))
+        await connection.run_sync(lambda inner: migrate(inner, "0018"))
+    await database.close()

@@ -57,7 +57,7 @@ async def log_in(house: House, address: str, username: str, password: str = PASS
     return await house.call("POST", "/auth", from_address(house, address, **more), json=body)
 
 
-async def hold_back(house: House, username: str) -> None:
+async def block_strangers(house: House, username: str) -> None:
     """Guess wrong passwords from an address of its own until the name must wait."""
     address = next(ADDRESSES)
     for _ in range(5):
@@ -65,11 +65,11 @@ async def hold_back(house: House, username: str) -> None:
     assert (await log_in(house, address, username, "wrong")).status_code == 429
 
 
-async def test_known_address_passes_while_a_guesser_is_held_back(
+async def test_known_address_passes_while_a_guesser_must_wait(
     proxied: House, owner: dict[str, str], address: str
 ) -> None:
     assert (await log_in(proxied, address, owner["username"])).status_code == 200
-    await hold_back(proxied, owner["username"])
+    await block_strangers(proxied, owner["username"])
     assert (await log_in(proxied, next(ADDRESSES), owner["username"])).status_code == 429
     assert (await log_in(proxied, address, owner["username"])).status_code == 200
     credentials = {**basic(owner["username"], PASSWORD), **from_address(proxied, address)}
@@ -85,18 +85,18 @@ async def test_known_browser_passes_at_a_new_address(proxied: House, owner: dict
     proxied.http.cookies.clear()
     assert cookie.startswith(f"{DEVICE_COOKIE}=")
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
-    await hold_back(proxied, owner["username"])
+    await block_strangers(proxied, owner["username"])
     device = {"Cookie": cookie.partition(";")[0]}
     elsewhere = next(ADDRESSES)
     answer = await log_in(proxied, elsewhere, owner["username"], **device, **own_page)
     assert answer.status_code == 200
     assert "Set-Cookie" not in answer.headers
     other = await people.active(proxied.one)
-    await hold_back(proxied, other["username"])
+    await block_strangers(proxied, other["username"])
     assert (await log_in(proxied, next(ADDRESSES), other["username"], **device)).status_code == 429
 
 
-async def test_known_source_is_held_back_alone(proxied: House, owner: dict[str, str], address: str) -> None:
+async def test_known_source_waits_alone(proxied: House, owner: dict[str, str], address: str) -> None:
     at_home = next(ADDRESSES)
     for known in (address, at_home):
         assert (await log_in(proxied, known, owner["username"])).status_code == 200
@@ -121,7 +121,7 @@ async def test_cookie_is_secure_behind_a_proxy_with_tls(proxied: House, owner: d
 
 
 async def test_reset_password_lets_the_owner_in(proxied: House, owner: dict[str, str], address: str) -> None:
-    await hold_back(proxied, owner["username"])
+    await block_strangers(proxied, owner["username"])
     token = await people.reset_token(proxied.one, owner)
     body = {"username": owner["username"], "newPassword": "battery staple", "token": token}
     done = await proxied.call("PUT", "/user/resetpassword", from_address(proxied, address), json=body)
@@ -130,7 +130,7 @@ async def test_reset_password_lets_the_owner_in(proxied: House, owner: dict[str,
 
 
 async def test_made_up_names_must_wait_too(proxied: House) -> None:
-    await hold_back(proxied, f"nobody-{next(ADDRESSES)}@one.example")
+    await block_strangers(proxied, f"nobody-{next(ADDRESSES)}@one.example")
 
 
 IDENTITY_TABLES = ("account", "login_backoff", "login_source", "one_time_code", "token", "app_user")

@@ -400,7 +400,12 @@ async def test_name_and_email_change_and_invalidate_earlier_codes(served: House,
     assert (await post(served, "/account/name", mine, name="Grace")).json() == {"valid": True}
     assert (await post(served, "/account/email", mine, email=" grace@example.org ")).json() == {"valid": True}
     account = (await served.call("GET", f"/account/{person.account_id}", mine)).json()
-    assert (account["name"], account["email"]) == ("Grace", "grace@example.org")
+    assert (account["name"], account["email"]) == ("Grace", person.username)
+    code = await people.newest_email_code(served.one, person.account_id)
+    confirmed = await put(served, "/account/email", application_header(served), token=code)
+    assert confirmed.json() == {"valid": True}
+    account = (await served.call("GET", f"/account/{person.account_id}", mine)).json()
+    assert account["email"] == "grace@example.org"
     body = {"username": person.username, "token": token, "newPassword": "battery staple"}
     assert (await put(served, "/user/resetpassword", application_header(served), **body)).status_code == 400
     refused = await post(served, "/account/email", mine, email="nowhere")

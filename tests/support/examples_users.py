@@ -43,6 +43,12 @@ async def _reset(tenant: Tenant) -> dict[str, Any]:
     }
 
 
+async def _new_address(tenant: Tenant) -> dict[str, Any]:
+    who = await people.active(tenant)
+    token = await people.email_change_token(tenant, who, "new@example.org")
+    return {"token": token, "applicationId": tenant.application_id}
+
+
 async def _leaving(tenant: Tenant) -> dict[str, Any]:
     return {"userId": (await people.active(tenant))["userId"]}
 
@@ -83,6 +89,7 @@ EXAMPLES: dict[str, Example] = {
     "account_status": fixed(lambda tenant: {"accountId": tenant.account_id}),
     "own_account_status": NOTHING,
     "change_email": fixed(lambda tenant: {"email": "new@example.org"}),
+    "confirm_email_change": _new_address,
     "change_name": fixed(lambda tenant: {"name": "Grace"}),
     "change_password": fixed(lambda tenant: {"oldPassword": PASSWORD, "newPassword": PASSWORD}),
     "add_mobile_app_token": fixed(lambda tenant: {"accountId": tenant.account_id, "newToken": "fcm:1"}),

@@ -1,11 +1,16 @@
 """Users, their one-time codes, and OAuth clients, created through the runner."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
-from wattgate.graphql.resolvers import oauth, registration, users
+from sqlmodel import col
+
+from wattgate.db.models import AccountMail
+from wattgate.graphql.resolvers import accounts, oauth, registration, users
+from wattgate.graphql.services.email_changes import CONFIRM_EMAIL
 from wattgate.graphql.types.users import NewUser
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 
 PASSWORD = "correct horse"
@@ -55,6 +60,33 @@ async def verification_code(tenant: Any, who: dict[str, str]) -> str:
 
 async def reset_token(tenant: Any, who: dict[str, str]) -> str:
     return await sent(tenant, who, registration.request_password_reset)
+
+
+async def email_change_token(tenant: Any, who: dict[str, str], email: str) -> str:
+    """Request a new e-mail address for an account and return the code that is sent to it."""
+    account = Principal(
+        Role.ACCOUNT, application_id=tenant.application_id, user_id=who["userId"], account_id=who["accountId"]
+    )
+    await tenant.gateway.runner.run(accounts.change_email, account, {"email": email})
+    return await newest_email_code(tenant, who["accountId"])
+
+
+async def newest_email_code(tenant: Any, account_id: str) -> str:
+    """Return the code in the newest mail that asks to confirm an address of an account."""
+    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
+    mails = await tenant.gateway.runner.read(
+        system,
+        Permission.SYSTEM,
+        lambda rows: rows.all(
+            AccountMail,
+            col(AccountMail.account_id) == account_id,
+            col(AccountMail.name) == CONFIRM_EMAIL.name,
+            order_by=[col(AccountMail.created_at).desc()],
+        ),
+    )
+    found = re.search(r"^[\w-]{43}$", mails[0].text, re.MULTILINE)
+    assert found is not None
+    return found[0]
 
 
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:

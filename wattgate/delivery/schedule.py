@@ -59,11 +59,15 @@ WEBHOOK_SCHEDULE = Schedule(
 TEST_MAIL_SCHEDULE = Schedule((10 * _SECOND, _MINUTE, 5 * _MINUTE))
 """Four attempts in about six minutes. The user is waiting, and can request another test mail."""
 
+ACCOUNT_MAIL_SCHEDULE = Schedule((_MINUTE, 10 * _MINUTE, _HOUR, 4 * _HOUR, 12 * _HOUR))
+"""Six attempts in about 17 hours. The code in the mail is valid for a day."""
+
 SCHEDULES: Mapping[DeliveryKind, Schedule] = MappingProxyType(
     {
         DeliveryKind.EMAIL: MAIL_SCHEDULE,
         DeliveryKind.PUSH: PUSH_SCHEDULE,
         DeliveryKind.WEBHOOK: WEBHOOK_SCHEDULE,
         DeliveryKind.TEST_MAIL: TEST_MAIL_SCHEDULE,
+        DeliveryKind.ACCOUNT_MAIL: ACCOUNT_MAIL_SCHEDULE,
     }
 )

@@ -1,7 +1,7 @@
 """ASGI middleware that determines the client of a request: its address behind trusted proxies, and its device.
 
 A device is a random secret in a cookie. A browser gets it from its first successful login on a page of the gateway. It
-authenticates nobody: it only tells a known browser from a guesser, so that the backoff of guessers does not hold it up.
+authenticates nobody: it only separates a known browser from guessers, whose backoff then does not delay it.
 """
 
 from collections.abc import Collection, Mapping

@@ -171,7 +171,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._close()
 
     def _close(self) -> None:
-        """Close the connection, and cut it if the client does not read what is left."""
+        """Close the connection, and cut it if the client does not read its response."""
         self._clear_timer()
         self.transport.close()
         self.loop.call_later(LINGER_SECONDS, self.transport.abort)

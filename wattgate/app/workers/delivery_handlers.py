@@ -97,6 +97,9 @@ def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[Deliver
     return {
         DeliveryKind.EMAIL: DeliveryHandler(mail.prepare_mail, channel, mail.record_mail_outcome, close),
         DeliveryKind.TEST_MAIL: DeliveryHandler(mail.prepare_test_mail, channel, mail.record_test_mail_outcome),
+        DeliveryKind.ACCOUNT_MAIL: DeliveryHandler(
+            mail.prepare_account_mail, channel, mail.record_account_mail_outcome
+        ),
     }
 
 

@@ -4,8 +4,8 @@ Attempts from unknown sources share one count for each username, known or made u
 logged in before (a device, or a network address for clients that keep no cookies) has a count of its own. A guesser
 therefore delays other strangers, and never the owner at a known device or address.
 
-Known and unknown usernames cause the same statements and the same hash, so that neither time nor answers tell which
-names exist.
+Known and unknown usernames cause the same statements and the same hash, so that neither time nor answers reveal
+which names exist.
 """
 
 import hashlib

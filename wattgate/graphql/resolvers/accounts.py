@@ -3,6 +3,7 @@
 import strawberry
 from sqlmodel import col
 
+from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.identity.directory import directory_for
 from wattgate.db.rows import Condition
@@ -12,12 +13,14 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.email_changes import confirm_requested_change, request_email_change
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
     log_out,
     parse_email,
     require_account,
+    rows_for_login,
     verify_password,
 )
 from wattgate.graphql.types import accounts as types
@@ -137,11 +140,29 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     rest=RestRoute("POST", "/account/email"),
 )
 async def change_email(call: Call, *, email: str) -> types.Done:
-    """Change the e-mail address of the calling account. Codes that were sent to the old address become invalid."""
-    account = await require_account(call)
-    address = parse_email(email)
-    await call.rows.delete(models.OneTimeCode, col(models.OneTimeCode.account_id) == account.account_id)
-    (await call.rows.edit(models.Account, account.account_id)).email = address
+    """Request a new e-mail address for the calling account. It is used after it is confirmed there.
+
+    The new address gets a code for `confirmEmailChange`, valid for 24 hours. The old one gets a notice, and all mails
+    until then. A further request replaces an earlier one. Log-outs and changes of the password cancel it.
+    """
+    await request_email_change(call, await require_account(call), parse_email(email))
+    return types.Done(valid=True)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Done,
+    needs=Permission.ANYONE,
+    rest=RestRoute("PUT", "/account/email"),
+    address_policy=AddressPolicy.CODE,
+)
+async def confirm_email_change(call: Call, *, token: str, application_id: strawberry.ID | None = None) -> types.Done:
+    """Confirm a new e-mail address with the code that was sent to it. The code is valid once.
+
+    Codes that were sent to the old address become invalid. The application comes from `applicationId` or from the
+    header `applicationId`.
+    """
+    await confirm_requested_change(call, rows_for_login(call, application_id), token)
     return types.Done(valid=True)
 
 

@@ -4,7 +4,16 @@ from datetime import timedelta
 
 from sqlmodel import col
 
-from wattgate.db.models import Alert, AlertType, Delivery, KeptMail, MailSuppression, Notification, TestMail
+from wattgate.db.models import (
+    AccountMail,
+    Alert,
+    AlertType,
+    Delivery,
+    KeptMail,
+    MailSuppression,
+    Notification,
+    TestMail,
+)
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
 from wattgate.delivery.channels.smtp import SUPPRESS_ADDRESS
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
@@ -84,6 +93,28 @@ async def record_test_mail_outcome(
 ) -> bool:
     """Record the outcome of a test mail, as `record_mail_outcome` does."""
     return await _record_outcome(call, delivery_id, worker, attempt, outcome) is not None
+
+
+@operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
+async def prepare_account_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
+    """Return a mail of the gateway itself to the holder of an account, or PermanentFailure if it must not be sent."""
+    delivery = await call.rows.get(Delivery, delivery_id)
+    refusal = await _reason_not_to_send(call, delivery)
+    if refusal is not None:
+        return refusal
+    stored = await call.rows.get(AccountMail, delivery.target_id)
+    return outbox.build_outgoing(delivery, delivery.address or "", MessageContent(stored.subject, stored.text))
+
+
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_account_mail_outcome(
+    call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
+) -> bool:
+    """Record the outcome of a mail of the gateway itself. Its text, which may contain a code, is deleted at the end."""
+    delivery = await _record_outcome(call, delivery_id, worker, attempt, outcome)
+    if delivery is not None and delivery.ended_at is not None:
+        (await call.rows.edit(AccountMail, delivery.target_id)).text = ""
+    return delivery is not None
 
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)

@@ -165,7 +165,7 @@ async def request_password_reset(
     """
     rows = rows_for_login(call, application_id)
     account = await _find_open_account(rows, username, directory_id)
-    # stored for every name, so that the time of the transaction does not tell which names exist
+    # stored for every name, so that the time of the transaction does not reveal which names exist
     await count_failure(rows, backoff_id(rows, directory_id, normalize_username(username), PASSWORD_RESET))
     await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
     return accounts.Done(valid=True)

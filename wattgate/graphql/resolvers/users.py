@@ -8,6 +8,7 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -95,7 +96,10 @@ async def rename_user(
         raise NotFound(f"User {user_id} has no account in the application's own directory.")
     if normalize_username(username) != account.username:
         name = await validate_new_username(call.rows, username, directory_id)
-        (await call.rows.edit(models.Account, account.account_id)).username = name
+        record = await call.rows.edit(models.Account, account.account_id)
+        if call.rows.user_id is not None:  # mails go on to the address that was in use, not to an unconfirmed one
+            record.email, record.mails_username = mail_address(record) or record.email, False
+        record.username = name
     return account_types.Done(valid=True)
 
 

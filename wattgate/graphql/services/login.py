@@ -15,6 +15,7 @@ from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows, model_columns
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.email_changes import cancel_email_changes
 from wattgate.realtime import topics
 from wattgate.realtime.events import CredentialsRevoked, Event
 
@@ -137,6 +138,7 @@ async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: s
             columns["account_id"] == account_id,
             columns[model.key] != except_token_id if except_token_id else True,
         )
+    await cancel_email_changes(rows, account_id)
     _emit_revoked(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
 
 

@@ -10,6 +10,8 @@ from wattgate.delivery.channels.channel import Outcome, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.email_changes import mail_address
+from wattgate.graphql.services.mail_bounds import enqueue_mail
 from wattgate.graphql.services.notification_content import render_content
 from wattgate.graphql.services.outbox import enqueue, failure_code
 from wattgate.graphql.services.webhook_events import enqueue_error_event, enqueue_event
@@ -17,7 +19,7 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
 
 ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
-NO_ADDRESS = "User Has No E-mail Address"
+NO_ADDRESS, RATE_LIMITED = "User Has No E-mail Address", "Rate Limited"
 SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 TEMPLATE_NOT_USED = "Template Not Used"
 """The stages in the log of a notification, worded like those of the legacy interface."""
@@ -110,14 +112,19 @@ async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, 
 
 async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
     """Enqueue a mail to each address of the user, each as a delivery of its own."""
-    addresses = extract_addresses(
-        [account.email or account.username for account in await _active_accounts(call, alert)]
-    )
-    for address in addresses:
-        await enqueue(call, DeliveryKind.EMAIL, notification.notification_id, user_id=alert.user_id, address=address)
+    addresses = extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, alert)])
     if not addresses:
         await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
         await mark_failed(call, alert, notification, "user.address.not_found")
+    target_id, suppressed = notification.notification_id, 0
+    for address in addresses:
+        delivery = await enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
+        if delivery.state is DeliveryState.SUPPRESSED:
+            await _add_log_entry(call, notification, next_step + suppressed, RATE_LIMITED, ERROR, delivery.reason)
+            suppressed += 1
+    if addresses and suppressed == len(addresses):
+        await mark_failed(call, alert, notification, "address.rate_limited")
+        notification.state = NotificationState.RATE_LIMITED
 
 
 async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
@@ -144,7 +151,8 @@ async def _mark_sent(call: Call, alert: Alert, notification: Notification) -> No
 async def _may_still_arrive(call: Call, notification: Notification) -> bool:
     """Return whether another delivery of the notification has succeeded or is still pending."""
     of_notification = col(Delivery.target_id) == notification.notification_id
-    return await call.rows.count(Delivery, of_notification, col(Delivery.state) != DeliveryState.FAILED) > 0
+    ended_states = (DeliveryState.FAILED, DeliveryState.SUPPRESSED)
+    return await call.rows.count(Delivery, of_notification, col(Delivery.state).not_in(ended_states)) > 0
 
 
 async def _add_log_entry(

@@ -37,10 +37,11 @@ async def enqueue(
     address: str | None = None,
     order_key: str | None = None,
     due_at: datetime | None = None,
+    suppressed_reason: str | None = None,
 ) -> Delivery:
     """Enqueue a delivery of a notification or webhook, due immediately unless `due_at` is given.
 
-    See `models.Delivery`.
+    With `suppressed_reason`, only store it: it is never sent. See `models.Delivery`.
     """
     now = call.rows.now
     delivery = Delivery(
@@ -52,8 +53,10 @@ async def enqueue(
         due_at=due_at or now,
         created_at=now,
     )
+    if suppressed_reason is not None:
+        delivery.state, delivery.reason, delivery.ended_at = DeliveryState.SUPPRESSED, suppressed_reason, now
     await call.rows.add(delivery)
-    if delivery.due_at <= now:
+    if suppressed_reason is None and delivery.due_at <= now:
         call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
     return delivery
 

@@ -1,0 +1,53 @@
+"""Bounds of the mails to one address and to one user, so that nobody can flood a mailbox through the gateway."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+
+from sqlmodel import col
+
+from wattgate.db.models import Delivery
+from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.outbox import enqueue
+
+BOUND_WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MailBound:
+    """Maximum mails of a kind in BOUND_WINDOW: to one address of an application, and to all addresses of a user."""
+
+    for_address: int
+    for_user: int
+
+
+MAIL_BOUNDS: Mapping[DeliveryKind, MailBound] = MappingProxyType(
+    {DeliveryKind.EMAIL: MailBound(20, 40), DeliveryKind.ACCOUNT_MAIL: MailBound(5, 10)}
+)
+
+
+async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_id: str, address: str) -> Delivery:
+    """Enqueue a mail. Above a bound, store it as SUPPRESSED with the reason: it is visible and never sent."""
+    reason = await _exceeded_bound(call, kind, user_id, address)
+    return await enqueue(call, kind, target_id, user_id=user_id, address=address, suppressed_reason=reason)
+
+
+async def _exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
+    """Return which bound another mail would exceed, or None."""
+    bound = MAIL_BOUNDS[kind]
+    rows = call.rows.for_application(call.rows.application_id)  # an address may belong to several users
+    counted = (
+        col(Delivery.kind) == kind,
+        col(Delivery.state) != DeliveryState.SUPPRESSED,
+        col(Delivery.created_at) > rows.now - BOUND_WINDOW,
+    )
+    checks = (
+        (col(Delivery.address) == address, bound.for_address, "address"),
+        (col(Delivery.user_id) == user_id, bound.for_user, "user"),
+    )
+    for condition, maximum, what in checks:
+        if await rows.count(Delivery, condition, *counted) >= maximum:
+            return f"more than {maximum} mails to this {what} in {int(BOUND_WINDOW.total_seconds() // 60)} minutes"
+    return None
