@@ -16,7 +16,7 @@ from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, TOKEN, 
 from tests.support import people
 from tests.support.house import PASSWORD, House, Tenant, basic, settle
 from tests.support.processes import gateway
-from tests.support.redis_server import redis_server
+from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
@@ -44,6 +44,12 @@ class Cluster:
     tenant: Tenant
     foreign: Tenant
     http: httpx.AsyncClient
+    redis: RedisServer
+
+    @staticmethod
+    def basic(username: str, password: str) -> dict[str, str]:
+        """Return the members of `connection_init` and the headers of the Basic scheme."""
+        return {name.lower(): value for name, value in basic(username, password).items()}
 
     async def rest(self, url: str, method: str, path: str, headers: Headers, **more: Any) -> httpx.Response:
         async with httpx.AsyncClient(base_url=url, timeout=30) as http:
@@ -231,6 +237,6 @@ async def cluster(folder: Path) -> AsyncIterator[Cluster]:
                     gateway(folder=folder, **served) as other,
                     httpx.AsyncClient(base_url=one.url, timeout=30) as http,
                 ):
-                    yield Cluster(one.url, other.url, local, tenant, foreign, http)
+                    yield Cluster(one.url, other.url, local, tenant, foreign, http, redis)
         finally:
             await local.database.close()

@@ -245,6 +245,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         runner=gateway.runner,
         schema=gateway.schema,
         authenticate=gateway.authenticator.authenticate,
+        find_revoked=gateway.subscription_service.find_revoked,
         budgets=gateway.budgets,
         clock=clock,
     )

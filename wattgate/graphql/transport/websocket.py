@@ -48,7 +48,8 @@ class WebSocketEndpoint:
 
     def _is_origin_allowed(self, socket: WebSocket) -> bool:
         """Return whether the page that opens the socket is allowed. Clients other than browsers send no origin."""
-        if foreign_origin(socket) in {"", *self._allowed_origins} or "*" in self._allowed_origins:
+        origin = foreign_origin(socket)
+        if origin is None or origin in self._allowed_origins or "*" in self._allowed_origins:
             return True
-        log.info("WebSocket rejected: the origin %.100r is not allowed", socket.headers.get("origin"))
+        log.info("WebSocket rejected: the origin %.100r is not allowed", origin)
         return False

@@ -179,6 +179,10 @@ class RedisBus:
             for topic, position in topic_positions
         ]
 
+    @property
+    def is_connected(self) -> bool:
+        return self._connected.is_set()
+
     async def has_topic(self, topic: str) -> bool:
         (exists,) = await self._retry_until_timeout(lambda: self.client.run([exists_call(stream_key(topic))]))
         return bool(exists)

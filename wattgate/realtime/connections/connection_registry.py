@@ -73,6 +73,7 @@ class ConnectionRegistry:
         self._hub.add_listener(self, CONTROL_TOPICS)
         self._start_task(self._open_control_topics())
         self._start_task(self._run_periodically(self._limits.credential_recheck_seconds, self.recheck_credentials))
+        self._start_task(self._run_periodically(self._limits.offline_recheck_seconds, self._recheck_offline))
         self._start_task(self._run_periodically(SLOT_LEASE_SECONDS / 3, self._renew_slots))
 
     async def stop(self) -> None:
@@ -161,6 +162,11 @@ class ConnectionRegistry:
     async def recheck_credentials(self) -> None:
         """Close the connections whose credentials are no longer valid in the database."""
         await self._close_invalid(self._connections)
+
+    async def _recheck_offline(self) -> None:
+        """Check the credentials while no notification of another gateway can arrive."""
+        if not self._bus.is_connected:
+            await self.recheck_credentials()
 
     async def _close_invalid(self, connections: Iterable[ClientConnection]) -> None:
         callers = {connection.principal for connection in connections}

@@ -38,11 +38,11 @@ NO_STREAM = "The stream does not exist for this caller and origin. Reserve one b
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """A request for a stream: its token, the caller, and the origin of the page, which is empty for the own origin."""
+    """A request for a stream: its token, the caller, and the origin of the page. The own origin is None."""
 
     token: str
     principal: Principal
-    origin: str
+    origin: str | None
 
     @property
     def topic(self) -> str:
@@ -55,7 +55,7 @@ class StreamRequest:
         if self.principal.role is Role.ANONYMOUS:
             raise Unauthenticated("Access denied")
 
-    def may_open(self, owner: Principal, origin: str) -> bool:
+    def may_open(self, owner: Principal, origin: str | None) -> bool:
         """Return whether the request may open a stream of this owner and origin."""
         is_owner = self.principal.role is Role.ANONYMOUS or self.principal.identity == owner.identity
         return is_owner and self.origin == origin
@@ -80,7 +80,7 @@ class EventStreamRegistry:
         self._reservations = reservations
         self._streams: dict[str, _OpenStream] = {}
 
-    async def reserve(self, principal: Principal, origin: str) -> str:
+    async def reserve(self, principal: Principal, origin: str | None) -> str:
         """Return the token of a stream that the caller may open from this origin."""
         token = secrets.token_urlsafe(TOKEN_BYTES)
         await self._reservations.add(StreamReservation(digest_of_token(token), principal, origin))

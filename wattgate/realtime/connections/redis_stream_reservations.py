@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from wattgate.clock import Clock, to_ms
+from wattgate.clock import Clock
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavailable
 from wattgate.realtime.bus.redis_client import ScriptCall
 from wattgate.realtime.connections.stream_reservations import (
@@ -17,8 +17,8 @@ from wattgate.realtime.connections.stream_reservations import (
     too_many_reservations,
 )
 
-# KEYS: the sorted sets of the reservations of an owner and of its application, by their end in ms.
-# ARGV: the time and the end of the new reservation in ms, its digest, the two maxima.
+# KEYS: the sorted sets of the reservations of an owner and of its application, by their end in µs.
+# ARGV: the time and the end of the new reservation in µs, its digest, the two maxima, the end in ms.
 # It returns the digests of the owner's reservations that end, or nothing if the application has too many.
 COUNT_SCRIPT = """
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
@@ -32,8 +32,8 @@ end
 if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then return false end
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
 redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
-redis.call('PEXPIREAT', KEYS[1], ARGV[2])
-redis.call('PEXPIREAT', KEYS[2], ARGV[2])
+redis.call('PEXPIREAT', KEYS[1], ARGV[6])
+redis.call('PEXPIREAT', KEYS[2], ARGV[6])
 return dropped
 """
 DISCOUNT_SCRIPT = """
@@ -65,9 +65,11 @@ class RedisStreamReservations:
         self._maxima = max_owner, max_application
 
     async def add(self, reservation: StreamReservation) -> None:
-        now = to_ms(self._clock())
-        expires_at, digest = now + int(RESERVATION_SECONDS * 1000), reservation.digest.encode()
-        count = ScriptCall(COUNT_SCRIPT, _index_keys(reservation), (now, expires_at, digest, *self._maxima))
+        now, digest = int(self._clock().timestamp() * 1_000_000), reservation.digest.encode()
+        ends_at = now + int(RESERVATION_SECONDS * 1_000_000)
+        expires_at = ends_at // 1000
+        arguments = (now, ends_at, digest, *self._maxima, expires_at)
+        count = ScriptCall(COUNT_SCRIPT, _index_keys(reservation), arguments)
         try:
             (dropped,) = await self._redis.run([count])
             if dropped is None:
@@ -87,8 +89,11 @@ class RedisStreamReservations:
     async def take(self, reservation: StreamReservation) -> bool:
         if await self._local.take(reservation):
             return True
-        discount = ScriptCall(DISCOUNT_SCRIPT, _index_keys(reservation), (reservation.digest.encode(),))
-        taken, *_ = await self._run_or_nothing([_take_call(reservation.digest), discount])
+        # alone, because a batch may run twice, and then the second run would find nothing to take
+        (taken,) = await self._run_or_nothing([_take_call(reservation.digest)])
+        if taken:
+            digest = reservation.digest.encode()
+            await self._run_or_nothing([ScriptCall(DISCOUNT_SCRIPT, _index_keys(reservation), (digest,))])
         return bool(taken)
 
     async def _run_or_nothing(self, calls: Sequence[ScriptCall]) -> list[Any]:

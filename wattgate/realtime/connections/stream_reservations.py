@@ -35,7 +35,7 @@ class StreamReservation:
 
     digest: str
     principal: Principal
-    origin: str
+    origin: str | None
 
     @property
     def owner(self) -> str:
