@@ -1,4 +1,4 @@
-"""Event streams of both modes end with the credential that asked for them, and serve nobody else."""
+"""Event streams of both modes end with their credential, and serve nobody else."""
 
 import asyncio
 

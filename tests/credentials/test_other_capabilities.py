@@ -1,4 +1,4 @@
-"""Tokens, codes, positions, documents, links and long requests end with what they hang on."""
+"""Tokens, codes, positions, documents, links and long requests end with their credentials."""
 
 from collections.abc import AsyncIterator
 

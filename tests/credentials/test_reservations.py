@@ -76,7 +76,7 @@ async def added(store: StreamReservations, *reservations: StreamReservation) -> 
         await store.add(one)
 
 
-async def test_reservation_is_found_until_it_is_taken(store: StreamReservations) -> None:
+async def test_reservation_is_found_until_its_stream_opens(store: StreamReservations) -> None:
     mine = reservation("account", application_id=f"found{next(NUMBERS)}")
     assert await store.get(mine.digest) is None
     await store.add(mine)

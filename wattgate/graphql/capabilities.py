@@ -1,4 +1,4 @@
-"""The registry of capabilities: what a caller can have that was derived from a credential, and how it ends.
+"""The registry of capabilities: everything that a caller derives from a credential, and how it ends.
 
 To add a kind of capability, add a row here, and its table to `services.credential_endings` if it is stored. A test
 fails while a column with secrets, a Redis key, a kind of connection or a class that keeps a caller belongs to no row.
@@ -26,7 +26,7 @@ REVOKED_SECONDS = 5
 
 
 class Anchor(Enum):
-    """What a capability hangs on: it ends when this ends."""
+    """A thing on which capabilities depend: they end when it ends."""
 
     ACCOUNT = "account"
     TOKEN = "log-in token"
@@ -46,7 +46,7 @@ class Capability:
     """
 
     name: str
-    hangs_on: tuple[Anchor, ...]
+    depends_on: tuple[Anchor, ...]
     bound: str
     ends: str
     within: str

@@ -1,6 +1,6 @@
-"""The ends of credentials: one function for each kind, which also ends everything that hangs on the credential.
+"""The ends of credentials: one function for each kind, which also ends everything that depends on the credential.
 
-`STORED_CAPABILITIES` lists the tables of what hangs on a credential. Connections hang on credentials too: each end
+`STORED_CAPABILITIES` lists the tables of what depends on a credential. Connections depend on credentials too: each end
 emits a `CredentialsRevoked`, and every gateway closes the connections that it applies to. `graphql.capabilities` lists
 all capabilities for readers.
 """
@@ -21,7 +21,7 @@ from wattgate.realtime.events import CredentialsRevoked, Event
 
 @dataclass(frozen=True, slots=True)
 class StoredCapability:
-    """A table whose rows hang on an account (`account_id`), and on a token or a grant if the columns are named."""
+    """A table whose rows depend on an account (`account_id`), and on a token or a grant if the columns are named."""
 
     model: type[Tenanted]
     token_column: str | None = None
@@ -35,15 +35,15 @@ STORED_CAPABILITIES = (
     StoredCapability(models.OneTimeCode),
     StoredCapability(models.MobileAppToken, token_column="added_by_token_id"),
 )
-"""What an account holder has without entering the password again."""
+"""The stored capabilities of an account that work without its password."""
 
 
 async def end_account_credentials(
     call: Call, rows: Rows, account_id: str, *, except_token_id: str | None = None
 ) -> None:
-    """End what hangs on an account, because its password was changed or the account was closed.
+    """End what depends on an account, because its password was changed or the account was closed.
 
-    The token with `except_token_id`, and what hangs on it, stay. Connections that were opened with the password end.
+    The token with `except_token_id`, and what depends on it, stay. Connections that were opened with the password end.
     """
     for stored in STORED_CAPABILITIES:
         columns = model_columns(stored.model)
@@ -55,7 +55,7 @@ async def end_account_credentials(
 
 
 async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
-    """End a token and what hangs on it. For a token of an OAuth client, end the whole grant."""
+    """End a token and what depends on it. For a token of an OAuth client, end the whole grant."""
     if token.family is not None:
         return await end_grant(call, rows, token.family)
     await _delete_of_tokens(rows, [token.token_id])
@@ -63,7 +63,7 @@ async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
 
 
 async def end_grant(call: Call, rows: Rows, family: str) -> None:
-    """End an OAuth grant: all tokens that were issued from one authorization code, and what hangs on them."""
+    """End an OAuth grant: all tokens that were issued from one authorization code, and what depends on them."""
     tokens = await rows.all(models.Token, col(models.Token.family) == family)
     token_ids = tuple(token.token_id for token in tokens)
     await _delete_of_tokens(rows, token_ids)
@@ -75,14 +75,14 @@ async def end_grant(call: Call, rows: Rows, family: str) -> None:
 
 
 async def end_user(call: Call, rows: Rows, user_id: str) -> None:
-    """End what hangs on the accounts of a closed user, and on applications that act for the user."""
+    """End what depends on the accounts of a closed user, and on applications that act for the user."""
     for account in await rows.all(models.Account, col(models.Account.user_id) == user_id):
         await end_account_credentials(call, rows, account.account_id)
     _emit(call, CredentialsRevoked(user_id=user_id))
 
 
 def end_application_credential(call: Call, credential_name: str) -> None:
-    """End what hangs on the secret of an application's credential, which was changed: its connections."""
+    """End what depends on the secret of an application's credential, which was changed: its connections."""
     _emit(call, CredentialsRevoked(credential_name=credential_name))
 
 

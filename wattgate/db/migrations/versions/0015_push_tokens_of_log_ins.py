@@ -1,6 +1,6 @@
 """Add the log-in token that added a push token, so that both end together.
 
-Existing push tokens have none: they hang on their account, and end when its password is changed or it is closed.
+Existing push tokens have none: they depend on their account, and end when its password is changed or it is closed.
 """
 
 import sqlalchemy as sa
