@@ -1,4 +1,4 @@
-"""The registry of capabilities is complete: every place that can hold one belongs to a row, and every row has a test."""
+"""The registry of capabilities is complete: each place that can hold one has a row, and each row has a test."""
 
 import ast
 from pathlib import Path

@@ -1,14 +1,16 @@
 """WebSockets end with their credential at every gateway, also if the notification is lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.credentials.cluster import ACCOUNT_ACTS, ENDED_SECONDS, TOKEN_ACTS, Act, Cluster, Headers, Holder, perform
 from tests.credentials.cluster import cluster as run_cluster
 from tests.support.house import PASSWORD
+from tests.support.live import live_house, settled_in
 from tests.support.socket import Socket, socket
 from wattgate.graphql.resolvers import provisioning
 from wattgate.principal import Principal, Role
@@ -119,3 +121,27 @@ async def test_socket_ends_with_its_credential_while_redis_is_down(own_cluster: 
         changed = await own_cluster.rest(own_cluster.one, "POST", "/account/changepassword", by_password, json=body)
         assert changed.status_code == 200
         await assert_closed([*first, *second], 40)
+
+
+async def test_credentials_that_are_revoked_while_they_are_checked_open_no_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with settled_in(tmp_path) as settled, live_house(settled) as house:
+        service, checked, resumed = house.gateway.subscription_service, asyncio.Event(), asyncio.Event()
+        authenticate = service.authenticate
+
+        async def pause_after_check(credentials: Mapping[str, str]) -> Principal:
+            principal = await authenticate(credentials)
+            checked.set()
+            await resumed.wait()
+            return principal
+
+        monkeypatch.setattr(service, "authenticate", pause_after_check)
+        mine = {"token": await house.one.add_token()}
+        async with socket(house.url) as client:
+            await client.say(type="connection_init", payload=mine)
+            await checked.wait()
+            assert (await house.call("DELETE", "/auth/deleteToken", mine)).status_code == 200
+            resumed.set()
+            assert await client.rest() == []
+            assert (await client.closed())[0] == FORBIDDEN
