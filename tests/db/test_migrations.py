@@ -234,9 +234,9 @@ async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code
         connection.execute(
             text(
                 "INSERT INTO account (application_id, account_id, user_id, directory_id, name, username, email, "
-                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', user_id, "
-                "directory_id, name, 'z@y.example', email, administrator, status, active, failures, created_at, "
-                "updated_at FROM account"
+                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', "
+                "user_id, directory_id, name, 'z@y.example', email, administrator, status, active, failures, "
+                "created_at, updated_at FROM account"
             )
         )
 
@@ -246,4 +246,29 @@ async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code
         assert [(key, bool(mails)) for key, mails in rows] == [("new", True), ("old", True)]
         await connection.run_sync(lambda inner: migrate(inner, "0014", down=True))
         await connection.run_sync(lambda inner: migrate(inner, "0018"))
+    await database.close()
+
+
+async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> None:
+    database = Database(empty_url)
+
+    def add_old_push_token(connection: Connection) -> None:
+        migrate(connection, "0014")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "account", application_id="a", account_id="c", user_id="u")
+        put(connection, "mobile_app_token", application_id="a", user_id="u", account_id="c", token="fcm:old")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(add_old_push_token)
+    await upgrade(database)
+    columns = "token, added_by_token_id"
+    async with database.engine.begin() as connection:
+        result = await connection.execute(text(f"SELECT {columns} FROM mobile_app_token"))
+        assert [tuple(row) for row in result] == [("fcm:old", None)]
+        assert await connection.run_sync(differences) == []
+        await connection.run_sync(lambda sync: migrate(sync, "0014", down=True))
+        assert (await connection.execute(text("SELECT token FROM mobile_app_token"))).scalar_one() == "fcm:old"
+    await upgrade(database)
+    assert await is_current(database)
     await database.close()

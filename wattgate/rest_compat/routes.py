@@ -5,8 +5,9 @@ budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,17 @@ from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire
 
 OPERATION_HEADER = "x-graphql-operation"
 
+FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
+"""Returns the callers whose credentials are no longer valid."""
+
+CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=5)
+"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
+
+
+async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
+    """Return no caller: credentials that no database knows are never revoked."""
+    return ()
+
 
 def build_routes(
     operations: Iterable[Operation],
@@ -44,6 +56,7 @@ def build_routes(
     runner: Runner,
     schema: Schema,
     authenticate: Authenticate,
+    find_revoked: FindRevoked = find_none_revoked,
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
@@ -52,7 +65,7 @@ def build_routes(
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, budgets, clock)
+    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -104,8 +117,11 @@ class ParsedRequest:
 class Dispatcher:
     """Serve endpoints: authenticate, parse arguments, charge the cost, run the operation and render its result."""
 
-    def __init__(self, runner: Runner, authenticate: Authenticate, budgets: Budgets, clock: Clock) -> None:
+    def __init__(
+        self, runner: Runner, authenticate: Authenticate, find_revoked: FindRevoked, budgets: Budgets, clock: Clock
+    ) -> None:
         self._runner = runner
+        self._find_revoked = find_revoked
         self._authenticate = authenticate
         self._budgets = budgets
         self._clock = clock
@@ -157,10 +173,10 @@ class Dispatcher:
         headers = {OPERATION_HEADER: endpoint.operation.name}
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
         await charge.add(cost.estimate)
+        run_part = self._run_parts(principal, charge)
         if not isinstance(parsed.source, LegacyRequest):
-            run_part = partial(self._run_part, principal, charge)
             return json_response(await parsed.source(run_part), endpoint.rest.status, headers)
-        result = await self._run(principal, endpoint.operation, parsed.arguments)
+        result = await self._runner.run(endpoint.operation, principal, parsed.arguments)
         rows = result if endpoint.operation.returns_list else [result]
         await charge.raise_to(cost.for_rows(len(rows)))
         edges = await self._load_edges(endpoint, principal, rows, charge)
@@ -169,7 +185,7 @@ class Dispatcher:
             return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 
         async def rerun(**replaced: Any) -> Any:
-            return await self._run_part(principal, charge, endpoint.operation, {**parsed.arguments, **replaced})
+            return await run_part(endpoint.operation, {**parsed.arguments, **replaced})
 
         chunks = endpoint.legacy_format.render_stream(rest_result, rerun)
         return StreamingResponse(chunks, endpoint.rest.status, headers, media_type=endpoint.rest.media_type)
@@ -188,15 +204,25 @@ class Dispatcher:
                 await charge.add(extra)
         return edges
 
-    async def _run_part(
-        self, principal: Principal, charge: CallCharge, operation: Operation, arguments: dict[str, Any]
-    ) -> Any:
-        """Run an operation for a part of a stream. Charge it first, and wait for the budget if necessary."""
-        await charge.add_paced(cost_of_call(operation, arguments, clock=self._clock))
-        return await self._run(principal, operation, arguments)
+    def _run_parts(self, principal: Principal, charge: CallCharge) -> RunOperation:
+        """Return a function that runs an operation for each part of a stream, in the body or in the response.
 
-    async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
-        return await self._runner.run(operation, principal, arguments)
+        It charges each part first, and waits for the budget if necessary. It raises Unauthenticated when the
+        credentials are no longer valid, within CREDENTIAL_CHECK_INTERVAL.
+        """
+        checked_at = self._clock()
+
+        async def run_part(operation: Operation, arguments: dict[str, Any]) -> Any:
+            nonlocal checked_at
+            await charge.add_paced(cost_of_call(operation, arguments, clock=self._clock))
+            now = self._clock()
+            if now - checked_at >= CREDENTIAL_CHECK_INTERVAL:
+                if await self._find_revoked([principal]):
+                    raise Unauthenticated("The credentials were revoked during the request.")
+                checked_at = now
+            return await self._runner.run(operation, principal, arguments)
+
+        return run_part
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:

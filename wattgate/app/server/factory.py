@@ -112,6 +112,7 @@ class Gateway:
     authenticator: Authenticator
     subscription_service: SubscriptionService
     realtime: RealtimeRuntime
+    event_streams: EventStreamRegistry
     budgets: Budgets
     trusted_documents: TrustedDocumentStore
     readiness: Readiness = field(default_factory=Readiness)
@@ -157,6 +158,7 @@ def build_gateway(
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
+    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
     return Gateway(
         database=database,
         bus=bus,
@@ -166,7 +168,8 @@ def build_gateway(
         pipeline=pipeline,
         authenticator=authenticator,
         subscription_service=service,
-        realtime=RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings)),
+        realtime=realtime,
+        event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
     )
@@ -220,8 +223,9 @@ def create_app(
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
     authenticate = gateway.authenticator.authenticate
     http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
-    streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
-    graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
+    graphql = EventStreamEndpoint(
+        gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
+    )
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
@@ -265,6 +269,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         runner=gateway.runner,
         schema=gateway.schema,
         authenticate=gateway.authenticator.authenticate,
+        find_revoked=gateway.subscription_service.find_revoked,
         budgets=gateway.budgets,
         clock=clock,
     )
