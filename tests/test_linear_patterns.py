@@ -1,7 +1,7 @@
 """Regular expressions take linear time for every text, because callers choose many of the texts.
 
-The list `PATTERNS` names all patterns of the package. A new pattern needs a row in it; the test then attacks the pattern
-with repeated parts of a text that it matches, which is what makes a pattern that backtracks slow.
+The list `PATTERNS` names all patterns of the package. A new pattern needs a row in it. The test then attacks it
+with repeated parts of a text that it matches, which make a pattern that backtracks slow.
 """
 
 import ast

@@ -43,7 +43,7 @@ MARKUP = {
     "values": "{{ a }}",
     "values in links": '<a href="https://example.org/{{ a }}">',
 }
-"""Repeated texts, by what they attack."""
+"""Repeated texts, by name."""
 
 
 @pytest.mark.parametrize("part", MARKUP.values(), ids=MARKUP)

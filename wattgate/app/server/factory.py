@@ -269,6 +269,7 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield
         finally:
+            await gateway.runner.templates.close()
             await gateway.database.close()
             await tracing.close()
 

@@ -39,6 +39,9 @@ MAX_PREHEADER_LENGTH = 110
 
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
+MAX_FINDINGS = 1_000
+"""Maximum findings of a report. The most severe ones come first."""
+
 MAX_COMPARED_LINKS = 200
 """Maximum different links of the HTML that are searched for in the text."""
 
@@ -119,6 +122,9 @@ def _assemble_report(
             finding.line or 0,
         )
     )
+    if len(findings) > MAX_FINDINGS:
+        omitted = f"{len(findings) - MAX_FINDINGS:,} more findings are omitted"
+        findings[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
     sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
     return RenderingReport(tuple(findings), tuple(required), *sizes)
 

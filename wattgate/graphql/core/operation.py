@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
@@ -71,13 +72,14 @@ class Call:
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
-    meter network, and the policy for outbound connections.
+    meter network, the policy for outbound connections, and the renderer of templates.
     """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
+    templates: TemplateRenderer
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
 
 

@@ -11,6 +11,7 @@ from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
@@ -25,7 +26,10 @@ NO_APPLICATION = ""
 
 
 class Runner:
-    """Run operations and edges for principals. Nothing else opens a session or commits."""
+    """Run operations and edges for principals. Nothing else opens a session or commits.
+
+    Close `templates` before the event loop closes.
+    """
 
     def __init__(
         self,
@@ -38,6 +42,7 @@ class Runner:
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
     ) -> None:
         self.tracer = tracer
+        self.templates = TemplateRenderer()
         self._database = database
         self._bus = bus
         self._network = network
@@ -56,7 +61,14 @@ class Runner:
         opened = self._database.session() if write else self._database.reader()
         async with opened as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
-            call = Call(principal, rows, events.append, network=network, outbound_policy=self._outbound_policy)
+            call = Call(
+                principal,
+                rows,
+                events.append,
+                network=network,
+                templates=self.templates,
+                outbound_policy=self._outbound_policy,
+            )
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:
