@@ -106,6 +106,11 @@ DELIVERIES = Counter(
 RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
+LOOP_DELAY_SECONDS = Histogram(
+    "wattgate_event_loop_delay_seconds",
+    "Time by which a timer of the event loop is late, measured 20 times a second.",
+    buckets=_LAG_BUCKETS,
+)
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
     "Time to answer a request, without event streams; by method, route and status.",
@@ -130,6 +135,7 @@ METRICS = (
     EVENTS_LOST,
     DELIVERIES,
     RATE_LIMIT_REJECTIONS,
+    LOOP_DELAY_SECONDS,
     HTTP_SECONDS,
 )
 """All metrics, in the order of the documentation."""
