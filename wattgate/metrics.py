@@ -109,6 +109,11 @@ RATE_LIMIT_REJECTIONS = Counter(
 REFUSED_CONNECTIONS = Counter(
     "wattgate_http_refused_connections", "HTTP connections refused by a limit: total or address.", ["limit"]
 )
+LOOP_DELAY_SECONDS = Histogram(
+    "wattgate_event_loop_delay_seconds",
+    "Time by which a timer of the event loop is late, measured 20 times a second.",
+    buckets=_LAG_BUCKETS,
+)
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
     "Time to answer a request, without event streams; by method, route and status.",
@@ -134,6 +139,7 @@ METRICS = (
     DELIVERIES,
     RATE_LIMIT_REJECTIONS,
     REFUSED_CONNECTIONS,
+    LOOP_DELAY_SECONDS,
     HTTP_SECONDS,
 )
 """All metrics, in the order of the documentation."""

@@ -12,9 +12,10 @@ import idna
 MAX_ADDRESS_OCTETS, MAX_LOCAL_PART_OCTETS = 254, 64
 """Maximum octets of an address, and of the part before its @ (RFC 5321, 4.5.3.1)."""
 
-_NAME_AND_ADDRESS = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>")
+MAX_MAILBOX_LENGTH = 500
+"""Maximum characters of an address with a name. The check comes first, so that all further work is bounded."""
+
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
-_ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
 
 
 class NotMailable(ValueError):
@@ -51,10 +52,11 @@ def parse_mailbox(text: str) -> Mailbox:
 
     Quoted local parts, comments and IP addresses as domain are rejected, because no user's address has them.
     """
+    if len(text) > MAX_MAILBOX_LENGTH:
+        raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
     check_line(text, "an address")
     text = text.strip()
-    named = _NAME_AND_ADDRESS.fullmatch(text)
-    name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text)
+    name, address = _split_name(text)
     local, separator, domain = address.rpartition("@")
     if not separator or not all(map(_ATOM.fullmatch, local.split("."))):
         raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
@@ -108,9 +110,24 @@ def check_line(text: str, what: str) -> str:
     """
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise NotMailable(f"{what} must not contain line breaks or control characters")
-    if _ENCODED_WORD.search(text):
+    if has_encoded_word(text):
         raise NotMailable(f"{what} must not contain an encoded word (=?...?=)")
     return text
+
+
+def has_encoded_word(text: str) -> bool:
+    """Return whether a text has `=?` and a later `?=`, between which mail programs decode it (RFC 2047)."""
+    start = text.find("=?")
+    return start >= 0 and text.find("?=", start + 2) >= 0
+
+
+def _split_name(text: str) -> tuple[str, str]:
+    """Return the name and the address of `Name <user@example.org>`, or an empty name and the text."""
+    name, opening, rest = text.partition("<")
+    address, closing, after = rest.partition(">")
+    if not opening or not closing or after or "<" in address or ">" in name:
+        return "", text
+    return name.strip().strip('"'), address
 
 
 def quote_for_log(text: str) -> str:

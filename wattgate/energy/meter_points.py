@@ -5,6 +5,7 @@ Records store and compare these forms. A parser returns None if the text has no 
 
 import re
 
+_WHITESPACE = re.compile(r"\s+")
 _SEPARATORS = re.compile(r"[\s:\-]")
 _METER_POINT_NUMBER = re.compile(r"^\d{1,13}$", re.ASCII)
 _MAC = re.compile(r"^[0-9A-F]{12}$")
@@ -14,7 +15,7 @@ _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 
 def parse_meter_point_number(text: str) -> str | None:
     """Parse an MPAN or MPRN of 1 to 13 digits. An MPAN without its check digit (12 digits) gets it."""
-    digits = re.sub(r"\s", "", text)
+    digits = _WHITESPACE.sub("", text)
     if not _METER_POINT_NUMBER.match(digits):
         return None
     return digits + check_digit(digits) if len(digits) == len(_CHECK_DIGIT_WEIGHTS) else digits
@@ -51,7 +52,7 @@ def parse_eui(text: str) -> str | None:
 
 def normalize_postcode(text: str) -> str | None:
     """Return a postcode in capitals without spaces; None if nothing is left."""
-    return re.sub(r"\s", "", text).upper() or None
+    return _WHITESPACE.sub("", text).upper() or None
 
 
 def normalize_hardware_id(text: str) -> str:

@@ -94,6 +94,7 @@ ERROR_RESPONSES: Json = {
 }
 """Error responses by HTTP status. All operations share them and one error format."""
 
+_WORD = re.compile(r"[A-Za-z]+")
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
@@ -130,7 +131,7 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
     arguments = ArgumentBinder(schema, operation).arguments
     shown = EXAMPLES.get(rest.route_key, EndpointExamples())
     made: Json = {
-        "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",
+        "operationId": f"{rest.method.lower()}{''.join(part.title() for part in _WORD.findall(rest.path))}",
         "summary": _summary(operation, rest),
         "description": f"{operation.description}\n\n"
         f"GraphQL: `{operation.kind.value.lower()} {to_camel_case(operation.name)}`",

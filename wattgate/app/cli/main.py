@@ -41,6 +41,8 @@ from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.principal import Principal, Role
 
+_FIELD = re.compile(r'field "(\w+)"')
+
 DEMO_FOLDER = Path(".wattgate")
 """Folder of the database of the demonstration."""
 
@@ -73,7 +75,7 @@ def main() -> None:
             err.print(f"[red]{setting}[/]: {escape(message)}")
         raise SystemExit(2) from None
     except SettingsError as error:
-        field = re.search(r'field "(\w+)"', str(error))
+        field = _FIELD.search(str(error))
         setting = f"WATTGATE_{field[1].upper()}" if field else "settings"
         err.print(f"[red]{setting}[/]: the value cannot be parsed. Write a list as JSON.")
         raise SystemExit(2) from None

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
+from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.client_middleware import ClientMiddleware
@@ -257,6 +258,7 @@ def create_app(
             gateway,
             tracing,
             [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background],
+            LoopWatchdog(logs_stacks=settings.environment == "development"),
         ),
     )
     application.state.gateway = gateway
@@ -284,7 +286,9 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
     ]
 
 
-def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
+def _lifespan(
+    gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask], watchdog: LoopWatchdog
+) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
     The start fails if the database does not have the schema of this version.
@@ -296,8 +300,10 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
-                yield
+                with watchdog.running():
+                    yield
         finally:
+            await gateway.runner.templates.close()
             await gateway.database.close()
             await tracing.close()
 

@@ -1,5 +1,7 @@
 """The mail channel without an SMTP server: store mails in the database instead of sending them."""
 
+import asyncio
+
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent
 from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail
 from wattgate.graphql.core.runner import Runner
@@ -16,7 +18,7 @@ class OutboxChannel:
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
         """Store a mail exactly as SMTP would send it."""
-        result = build_and_encode_mail(outgoing, self._sender_profile)
+        result = await asyncio.to_thread(build_and_encode_mail, outgoing, self._sender_profile)
         if isinstance(result, PermanentFailure):
             return result
         message, content = result

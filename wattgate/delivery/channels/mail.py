@@ -21,6 +21,10 @@ MAX_LINE_LENGTH = 76
 """Maximum characters of a folded line, without its line end (RFC 5322, 2.1.1)."""
 
 
+MAX_SUBJECT_LENGTH = 1_000
+"""Maximum characters of a subject. The time to encode and parse a longer one grows with the square of its length."""
+
+
 @dataclass(frozen=True, slots=True)
 class MailMessage:
     """A mail to one recipient. `unsubscribe_url` is the link that unsubscribes with one click (RFC 8058)."""
@@ -117,6 +121,8 @@ def encode_mail(mail: MailMessage) -> bytes:
 
     Raise NotMailable if a program would parse the bytes into different headers.
     """
+    if len(mail.subject) > MAX_SUBJECT_LENGTH:
+        raise NotMailable(f"a subject must not be longer than {MAX_SUBJECT_LENGTH:,} characters")
     mail = replace(mail, subject=" ".join(check_line(mail.subject, "a subject").split()))
     for box in (mail.sender, mail.recipient):
         check_line(f"{box.name} {box.address}", "an address")

@@ -124,7 +124,7 @@ class SmtpChannel:
 
     async def send(self, outbound: OutboundMessage) -> Outcome:
         """Send the message as a mail to its one address."""
-        encoded = build_and_encode_mail(outbound, self._profile)
+        encoded = await asyncio.to_thread(build_and_encode_mail, outbound, self._profile)
         if isinstance(encoded, PermanentFailure):
             return encoded
         mail, content = encoded

@@ -17,6 +17,7 @@ STATUS_GONE = 410
 THROTTLING_STATUSES = (429, 502, 504)
 """The statuses with which a receiver, or a proxy before it, reports that it is overloaded."""
 
+_SECONDS = re.compile(r"[0-9]{1,9}")
 EVENT_PATTERN = re.compile(r"(?:\*|[a-z0-9_]+)(?:\.(?:\*|[a-z0-9_]+))*")
 """A pattern: segments of an event code, or * for any one segment. A final * matches all remaining segments."""
 
@@ -81,7 +82,7 @@ def _status_reason(status: int) -> str:
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds of a Retry-After header (RFC 9110, 10.2.3); None if it is missing or invalid."""
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", value):
+    if _SECONDS.fullmatch(value):
         return float(value)
     try:
         return max((parsedate_to_datetime(value) - now).total_seconds(), 0.0)

@@ -1,5 +1,6 @@
 """Findings about templates, and the errors that prevent rendering."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -66,7 +67,21 @@ class UnsafeTemplateValues(TemplateError):
     """A value is unsafe at its position in the template, such as a script in a link or a line break in a subject."""
 
 
+class LineIndex:
+    """The starts of the lines of a source, for the positions of many findings. Lines and columns count from 1."""
+
+    def __init__(self, source: str) -> None:
+        self._length = len(source)
+        self._line_starts = [0, *(index + 1 for index, character in enumerate(source) if character == "\n")]
+
+    def position(self, index: int) -> tuple[int, int]:
+        """Return the line and column of an index in the source."""
+        index = min(max(index, 0), self._length)
+        line = bisect_right(self._line_starts, index)
+        return line, index - self._line_starts[line - 1] + 1
+
+
 def line_and_column(source: str, index: int) -> tuple[int, int]:
-    """Return the line and column of a position in a source, both counted from 1."""
+    """Return the line and column of an index in a source. For many of them, use a LineIndex: it reads them once."""
     before = source[: max(index, 0)]
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

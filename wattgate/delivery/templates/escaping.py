@@ -4,7 +4,8 @@ import html
 import re
 from urllib.parse import quote
 
-from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer
+from wattgate.delivery.mail_addresses import has_encoded_word
+from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer, unescape
 
 URL_ATTRIBUTES = frozenset(
     (
@@ -34,7 +35,6 @@ _URL_START = re.compile(rf"(?:{'|'.join(ALLOWED_SCHEMES)}):|[/?#]", re.IGNORECAS
 _SAFE_STYLE_VALUE = re.compile(r"[\w.%#+, -]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _UNSAFE_IN_URL = re.compile(r"[\x00-\x20\x7f-\xa0\"'<>\\^`{|}\u2028\u2029]")
-_ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 FORBIDDEN_STATES = {
@@ -79,7 +79,7 @@ def check_header(text: str) -> None:
     """Raise UnsafeValue for control characters, or for encoded words (RFC 2047), which mail programs decode."""
     if _UNSAFE_IN_HEADER.search(text):
         raise UnsafeValue("a header must not contain line breaks or control characters")
-    if _ENCODED_WORD.search(text):
+    if has_encoded_word(text):
         raise UnsafeValue("a header must not contain =?...?=, because mail programs decode it")
 
 
@@ -111,7 +111,7 @@ def _escape_in_attribute(value: str, tokenizer: HtmlTokenizer) -> str:
             raise UnsafeValue("a value in a style may only contain letters, digits, spaces and .%#+,-")
         return value
     if name in URL_ATTRIBUTES:
-        return _escape_in_url(value, html.unescape(tokenizer.attribute_value).strip())
+        return _escape_in_url(value, unescape(tokenizer.attribute_value).strip())
     return value
 
 

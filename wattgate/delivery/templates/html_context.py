@@ -5,6 +5,7 @@ those that differ in the values they permit. The content of conditional comments
 because some mail programs do so.
 """
 
+import html
 import re
 from enum import Enum, auto
 
@@ -33,6 +34,17 @@ RAW_ELEMENTS = frozenset(
 
 _WHITESPACE = " \t\n\r\f"
 _TAG_STARTS = re.compile(r"/?[a-zA-Z]")
+_NAME_RUN = re.compile(r"[^ \t\n\r\f/>=]+")
+_UNQUOTED_RUN = re.compile(r"[^ \t\n\r\f>]+")
+_LONG_REFERENCE = re.compile(r"&#(?:[0-9]{11,}|[xX][0-9a-fA-F]{11,});?")
+
+
+def unescape(text: str) -> str:
+    """Return a text with its character references decoded. A number of more than 10 digits is no character.
+
+    The standard library raises ValueError for a number of some thousand digits.
+    """
+    return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
 
 
 class HtmlTokenizer:
@@ -95,6 +107,15 @@ class HtmlTokenizer:
                 self._read_tag_open(self._pending)
             case HtmlState.COMMENT | HtmlState.DECLARATION:
                 self._read_comment(text[at])
+            case HtmlState.TAG_NAME if run := _NAME_RUN.match(text, at):
+                self.tag_name += run[0].lower()
+                return run.end()
+            case HtmlState.ATTRIBUTE_NAME if run := _NAME_RUN.match(text, at):
+                self.attribute_name += run[0].lower()
+                return run.end()
+            case HtmlState.UNQUOTED_VALUE if run := _UNQUOTED_RUN.match(text, at):
+                self.attribute_value += run[0]
+                return run.end()
             case _:
                 self._read_tag(text[at])
         return at + 1
@@ -191,10 +212,8 @@ class HtmlTokenizer:
         if self.state is HtmlState.UNQUOTED_VALUE:
             if character in _WHITESPACE:
                 self._store_attribute(HtmlState.BEFORE_ATTRIBUTE_NAME)
-            elif character == ">":
-                self._close_tag()
             else:
-                self.attribute_value += character
+                self._close_tag()
         elif self.state is HtmlState.BEFORE_ATTRIBUTE_VALUE and character in "\"'":
             self.state, self.quote_character = HtmlState.QUOTED_VALUE, character
         elif character == ">":
@@ -217,10 +236,8 @@ class HtmlTokenizer:
                 if self.state in (HtmlState.ATTRIBUTE_NAME, HtmlState.AFTER_ATTRIBUTE_NAME)
                 else HtmlState.BEFORE_ATTRIBUTE_NAME
             )
-        elif self.state is HtmlState.TAG_NAME:
-            self.tag_name += character.lower()
-        elif self.state is HtmlState.ATTRIBUTE_NAME:
-            self.attribute_name += character.lower()
+        elif self.state is HtmlState.TAG_NAME:  # only "=" gets here; `_step` reads all other characters in runs
+            self.tag_name += character
         else:
             self._store_attribute(HtmlState.ATTRIBUTE_NAME)
             self.attribute_name, self.attribute_value = character.lower(), ""

@@ -15,7 +15,7 @@ from liquid.builtin.tags.for_tag import ForNode
 from liquid.exceptions import LiquidError
 from liquid.undefined import UNDEFINED, Undefined
 
-from wattgate.delivery.templates.misspellings import closest_match, format_path
+from wattgate.delivery.templates.misspellings import MAX_SUGGESTIONS, closest_match, format_path
 from wattgate.delivery.templates.output_writer import MissingVariable, OutputWriter, RenderLimitExceeded
 
 MAX_VALUE_LENGTH = 20_000
@@ -79,10 +79,10 @@ TEXT_FILTERS: Mapping[str, Callable[..., Any]] = {
 class LimitedRenderContext(RenderContext):
     """Context of one rendering. It limits loop iterations and time, and reports missing variables."""
 
-    __slots__ = ("deadline", "iterations", "writer")
+    __slots__ = ("deadline", "iterations", "searches", "writer")
 
     def __init__(self, template: liquid.BoundTemplate, writer: OutputWriter, data: Mapping[str, object]) -> None:
-        self.writer, self.iterations = writer, 0
+        self.writer, self.iterations, self.searches = writer, 0, 0
         self.deadline = time.monotonic() + writer.limits.max_seconds
         super().__init__(template, globals=template.make_globals(data))
 
@@ -107,7 +107,9 @@ class LimitedRenderContext(RenderContext):
         """Return the value at a path, or `MissingVariable`."""
         value = super().get(path, token=token, default=default)
         if isinstance(value, Undefined) and not isinstance(value, MissingVariable):
-            return MissingVariable(format_path(path), token, self._closest_path(path))
+            self.searches += 1
+            suggestion = self._closest_path(path) if self.searches <= MAX_SUGGESTIONS else None
+            return MissingVariable(format_path(path), token, suggestion)
         return value
 
     def _closest_path(self, path: list[object]) -> str | None:

@@ -1,25 +1,30 @@
 """Lint of a template's HTML source, without rendering. Lines and columns are those of the source."""
 
-import html
 import re
 from collections.abc import Iterable, Mapping
 
 import tinycss2
 
-from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplatePart, line_and_column
-from wattgate.delivery.templates.html_context import HtmlTokenizer
+from wattgate.delivery.templates.diagnostics import Finding, LineIndex, Severity, TemplatePart
+from wattgate.delivery.templates.html_context import HtmlTokenizer, unescape
 from wattgate.delivery.templates.mail_clients import UNSUPPORTED_TAGS, clients_without_support
 
 MASK_CHARACTER = "\ue000"
 """Replaces each character of a marker, so that the rest of the source can be parsed as HTML and CSS."""
 
-_MARKER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+MAX_STYLE_DEPTH = 50
+"""Maximum nesting of brackets in a style. The library that parses styles is recursive, and slow for deep ones."""
+
+_MARKER_START = re.compile(r"\{[{%]")
+_STYLE_BRACKET = re.compile(r"[()\[\]{}]")
+_LINE_TEXT = re.compile(r"[^\n]+")
+_MARKER_ENDS = {"{{": "}}", "{%": "%}"}
 _URL_ATTRIBUTES = ("href", "src", "background", "poster")
 
 
 def lint_html(source: str) -> list[Finding]:
     """Return findings about the images, links, styles and elements of a template's HTML."""
-    masked = _MARKER.sub(_mask_marker, source)
+    masked = _mask_markers(source)
     linter = _Linter(masked)
     linter.feed(masked)
     findings = linter.findings
@@ -30,8 +35,26 @@ def lint_html(source: str) -> list[Finding]:
     return findings
 
 
-def _mask_marker(marker: re.Match[str]) -> str:
-    return "".join("\n" if character == "\n" else MASK_CHARACTER for character in marker[0])
+def _mask_markers(source: str) -> str:
+    """Return the source with mask characters in place of its markers. Line breaks remain."""
+    pieces: list[str] = []
+    position, written, unclosed = 0, 0, set[str]()
+    while start := _MARKER_START.search(source, position):
+        opening, position = start[0], start.start() + 1
+        if opening in unclosed:
+            continue
+        end = source.find(_MARKER_ENDS[opening], start.end())
+        if end < 0:
+            unclosed.add(opening)  # no later one ends either, so it is not searched for again
+            continue
+        position = end + 2
+        pieces += source[written : start.start()], _LINE_TEXT.sub(_mask, source[start.start() : position])
+        written = position
+    return "".join([*pieces, source[written:]])
+
+
+def _mask(text: re.Match[str]) -> str:
+    return MASK_CHARACTER * len(text[0])
 
 
 class _Linter(HtmlTokenizer):
@@ -39,7 +62,7 @@ class _Linter(HtmlTokenizer):
 
     def __init__(self, source: str) -> None:
         super().__init__()
-        self.source = source
+        self.lines = LineIndex(source)
         self.findings: list[Finding] = []
         self.has_language = False
         self.style_chunks: list[str] = []
@@ -48,7 +71,7 @@ class _Linter(HtmlTokenizer):
         self, severity: Severity, code: str, message: str, hint: str, position: tuple[int, int] | None = None
     ) -> None:
         """Add a finding about the last tag, or about another position."""
-        line, column = position or line_and_column(self.source, self.tag_position)
+        line, column = position or self.lines.position(self.tag_position)
         self.findings.append(
             Finding(severity, code, TemplatePart.HTML, message.replace(MASK_CHARACTER, ""), line, column, hint)
         )
@@ -63,12 +86,12 @@ class _Linter(HtmlTokenizer):
                 self._check_style_sheet("".join(self.style_chunks))
             self.style_chunks = []
             return
-        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
+        attributes = {name: unescape(value) for name, value in self.attributes.items()}
         self.has_language = self.has_language or bool(self.tag_name == "html" and attributes.get("lang"))
         self._check_element(self.tag_name, attributes)
         for name in _URL_ATTRIBUTES:
             self._check_link(name, attributes.get(name))
-        if attributes.get("style"):
+        if attributes.get("style") and self._check_style_depth(attributes["style"], None):
             self._check_declarations(tinycss2.parse_blocks_contents(attributes["style"]), None)
 
     def _check_element(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -108,13 +131,26 @@ class _Linter(HtmlTokenizer):
             )
 
     def _check_style_sheet(self, css: str) -> None:
-        sheet_start = line_and_column(self.source, self.tag_position - len(css))
+        sheet_start = self.lines.position(self.tag_position - len(css))
+        if not self._check_style_depth(css, sheet_start):
+            return
         for rule in tinycss2.parse_stylesheet(css, skip_comments=True):
             if rule.type == "error":
                 position = _position_within(sheet_start, rule)
                 self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", position)
             elif rule.type == "qualified-rule":
                 self._check_declarations(tinycss2.parse_blocks_contents(rule.content), sheet_start)
+
+    def _check_style_depth(self, css: str, position: tuple[int, int] | None) -> bool:
+        """Return whether a style is flat enough to be parsed. Report it if it is not."""
+        depth = deepest = 0
+        for bracket in _STYLE_BRACKET.findall(css):
+            depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
+            deepest = max(deepest, depth)
+        if deepest > MAX_STYLE_DEPTH:
+            message = f"more than {MAX_STYLE_DEPTH} brackets of a style are nested"
+            self.add_finding(Severity.WARNING, "css-broken", message, "mail programs ignore it", position)
+        return deepest <= MAX_STYLE_DEPTH
 
     def _check_declarations(self, nodes: Iterable[tinycss2.ast.Node], sheet_start: tuple[int, int] | None) -> None:
         """Report declarations that mail programs drop. `sheet_start` is the position of their style sheet, if any."""
@@ -158,4 +194,4 @@ class _LinkExtractor(HtmlTokenizer):
 
     def on_tag(self) -> None:
         if self.tag_name in ("a", "area") and not self.is_end_tag and self.attributes.get("href"):
-            self.addresses.append(html.unescape(self.attributes["href"]))
+            self.addresses.append(unescape(self.attributes["href"]))

@@ -8,6 +8,9 @@ MAX_MARKERS = 5_000
 MAX_MARKER_LENGTH = 1_000
 """Maximum characters of a marker."""
 
+MAX_PARENTHESES = 20
+"""Maximum opening parentheses of a marker. The library parses nested ones in quadratic time."""
+
 _MARKER_START = re.compile(r"\{\{|\{%")
 _RAW = re.compile(r"\{%-?\s{0,99}raw\s{0,99}-?%\}")
 _END_RAW = re.compile(r"\{%-?\s{0,99}endraw\s{0,99}-?%\}")
@@ -42,6 +45,8 @@ def _find_marker_end(source: str, start: re.Match[str]) -> int:
         )
     if source[index + 2 : end].strip("- \t\r\n") == "doc":
         raise InvalidMarker("there is no tag doc; use {% comment %} for notes", index)
+    if source.count("(", index, end) > MAX_PARENTHESES:
+        raise InvalidMarker(f"a marker has more than {MAX_PARENTHESES} opening parentheses", index)
     raw = _RAW.match(source, index)
     if raw is None:
         return end + 2

@@ -9,7 +9,7 @@ from typing import Any
 from liquid.stringify import to_liquid_string
 from liquid.undefined import Undefined
 
-from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplatePart, line_and_column
+from wattgate.delivery.templates.diagnostics import Finding, LineIndex, Severity, TemplatePart
 from wattgate.delivery.templates.escaping import UnsafeValue, check_for_subject, clean_for_text, escape_for_html
 from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer
 from wattgate.delivery.templates.misspellings import MISSPELT, suggestion_hint
@@ -54,6 +54,8 @@ class OutputWriter(StringIO):
         self.part, self.source, self.limits = part, source, limits
         self.tokenizer = HtmlTokenizer()
         self.findings: list[Finding] = []
+        self._lines = LineIndex(source)
+        self._known_findings: set[Finding] = set()
         self.remaining_characters = limits.max_characters
 
     def write(self, text: str, /) -> int:
@@ -101,7 +103,8 @@ class OutputWriter(StringIO):
         self.add_finding(Severity.ERROR, code, f"{missing.name} is not in the data", missing.token, hint)
 
     def add_finding(self, severity: Severity, code: str, message: str, token: Any, hint: str | None = None) -> None:
-        line, column = line_and_column(self.source, token.start_index)
+        line, column = self._lines.position(token.start_index)
         finding = Finding(severity, code, self.part, message, line, column, hint)
-        if finding not in self.findings:
+        if finding not in self._known_findings:
+            self._known_findings.add(finding)
             self.findings.append(finding)

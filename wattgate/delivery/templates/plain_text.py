@@ -1,9 +1,8 @@
 """Conversion of HTML to plain text, for mail programs that show only text, and for push messages."""
 
-import html
 import re
 
-from wattgate.delivery.templates.html_context import HtmlTokenizer
+from wattgate.delivery.templates.html_context import HtmlTokenizer, unescape
 
 BLOCK_TAGS = frozenset(
     (
@@ -24,10 +23,7 @@ LINE_BREAK_MARK, PARAGRAPH_MARK = "\x1e", "\x1f"
 """Marks in the text for the end of a line or a paragraph. Adjacent marks count as one."""
 
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-_PARAGRAPH_BREAKS = re.compile(
-    rf"[ {LINE_BREAK_MARK}{PARAGRAPH_MARK}]*{PARAGRAPH_MARK}[ {LINE_BREAK_MARK}{PARAGRAPH_MARK}]*"
-)
-_LINE_BREAKS = re.compile(rf" *{LINE_BREAK_MARK}[ {LINE_BREAK_MARK}]*")
+_BREAKS = re.compile(rf"[ {LINE_BREAK_MARK}{PARAGRAPH_MARK}]+")
 _WHITESPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 
@@ -40,10 +36,10 @@ class _PlainTextWriter(HtmlTokenizer):
         super().__init__()
         self.text: list[str] = []
         self.hidden_tags: list[str] = []
-        self.links: list[tuple[str, int]] = []
+        self.link: tuple[str, int] | None = None
 
     def on_tag(self) -> None:
-        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
+        attributes = {name: unescape(value) for name, value in self.attributes.items()}
         if self.is_end_tag:
             self._write_end_tag(self.tag_name)
         elif self.tag_name in VOID_TAGS:
@@ -59,7 +55,8 @@ class _PlainTextWriter(HtmlTokenizer):
         elif self.tag_name in ("td", "th"):
             self.text.append(" ")
         elif self.tag_name == "a":
-            self.links.append((attributes.get("href", ""), len(self.text)))
+            self._close_link()  # links do not nest: the next one ends the one before, as in browsers
+            self.link = attributes.get("href", ""), len(self.text)
 
     def _write_void_tag(self, tag: str, attributes: dict[str, str]) -> None:
         if self.hidden_tags:
@@ -75,16 +72,22 @@ class _PlainTextWriter(HtmlTokenizer):
                 self.hidden_tags.pop()
         elif tag in BLOCK_TAGS:
             self.text.append(PARAGRAPH_MARK if tag in PARAGRAPH_TAGS else LINE_BREAK_MARK)
-        elif tag == "a" and self.links:
-            address, start = self.links.pop()
-            visible = "".join(self.text[start:]).strip()
-            address = address.removeprefix("mailto:").removeprefix("tel:")
-            if address and not address.startswith("#") and address != visible:
-                self.text.append(f" ({address})" if visible else address)
+        elif tag == "a":
+            self._close_link()
+
+    def _close_link(self) -> None:
+        """Write the address of the open link, if there is one, unless it is the visible text."""
+        if self.link is None:
+            return
+        (address, start), self.link = self.link, None
+        visible = "".join(self.text[start:]).strip()
+        address = address.removeprefix("mailto:").removeprefix("tel:")
+        if address and not address.startswith("#") and address != visible:
+            self.text.append(f" ({address})" if visible else address)
 
     def on_text(self, text: str) -> None:
         if not self.hidden_tags:
-            decoded = html.unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
+            decoded = unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
             self.text.append(_WHITESPACE.sub(" ", decoded))
 
     def on_raw(self, text: str) -> None:
@@ -96,6 +99,13 @@ def html_to_text(document: str) -> str:
     """Return the visible text of a document. Blocks begin a new line, and links are followed by their address."""
     writer = _PlainTextWriter()
     writer.feed(document)
-    text = _PARAGRAPH_BREAKS.sub("\n\n", "".join(writer.text))
-    lines = [_WHITESPACE.sub(" ", line).strip() for line in _LINE_BREAKS.sub("\n", text).split("\n")]
+    text = _BREAKS.sub(_join_breaks, "".join(writer.text))
+    lines = [_WHITESPACE.sub(" ", line).strip() for line in text.split("\n")]
     return "\n".join(lines).strip()
+
+
+def _join_breaks(run: re.Match[str]) -> str:
+    """Return one break for a run of spaces and marks: that of a paragraph if the run has one."""
+    if PARAGRAPH_MARK in run[0]:
+        return "\n\n"
+    return "\n" if LINE_BREAK_MARK in run[0] else run[0]

@@ -30,8 +30,6 @@ HIDDEN_STYLE = "display:none;font-size:1px;line-height:1px;max-height:0;max-widt
 """Style of the preheader. It is hidden in the mail, but mail programs show it in lists as the first words."""
 
 _SPACES = re.compile(r" {2,}")
-_BODY_TAG = re.compile(r"<body\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
-
 
 MAX_DEPTH = 300
 """Maximum nesting of elements. The library that inlines styles crashes the process at some thousands."""
@@ -40,15 +38,18 @@ IMPLICITLY_CLOSED_TAGS = VOID_TAGS | {"p", "li", "dd", "dt", "td", "th", "tr", "
 """Elements that nest only inside other elements, which are counted."""
 
 
-class _DepthCounter(HtmlTokenizer):
-    """Computes the maximum nesting of elements."""
+class _DocumentScan(HtmlTokenizer):
+    """Computes the maximum nesting of elements, and the position after the first <body>, or 0 without one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.open_elements: Counter[str] = Counter()
         self.depth = self.max_depth = 0
+        self.body_start = 0
 
     def on_tag(self) -> None:
+        if self.tag_name == "body" and not self.is_end_tag and not self.body_start:
+            self.body_start = self.position + 1
         if self.tag_name in IMPLICITLY_CLOSED_TAGS or (self.is_end_tag and not self.open_elements[self.tag_name]):
             return
         change = -1 if self.is_end_tag else 1
@@ -174,16 +175,14 @@ def _header_findings(subject: str) -> list[Finding]:
 
 def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple[str | None, list[Finding]]:
     """Insert the preheader and inline the styles. Return None and findings if that fails."""
-    if preheader:
-        hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
-        body = _BODY_TAG.search(document)
-        position = body.end() if body else 0
-        document = document[:position] + hidden + document[position:]
-    counter = _DepthCounter()
-    counter.feed(document)
-    if counter.max_depth > MAX_DEPTH:
+    scan = _DocumentScan()
+    scan.feed(document)
+    if scan.max_depth > MAX_DEPTH:
         message = f"more than {MAX_DEPTH} elements are nested"
         return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
+    if preheader:
+        hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
+        document = document[: scan.body_start] + hidden + document[scan.body_start :]
     try:
         inlined = CSS_INLINER.inline(document)
     except css_inline.InlineError as error:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from wattgate.delivery.templates.diagnostics import (
@@ -13,7 +14,13 @@ from wattgate.delivery.templates.diagnostics import (
     TemplateSyntaxError,
 )
 from wattgate.delivery.templates.lint import extract_links, lint_html
-from wattgate.delivery.templates.misspellings import MISSPELT, closest_match, format_path, suggestion_hint
+from wattgate.delivery.templates.misspellings import (
+    MAX_SUGGESTIONS,
+    MISSPELT,
+    closest_match,
+    format_path,
+    suggestion_hint,
+)
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.plain_text import html_to_text
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
@@ -32,6 +39,13 @@ MAX_PREHEADER_LENGTH = 110
 
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
+MAX_FINDINGS = 1_000
+"""Maximum findings of a report. The most severe ones come first."""
+
+MAX_COMPARED_LINKS = 200
+"""Maximum different links of the HTML that are searched for in the text."""
+
+_URL = re.compile(r"https?://\S+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -108,6 +122,9 @@ def _assemble_report(
             finding.line or 0,
         )
     )
+    if len(findings) > MAX_FINDINGS:
+        omitted = f"{len(findings) - MAX_FINDINGS:,} more findings are omitted"
+        findings[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
     sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
     return RenderingReport(tuple(findings), tuple(required), *sizes)
 
@@ -122,11 +139,11 @@ def _missing_optional_variables(
     """Report variables that the data lacks, but that this rendering did not need."""
     reported = {(finding.part, finding.line, finding.column) for finding in findings}
     known = {format_path(_without_list_markers(path)) for path in value_paths(data)}
-    missing = []
+    missing: list[Finding] = []
     for variable in required:
         if _has_path(data, variable.path) or (variable.part, variable.line, variable.column) in reported:
             continue
-        similar = closest_match(variable.name, known)
+        similar = closest_match(variable.name, known) if len(missing) < MAX_SUGGESTIONS else None
         severity, code = (Severity.WARNING, MISSPELT) if similar else (Severity.INFO, "variable-not-in-data")
         hint = suggestion_hint(similar) if similar else "this rendering did not need it; with other data it may"
         message = f"{variable.name} is not in the data"
@@ -136,11 +153,13 @@ def _missing_optional_variables(
 
 def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
     """Report values of the data that no part uses."""
-    used_names = [_without_list_markers(variable.path) for variable in required]
+    used_names = {_without_list_markers(variable.path) for variable in required}
+    used_parents = {names[:length] for names in used_names for length in range(len(names))}
     unused = []
     for path in value_paths(data):
         names = _without_list_markers(path)
-        if not any(names[: len(used)] == used or used[: len(names)] == names for used in used_names):
+        parents_and_self = (names[:length] for length in range(len(names) + 1))
+        if names not in used_parents and used_names.isdisjoint(parents_and_self):
             message = f"{format_path(names)} is in the data and not in the template"
             unused.append(Finding(Severity.INFO, "variable-unused", TemplatePart.HTML, message))
     return unused
@@ -185,10 +204,10 @@ def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
     text = rendering.text
     links = [
         address
-        for address in dict.fromkeys(extract_links(rendering.html))
+        for address in islice(dict.fromkeys(extract_links(rendering.html)), MAX_COMPARED_LINKS)
         if address.removeprefix("mailto:").removeprefix("tel:") not in text and not address.startswith("#")
     ]
-    visible = re.sub(r"https?://\S+", " ", html_to_text(rendering.html))
+    visible = _URL.sub(" ", html_to_text(rendering.html))
     known = set(_NUMBER.findall(text))
     numbers = [number for number in dict.fromkeys(_NUMBER.findall(visible)) if number not in known]
     return [

@@ -10,7 +10,7 @@ from liquid.builtin.expressions import FilteredExpression, LoopExpression, Path
 from liquid.builtin.tags.assign_tag import AssignNode
 from liquid.builtin.tags.for_tag import ForNode
 
-from wattgate.delivery.templates.diagnostics import TemplatePart, line_and_column
+from wattgate.delivery.templates.diagnostics import LineIndex, TemplatePart
 from wattgate.delivery.templates.engine import parse_template
 from wattgate.delivery.templates.language import NUMBER_FILTERS, ValueNode
 from wattgate.delivery.templates.misspellings import format_path
@@ -59,7 +59,7 @@ class _VariableCollector:
     """Collects the variables of a template's nodes. Names that loops and assignments define are resolved or ignored."""
 
     part: TemplatePart
-    source: str
+    lines: LineIndex
     context: RenderContext
     assigned: set[str] = field(default_factory=set)
     variables: list[Variable] = field(default_factory=list)
@@ -83,7 +83,7 @@ class _VariableCollector:
         if isinstance(expression, Path):
             path = self.path_of(expression, loop_variables)
             if path:
-                line, column = line_and_column(self.source, expression.token.start_index)
+                line, column = self.lines.position(expression.token.start_index)
                 name = format_path(segment for segment in path if segment != ANY_ITEM)
                 self.variables.append(Variable(name, self.part, line, column, path, is_number, optional))
         if isinstance(expression, FilteredExpression):
@@ -120,7 +120,7 @@ class _VariableCollector:
 def find_variables(source: str, part: TemplatePart) -> list[Variable]:
     """Return the variables that a source needs, once for each position. Raise TemplateSyntaxError."""
     template = parse_template(source, part)
-    collector = _VariableCollector(part, source, RenderContext(template))
+    collector = _VariableCollector(part, LineIndex(source), RenderContext(template))
     collector.visit_nodes(template.nodes, {})
     return sorted(collector.variables, key=lambda variable: (variable.line, variable.column))
 

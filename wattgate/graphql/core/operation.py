@@ -11,6 +11,7 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, 
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
@@ -72,13 +73,15 @@ class Call:
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
-    meter network, the policy for outbound connections, the client, and the limits of client addresses.
+    meter network, the renderer of templates, the policy for outbound connections, the client, and the limits of client
+    addresses.
     """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
+    templates: TemplateRenderer
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
     client: Client = field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES

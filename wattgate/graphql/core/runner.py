@@ -13,6 +13,7 @@ from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
@@ -27,7 +28,10 @@ NO_APPLICATION = ""
 
 
 class Runner:
-    """Run operations and edges for principals. Nothing else opens a session or commits."""
+    """Run operations and edges for principals. Nothing else opens a session or commits.
+
+    Close `templates` before the event loop closes.
+    """
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Runner:
     ) -> None:
         self._address_limits = address_limits
         self.tracer = tracer
+        self.templates = TemplateRenderer()
         self._database = database
         self._bus = bus
         self._network = network
@@ -65,7 +70,16 @@ class Runner:
         opened = self._database.session() if write else self._database.reader()
         async with opened as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
-            call = Call(principal, rows, events.append, network, self._outbound_policy, client, self._address_limits)
+            call = Call(
+                principal,
+                rows,
+                events.append,
+                network=network,
+                templates=self.templates,
+                outbound_policy=self._outbound_policy,
+                client=client,
+                address_limits=self._address_limits,
+            )
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

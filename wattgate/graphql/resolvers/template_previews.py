@@ -1,6 +1,5 @@
 """Render templates before they are saved, with a report."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,12 +15,13 @@ from wattgate.db.queries.templates import (
     published,
 )
 from wattgate.delivery.templates.cultures import is_culture
+from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import TemplateSource
-from wattgate.delivery.templates.report import Preview, RenderingReport, render_preview
+from wattgate.delivery.templates.report import Preview, RenderingReport
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.services.template_sources import template_source
+from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
 
@@ -94,7 +94,10 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     template = named or choice.template
     source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
     data, data_from = await _preview_data(call, input)
-    preview = await asyncio.to_thread(render_preview, source, data)
+    try:
+        preview = await call.templates.preview(source, data)
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
     return PreviewRun(template, others, choice, source, data_from, preview)
 
 

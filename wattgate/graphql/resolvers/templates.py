@@ -9,14 +9,13 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.cultures import is_culture
-from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded, TemplatePart, TemplateSyntaxError
-from wattgate.delivery.templates.engine import parse_template
-from wattgate.delivery.templates.report import build_report
+from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded, TemplatePart
+from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.services.template_sources import template_source
+from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
 
@@ -131,11 +130,11 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     """
     template = await call.rows.edit(models.Template, template_id)
     to_publish = await _edit_version(call, template, version)
-    errors = [
-        Problem(("version",), str(finding))
-        for finding in build_report(template_source(to_publish)).findings
-        if finding.severity is Severity.ERROR
-    ]
+    try:
+        report = (await call.templates.preview(template_source(to_publish))).report
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
+    errors = [Problem(("version",), str(finding)) for finding in report.findings if finding.severity is Severity.ERROR]
     if errors:
         raise BadInput(f"Version {version} has errors and cannot be published: {errors[0].message}", problems=errors)
     await _publish(call, template, to_publish)
@@ -179,7 +178,7 @@ async def _store_template(
 ) -> models.Template:
     _check_culture(template.culture_code)
     content = {name: getattr(input, name) for name in CONTENT_PARTS}
-    _check_content(content)
+    await _check_content(call, content)
     await call.rows.add(template)
     await _publish(call, template, await _add_version(call, template, content))
     return template
@@ -187,7 +186,7 @@ async def _store_template(
 
 async def _add_version(call: Call, template: models.Template, content: Mapping[str, Any]) -> models.TemplateVersion:
     """Add a version with the next number. The caller has locked the template."""
-    _check_content(content)
+    await _check_content(call, content)
     count = await call.rows.count(
         models.TemplateVersion, col(models.TemplateVersion.template_id) == template.template_id
     )
@@ -233,14 +232,15 @@ def _content_of(version: models.TemplateVersion) -> dict[str, Any]:
     return {name: getattr(version, name) for name in CONTENT_PARTS}
 
 
-def _check_content(content: Mapping[str, Any]) -> None:
+async def _check_content(call: Call, content: Mapping[str, Any]) -> None:
     """Raise BadInput, with line and column, if a part is not a valid template."""
-    problems = []
-    for name, part in CONTENT_PARTS.items():
-        try:
-            parse_template(content[name] or "", part)
-        except (TemplateSyntaxError, TemplateLimitExceeded) as error:
-            problems += [Problem(("input", to_camel_case(name)), str(finding)) for finding in error.findings]
+    sources = {part.value: content[name] or "" for name, part in CONTENT_PARTS.items()}
+    try:
+        findings = await call.templates.check(TemplateSource(**sources))
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
+    names = {part: name for name, part in CONTENT_PARTS.items()}
+    problems = [Problem(("input", to_camel_case(names[finding.part])), str(finding)) for finding in findings]
     if problems:
         raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
 

@@ -1,11 +1,8 @@
 """The content of a notification: a template that is rendered when the alert is sent, and stored as it was sent."""
 
-import asyncio
-
-from wattgate.db.models import Alert, AlertType, Notification, TemplateVersion
+from wattgate.db.models import Alert, AlertType, Notification
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.diagnostics import TemplateError
-from wattgate.delivery.templates.rendering import RenderedTemplate, render
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.template_sources import template_source
 
@@ -24,7 +21,9 @@ async def render_content(call: Call, alert: Alert, notification: Notification) -
     (version,) = await queries.published(call.rows, [choice.template])
     notification.template_id, notification.template_version = version.template_id, version.version
     try:
-        rendered = await asyncio.to_thread(_render_version, version, alert)
+        rendered = await call.templates.render(
+            template_source(version), alert.data if isinstance(alert.data, dict) else {}
+        )
     except TemplateError as error:
         return str(error.findings[0])
     notification.subject, notification.html, notification.text = (
@@ -33,7 +32,3 @@ async def render_content(call: Call, alert: Alert, notification: Notification) -
         rendered.text,
     )
     return None
-
-
-def _render_version(version: TemplateVersion, alert: Alert) -> RenderedTemplate:
-    return render(template_source(version), alert.data if isinstance(alert.data, dict) else {})

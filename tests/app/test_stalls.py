@@ -1,0 +1,89 @@
+"""The watchdog of the event loop: its metric, and the log record of code that blocks."""
+
+import asyncio
+import logging
+import threading
+import time
+
+import pytest
+
+from tests.support.stalls import StallRecorder, measured
+from wattgate.app.observability.stalls import LoopWatchdog
+from wattgate.metrics import LOOP_DELAY_SECONDS
+
+
+def slow_delays() -> float:
+    """Return how many delays of more than 0.25 s were measured."""
+    samples = {
+        sample.labels["le"]: sample.value
+        for metric in LOOP_DELAY_SECONDS.collect()
+        for sample in metric.samples
+        if sample.name.endswith("_bucket")
+    }
+    return samples["+Inf"] - samples["0.25"]
+
+
+def block(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def work(seconds: float) -> None:
+    """Use the processor for some time."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+async def test_blocking_code_is_logged_with_its_stack_once(caplog: pytest.LogCaptureFixture) -> None:
+    before = slow_delays()
+    with caplog.at_level(logging.WARNING), LoopWatchdog(logs_stacks=True).running():
+        block(1.0)
+        await asyncio.sleep(0.2)
+    stacks = [record.getMessage() for record in caplog.records if "in block" in record.getMessage()]
+    assert len(stacks) == 1
+    assert stacks[0].startswith("The event loop is blocked for more than 100 ms, so that all requests wait. It runs:")
+    assert slow_delays() >= before + 1
+
+
+async def test_in_production_only_the_metric_is_measured(caplog: pytest.LogCaptureFixture) -> None:
+    before, threads = slow_delays(), threading.active_count()
+    with caplog.at_level(logging.WARNING), LoopWatchdog(logs_stacks=False).running():
+        assert threading.active_count() == threads
+        block(0.5)
+        await asyncio.sleep(0.2)
+    assert "blocked" not in caplog.text
+    assert slow_delays() >= before + 1
+
+
+async def test_stalls_of_a_request_are_processor_time_of_one_step() -> None:
+    recorder = StallRecorder(max_seconds=0.1)
+
+    async def request() -> str:
+        block(0.3)  # it waits, and uses no processor time
+        for _ in range(4):
+            work(0.05)
+            await asyncio.sleep(0)
+        return "done"
+
+    assert await measured(recorder, "short steps", request()) == "done"
+    assert recorder.stalls == []
+
+    async def long_step() -> None:
+        await asyncio.sleep(0)
+        work(0.2)
+        raise ValueError("after the stall")
+
+    with pytest.raises(ValueError, match="after the stall"):
+        await measured(recorder, "one long step", long_step())
+    (stall,) = recorder.stalls
+    assert stall.name == "one long step"
+    assert 0.2 <= stall.seconds < 5
+
+
+async def test_measured_requests_can_be_cancelled() -> None:
+    recorder = StallRecorder(max_seconds=0.1)
+    task = asyncio.create_task(measured(recorder, "a wait", asyncio.sleep(60)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,131 @@
+"""Templates, plain texts and addresses take linear time for every text of a caller."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from tests.support.scaling import check_linear
+from tests.support.timed import NOW
+from wattgate.delivery.channels.mail import MAX_SUBJECT_LENGTH, MailMessage, encode_mail
+from wattgate.delivery.mail_addresses import MAX_MAILBOX_LENGTH, Mailbox, NotMailable, parse_mailbox
+from wattgate.delivery.templates.diagnostics import TemplateError, TemplatePart
+from wattgate.delivery.templates.engine import parse_template, render_source
+from wattgate.delivery.templates.html_context import unescape
+from wattgate.delivery.templates.lint import lint_html
+from wattgate.delivery.templates.plain_text import html_to_text
+from wattgate.delivery.templates.rendering import TemplateSource, render_partially
+from wattgate.delivery.templates.report import render_preview
+
+SIZE = 400
+
+MARKUP = {
+    "body tags": "<body ",
+    "body tags with quotes": '<body "',
+    "tags": "<b>",
+    "end tags": "</b>",
+    "brackets": "<",
+    "comments": "<!--",
+    "declarations": "<!",
+    "attributes": "<a b=c d='e' ",
+    "links": "<a href=x>b",
+    "images": "<img>",
+    "lines": "<div></div> ",
+    "breaks": "<br> ",
+    "paragraphs": "<p> ",
+    "spaces": "&nbsp; ",
+    "styles": "<style>a{gap:1}</style>",
+    "open styles": "<style>a{{",
+    "style brackets": "<a style='b:[[[['>",
+    "references": "&#99999999999",
+    "markers": "{{",
+    "tag markers": "{%",
+    "values": "{{ a }}",
+    "values in links": '<a href="https://example.org/{{ a }}">',
+}
+"""Repeated texts, by name."""
+
+
+@pytest.mark.parametrize("part", MARKUP.values(), ids=MARKUP)
+@pytest.mark.parametrize(
+    "work",
+    [lint_html, html_to_text, unescape, partial(parse_template.__wrapped__, part=TemplatePart.HTML)],
+    ids=["lint", "text", "unescape", "parse"],
+)
+def test_reading_markup_is_linear(work: Callable[[str], object], part: str) -> None:
+    check_linear(partial(_without_findings, work), lambda count: part * count, SIZE)
+
+
+@pytest.mark.parametrize("part", MARKUP.values(), ids=MARKUP)
+def test_a_preheader_is_linear(part: str) -> None:
+    """A preheader of `<body ` stopped the gateway for 46 s: an expression looked for the body in it."""
+    check_linear(
+        lambda text: render_partially(TemplateSource(text, preheader=text), {"a": "b"}),
+        lambda count: part * count,
+        SIZE,
+    )
+
+
+@pytest.mark.parametrize("end", ["", '"', "=", "'", " "])
+def test_long_tags_are_linear(end: str) -> None:
+    check_linear(lint_html, lambda count: f"<a {end}{'b' * count}", 10 * SIZE)
+    check_linear(lint_html, lambda count: f"<{'b' * count}{end}", 10 * SIZE)
+    check_linear(lint_html, lambda count: f"<a b={end}{'c' * count}", 10 * SIZE)
+
+
+def test_missing_variables_are_linear() -> None:
+    def source(count: int) -> str:
+        return "".join(f"{{{{ name{number} }}}}" for number in range(count))
+
+    check_linear(lambda text: render_source(text, TemplatePart.HTML, {}), source, SIZE)
+    check_linear(lambda text: render_preview(TemplateSource(text), {"names": 1}), source, SIZE)
+
+
+def test_unused_data_is_linear() -> None:
+    source = TemplateSource("".join(f"{{{{ name{number} }}}}" for number in range(100)))
+    check_linear(
+        lambda data: render_preview(source, data), lambda count: {f"other{number}": 1 for number in range(count)}, SIZE
+    )
+
+
+def test_numbers_of_references_have_a_limit() -> None:
+    """The standard library raises ValueError for a number of more than 4,300 digits."""
+    assert unescape(f"a&#{'9' * 5_000};b&#65;&amp;") == "a\ufffdbA&"
+    assert lint_html(f'<a href="&#{"9" * 5_000}">')
+
+
+def test_deep_styles_are_reported() -> None:
+    """The library that parses styles raises RecursionError for deep ones."""
+    for source in (f'<a style="b:{"[" * 5_000}">', f"<style>a{{b:{'(' * 5_000}</style>"):
+        assert "css-broken" in {finding.code for finding in lint_html(source)}
+
+
+@pytest.mark.parametrize("part", ["=?x", " ", "<", "a.", "\u0316\u0301", "é", '"'])
+def test_addresses_are_bounded_before_they_are_read(part: str) -> None:
+    """An address of encoded words stopped the gateway for 2 s with each alert."""
+    with pytest.raises(NotMailable, match="too long for an e-mail address"):
+        parse_mailbox(part * MAX_MAILBOX_LENGTH + "x@example.org")
+    with pytest.raises(NotMailable):
+        parse_mailbox(f"{part * 200}x")
+
+
+def test_subjects_are_bounded_before_they_are_encoded() -> None:
+    with pytest.raises(NotMailable, match="a subject must not be longer than 1,000 characters"):
+        encode_mail(_mail("=?x" * 20_000))
+    assert b"Subject: " in encode_mail(_mail("é " * (MAX_SUBJECT_LENGTH // 2)))
+
+
+def test_links_in_text_do_not_nest() -> None:
+    assert html_to_text("<a href=one>first <a href=two>second</a></a>") == "first (one)second (two)"
+
+
+def _mail(subject: str) -> MailMessage:
+    box = Mailbox("ada", "example.org")
+    return MailMessage("1", box, box, subject, "text", None, NOW)
+
+
+def _without_findings(work: Callable[[str], object], text: str) -> None:
+    try:
+        work(text)
+    except TemplateError:
+        return

@@ -1,0 +1,123 @@
+"""Large templates are rendered in processes with limits, small ones in a thread."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from wattgate.delivery.templates.diagnostics import MissingVariables, TemplateLimitExceeded, TemplateSyntaxError
+from wattgate.delivery.templates.renderer import (
+    MAX_INLINE_CHARACTERS,
+    TemplateRenderer,
+    WorkerLimits,
+    is_small,
+)
+from wattgate.delivery.templates.rendering import TemplateSource, render
+from wattgate.delivery.templates.report import render_preview
+from wattgate.errors import Unavailable
+
+SMALL = TemplateSource("<p>Dear {{ name }}</p>", "To {{ name }}")
+LARGE = TemplateSource(
+    f"<p>Dear {{{{ name }}}}</p>{'<p>text</p>' * 1_000}", "To {{ name }}", "A note", "Dear {{ name }}"
+)
+HANGING = TemplateSource(f"<style>{'b,' * 30_000}i{{color:red}}</style>{'<b></b>' * 15_000}")
+"""Half a billion comparisons in the native code that inlines styles, which nothing can interrupt."""
+
+DATA = {"name": "Ada \ud800 é", "size": 10**30, "list": [float("inf"), None, True]}
+
+
+@pytest.fixture
+async def renderer() -> AsyncIterator[TemplateRenderer]:
+    renderer = TemplateRenderer(WorkerLimits(max_workers=1, cpu_seconds=1, max_seconds=60, start_seconds=60))
+    yield renderer
+    await renderer.close()
+
+
+@pytest.mark.parametrize("source", [SMALL, LARGE], ids=["small", "large"])
+async def test_results_are_those_of_the_functions(renderer: TemplateRenderer, source: TemplateSource) -> None:
+    assert await renderer.render(source, DATA) == render(source, DATA)
+    assert await renderer.preview(source, DATA) == render_preview(source, DATA)
+    assert await renderer.preview(source) == render_preview(source)
+    assert await renderer.check(source) == []
+    with pytest.raises(MissingVariables, match="name is not in the data"):
+        await renderer.render(source, {})
+
+
+async def test_syntax_errors_of_large_templates_have_positions(renderer: TemplateRenderer) -> None:
+    broken = TemplateSource(LARGE.html + "{% if %}")
+    with pytest.raises(TemplateSyntaxError, match="html, line 1"):
+        await renderer.render(broken, DATA)
+    assert [finding.code for finding in await renderer.check(broken)] == ["does-not-parse"]
+
+
+async def test_a_hanging_rendering_is_killed_and_the_next_one_succeeds(renderer: TemplateRenderer) -> None:
+    for _ in range(2):
+        with pytest.raises(TemplateLimitExceeded, match="takes more than 1 s of processor time") as stopped:
+            await renderer.render(HANGING, {})
+        assert stopped.value.findings[0].hint == "use fewer elements, styles and repetitions, or less data"
+        assert (await renderer.render(LARGE, DATA)).text == "Dear Ada \ufffd é"
+
+
+async def test_a_small_template_with_a_large_output_moves_to_a_process(renderer: TemplateRenderer) -> None:
+    source = TemplateSource("{% for number in (1..4000) %}<p>{{ number }}</p>{% endfor %}")
+    assert is_small(source, {})
+    assert (await renderer.render(source, {})).text.endswith("4000")
+    assert (await renderer.preview(source)).report.html_bytes > 9_000
+
+
+async def test_a_killed_process_is_replaced(renderer: TemplateRenderer) -> None:
+    await renderer.render(LARGE, DATA)
+    (process,) = renderer.process_ids
+    os.kill(process, 9)
+    await asyncio.sleep(0.1)
+    assert (await renderer.render(LARGE, DATA)).subject == "To Ada \ufffd é"
+
+
+async def test_memory_is_limited() -> None:
+    renderer = TemplateRenderer(WorkerLimits(max_memory_bytes=16 << 20, start_seconds=60, max_seconds=60))
+    with pytest.raises(TemplateLimitExceeded, match="too much memory"):
+        await renderer.render(LARGE, DATA)
+    await renderer.close()
+
+
+async def test_a_process_that_does_not_start_in_time_is_killed() -> None:
+    renderer = TemplateRenderer(WorkerLimits(start_seconds=0))
+    with pytest.raises(Unavailable, match="No process to render the template was free in time"):
+        await renderer.render(LARGE, DATA)
+    assert renderer.process_ids == []
+
+
+async def test_processes_start_when_needed_and_end_when_idle() -> None:
+    renderer = TemplateRenderer(WorkerLimits(idle_seconds=0.05, start_seconds=60, max_seconds=60))
+    await renderer.render(SMALL, DATA)
+    assert renderer.process_ids == []
+    await asyncio.gather(*(renderer.render(LARGE, DATA) for _ in range(6)))
+    assert 1 <= len(renderer.process_ids) <= 2
+    async with asyncio.timeout(60):
+        while renderer.process_ids:  # noqa: ASYNC110 (a process ends without an event)
+            await asyncio.sleep(0.05)
+
+
+async def test_waiting_templates_are_bounded() -> None:
+    renderer = TemplateRenderer(WorkerLimits(max_workers=1, max_waiting=1, max_seconds=60, start_seconds=60))
+    results = await asyncio.gather(*(renderer.render(LARGE, DATA) for _ in range(3)), return_exceptions=True)
+    assert [type(result).__name__ for result in results].count("Unavailable") >= 1
+    assert [type(result).__name__ for result in results].count("RenderedTemplate") >= 1
+    await renderer.close()
+
+
+async def test_a_cancelled_rendering_leaves_no_process(renderer: TemplateRenderer) -> None:
+    await renderer.render(LARGE, DATA)
+    task = asyncio.create_task(renderer.render(HANGING, {}))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert renderer.process_ids == []
+
+
+@pytest.mark.parametrize("data", [{"a": "x" * MAX_INLINE_CHARACTERS}, {"a": [[0] * 5_000] * 2}, ["x"] * 9_000])
+def test_large_data_is_not_small(data: object) -> None:
+    assert is_small(SMALL, {"a": [{"b": "c"}]})
+    assert not is_small(SMALL, data)

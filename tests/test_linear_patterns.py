@@ -1,0 +1,201 @@
+"""Regular expressions take linear time for every text, because callers choose many of the texts.
+
+The list `PATTERNS` names all patterns of the package. A new pattern needs a row in it. The test then attacks it
+with repeated parts of a text that it matches, which make a pattern that backtracks slow.
+"""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from re import _parser as parser  # type: ignore[attr-defined]  # there is no public parser of patterns
+from typing import Any
+
+import pytest
+
+import wattgate
+from tests.support.scaling import check_linear
+
+ROOT = Path(wattgate.__file__).parent
+NO_CALLERS_TEXT = ("db/migrations/",)
+"""Modules whose patterns read names that the gateway itself wrote."""
+
+SIZE = 300
+
+PATTERNS = {
+    "app.cli.main": ["_FIELD"],
+    "app.mqtt_topic_filter": ["_FILTER"],
+    "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
+    "app.server.middleware": ["_slashes"],
+    "delivery.channels.smtp": ["_ENHANCED_STATUS"],
+    "delivery.channels.webhook": ["_SECONDS", "EVENT_PATTERN"],
+    "delivery.http.egress": ["_URL", "_LABEL", "_NUMERIC_LABEL"],
+    "delivery.mail_addresses": ["_ATOM"],
+    "delivery.templates.cultures": ["_CULTURE"],
+    "delivery.templates.escaping": [
+        "_URL_START",
+        "_SAFE_STYLE_VALUE",
+        "_CONTROL",
+        "_UNSAFE_IN_URL",
+        "_UNSAFE_IN_HEADER",
+    ],
+    "delivery.templates.html_context": ["_TAG_STARTS", "_NAME_RUN", "_UNQUOTED_RUN", "_LONG_REFERENCE"],
+    "delivery.templates.language": ["_NUMBER"],
+    "delivery.templates.lint": ["_MARKER_START", "_STYLE_BRACKET", "_LINE_TEXT"],
+    "delivery.templates.marker_check": ["_MARKER_START", "_RAW", "_END_RAW"],
+    "delivery.templates.output_writer": ["SURROGATE", "_WHITESPACE"],
+    "delivery.templates.plain_text": ["_DISPLAY_NONE", "_BREAKS", "_WHITESPACE"],
+    "delivery.templates.rendering": ["_SPACES"],
+    "delivery.templates.report": ["_URL", "_NUMBER"],
+    "energy.meter_messages": ["_HEXADECIMAL"],
+    "energy.meter_points": ["_WHITESPACE", "_SEPARATORS", "_METER_POINT_NUMBER", "_MAC", "_EUI"],
+    "energy.storage_fields": ["_DATATYPE", "_INTERVAL"],
+    "energy.tariffs": ["_HALF_HOUR_TIME"],
+    "graphql.core.scalars": ["_OFFSET"],
+    "graphql.execution.trusted_documents": ["_CUSTOM_ID"],
+    "graphql.resolvers.alert_rules": ["_TIME_OF_DAY"],
+    "graphql.resolvers.meter_messages": ["_FIRST_WORD"],
+    "graphql.resolvers.oauth": ["_S256_CHALLENGE"],
+    "realtime.apq_store": ["_SHA256_HEX"],
+    "realtime.bus": ["_POSITION_PATTERN"],
+    "request_context": ["_TRACEPARENT"],
+    "rest_compat.openapi": ["_WORD", "_PARAMETER"],
+}
+"""The assigned names of all patterns, by module."""
+
+
+def test_all_patterns_are_listed() -> None:
+    found = {module: names for path in _modules() for module, names in [_patterns_of(path)] if names}
+    assert {module: sorted(names) for module, names in found.items()} == {
+        module: sorted(names) for module, names in PATTERNS.items()
+    }, "add the pattern to PATTERNS, so that its time is tested"
+
+
+def test_patterns_are_compiled_once_and_have_a_name() -> None:
+    inline = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in _modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and _called(node).startswith("re.") and _called(node) not in ("re.compile",)
+    ]
+    assert inline == [], "assign re.compile(...) to a name, so that the pattern can be listed"
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in PATTERNS for name in {*PATTERNS[module]}])
+def test_time_is_linear(module: str, name: str) -> None:
+    for pattern in _compiled(module, name):
+        for prefix, part in _attacks(pattern.pattern):
+            for method in _methods(module, name):
+                check_linear(partial(_match_all, pattern, method), partial(_attack, prefix, part), SIZE)
+
+
+@pytest.mark.parametrize("pattern", [r"<body\b(?:[^>\"]|\"[^\"]*\")*>", r"=\?.*\?=", r"[ x]*y[ xy]*", r"[\w.]+@[\w-]+"])
+def test_attacks_find_quadratic_patterns(pattern: str) -> None:
+    with pytest.raises(AssertionError, match="times as long"):
+        _attack_pattern(pattern)
+
+
+def _attack_pattern(pattern: str) -> None:
+    for prefix, part in _attacks(pattern):
+        check_linear(partial(_match_all, re.compile(pattern), "finditer"), partial(_attack, prefix, part), SIZE)
+
+
+def _modules() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*.py")):
+        if not path.relative_to(ROOT).as_posix().startswith(NO_CALLERS_TEXT):
+            yield path
+
+
+def _patterns_of(path: Path) -> tuple[str, list[str]]:
+    """Return a module's name and the names that its compiled patterns are assigned to."""
+    module = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+    names = [
+        ast.unparse(assignment.targets[0] if isinstance(assignment, ast.Assign) else assignment.target)
+        for assignment in ast.walk(ast.parse(path.read_text()))
+        if isinstance(assignment, ast.Assign | ast.AnnAssign) and assignment.value is not None
+        for call in ast.walk(assignment.value)
+        if isinstance(call, ast.Call) and _called(call) == "re.compile"
+    ]
+    return module, names
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func)
+
+
+def _compiled(module: str, name: str) -> Iterator[re.Pattern[str]]:
+    """Yield the patterns under a name of a module or of one of its classes."""
+    namespace = importlib.import_module(f"wattgate.{module}")
+    owners = [namespace, *(value for value in vars(namespace).values() if isinstance(value, type))]
+    value = next(getattr(owner, name) for owner in owners if hasattr(owner, name))
+    yield from [value] if isinstance(value, re.Pattern) else [row[0] for row in value]
+
+
+def _attack(prefix: str, part: str, count: int) -> str:
+    return prefix + part * count + "\0"
+
+
+def _match_all(pattern: re.Pattern[str], method: str, text: str) -> None:
+    found = getattr(pattern, method)(text)
+    if method == "finditer":
+        for _ in found:
+            pass
+
+
+def _methods(module: str, name: str) -> list[str]:
+    """Return the methods to test: those that the module calls, if it uses the pattern in no other way."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    tree = ast.parse((path if path.exists() else path.with_suffix("") / "__init__.py").read_text())
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name}
+    return sorted(used) if used and used <= {"match", "fullmatch"} else ["finditer", "fullmatch"]
+
+
+def _attacks(pattern: str) -> set[tuple[str, str]]:
+    """Return prefixes, and parts to repeat after them: pieces of texts that the pattern matches."""
+    samples = {"".join(_sample(parser.parse(pattern), count)) for count in (1, 2)}
+    return {
+        (sample[:start] if keeps_prefix else "", sample[start:end])
+        for sample in samples
+        for start in range(min(len(sample), 12))
+        for end in range(start + 1, min(len(sample), start + 12) + 1)
+        for keeps_prefix in (False, True)
+    }
+
+
+def _sample(nodes: Any, count: int) -> Iterator[str]:
+    """Yield the pieces of a text that parsed nodes match, with `count` or more repetitions where that is allowed."""
+    for operator, argument in nodes:
+        match str(operator):
+            case "LITERAL":
+                yield chr(argument)
+            case "NOT_LITERAL" | "ANY":
+                yield "b"
+            case "IN":
+                yield _character(argument)
+            case "BRANCH":
+                yield from _sample(argument[1][0], count)
+            case "SUBPATTERN":
+                yield from _sample(argument[3], count)
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                fewest, most, repeated = argument
+                for _ in range(min(max(int(fewest), count), int(most))):
+                    yield from _sample(repeated, count)
+            case "AT" | "ASSERT" | "ASSERT_NOT" | "GROUPREF":
+                continue
+            case unknown:
+                raise NotImplementedError(unknown)
+
+
+CATEGORIES = {"CATEGORY_DIGIT": "7", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a", "CATEGORY_NOT_SPACE": "b"}
+
+
+def _character(alternatives: Any) -> str:
+    """Return a character of a set."""
+    kind, argument = alternatives[0]
+    if str(kind) == "NEGATE":
+        return "b"
+    if str(kind) == "RANGE":
+        return chr(argument[0])
+    return CATEGORIES[str(argument)] if str(kind) == "CATEGORY" else chr(argument)

@@ -1,0 +1,45 @@
+"""The work on templates that can run in another process, as plain functions of a source and data."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from wattgate.delivery.templates.diagnostics import Finding, TemplateLimitExceeded, TemplateSyntaxError
+from wattgate.delivery.templates.engine import parse_template
+from wattgate.delivery.templates.output_writer import RenderLimits
+from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render
+from wattgate.delivery.templates.report import Preview, render_preview
+
+TemplateData = Mapping[str, Any]
+
+TemplateTask = Callable[[TemplateSource, TemplateData | None, RenderLimits], Any]
+
+
+def check_sources(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> list[Finding]:
+    """Return the errors that prevent the parts of a template from being parsed."""
+    findings: list[Finding] = []
+    for part, part_source in source.parts():
+        try:
+            parse_template(part_source, part)
+        except (TemplateSyntaxError, TemplateLimitExceeded) as error:
+            findings += error.findings
+    return findings
+
+
+def render_template(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> RenderedTemplate:
+    """Return the message of a template. Raise a TemplateError if it has errors."""
+    return render(source, data or {}, limits)
+
+
+def preview_template(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> Preview:
+    """Return a preview. Its data is empty if `data` was given, because the caller already has it."""
+    preview = render_preview(source, data, limits)
+    return preview if data is None else replace(preview, data={})
+
+
+TASKS: Mapping[str, tuple[TemplateTask, Any]] = {
+    "check": (check_sources, list[Finding]),
+    "render": (render_template, RenderedTemplate),
+    "preview": (preview_template, Preview),
+}
+"""The tasks by name, with the types of their results."""
