@@ -16,7 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.types import Lifespan
+from starlette.types import ASGIApp, Lifespan
 
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
@@ -222,11 +222,7 @@ def create_app(
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
-    authenticate = gateway.authenticator.authenticate
-    http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
-    graphql = EventStreamEndpoint(
-        gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
-    )
+    graphql = _graphql_endpoint(gateway, settings)
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
@@ -263,6 +259,15 @@ def create_app(
     )
     application.state.gateway = gateway
     return application
+
+
+def _graphql_endpoint(gateway: Gateway, settings: Settings) -> ASGIApp:
+    """Return the endpoint for event streams, which passes other requests to the endpoint for queries and mutations."""
+    authenticate = gateway.authenticator.authenticate
+    http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
+    return EventStreamEndpoint(
+        gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
+    )
 
 
 def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
