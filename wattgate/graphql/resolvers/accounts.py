@@ -53,12 +53,15 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
 @operation(
     OperationKind.MUTATION,
     returns=types.Account,
-    needs=Permission.ACCOUNT_MANAGE,
+    needs=Permission.ACCOUNT_ADD,
     rest=RestRoute("POST", "/account", acknowledged_fields=("accountId", "applicationId", "userId")),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
-    """Add an account to an existing user."""
+    """Add an account to an existing user.
+
+    An application that names a user in the header `userId` can add accounts only to this user.
+    """
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
     return await create_account(
         call.rows,
