@@ -20,6 +20,7 @@ from starlette.types import Lifespan
 
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
+from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.cluster_state import create_budget_limits, create_cluster_state
 from wattgate.app.server.drain import Readiness
@@ -39,6 +40,7 @@ from wattgate.app.workers.delivery_handlers import (
 )
 from wattgate.app.workers.maintenance import run_maintenance
 from wattgate.clock import Clock, utc_now
+from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
@@ -131,7 +133,7 @@ def build_gateway(
 
     `limits` replaces the connection limits of the settings.
     """
-    database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
+    database = _create_database(settings, tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     runner = Runner(
@@ -166,6 +168,11 @@ def build_gateway(
         budgets=budgets,
         trusted_documents=documents,
     )
+
+
+def _create_database(settings: Settings, tracer: Tracer) -> Database:
+    key_ring = load_key_ring(settings)
+    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
 
 
 def _outbound_policy(settings: Settings) -> OutboundPolicy:
@@ -258,13 +265,14 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
 def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
-    The start fails if the database does not have the schema of this version.
+    The start fails if the database does not have the schema of this version, or needs a key that is missing.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
+        await verify_keys(gateway.database)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield

@@ -96,7 +96,8 @@ class Runner:
         if own_rows_only and principal.user_id is None:
             raise Forbidden("this needs a user; applications name one in the header userId")
         application_id = principal.application_id or NO_APPLICATION
-        return Rows(session, application_id, principal.user_id if own_rows_only else None, now=self._clock())
+        user_id = principal.user_id if own_rows_only else None
+        return Rows(session, application_id, user_id, now=self._clock(), key_ring=self._database.key_ring)
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:

@@ -5,7 +5,6 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.identity.directory import directory_for
-from wattgate.db.rows import Condition
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
@@ -192,13 +191,14 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     account = await call.rows.get(models.Account, account_id)
     if problem := token_problem(new_token):
         raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
-    if not await call.rows.count(models.MobileAppToken, *_token_conditions(account_id, new_token)):
-        await _delete_oldest_tokens(call, account_id)
-        await call.rows.add(
-            models.MobileAppToken(
-                user_id=account.user_id, account_id=account_id, token=new_token, created_at=call.rows.now
-            )
+    tokens = await _push_tokens(call, account_id)
+    if not _matching_ids(call, tokens, new_token):
+        await _delete_oldest_tokens(call, tokens)
+        token = models.MobileAppToken(
+            user_id=account.user_id, account_id=account_id, token="", created_at=call.rows.now
         )
+        call.rows.encrypt(token, "token", new_token)
+        await call.rows.add(token)
     return types.Done(valid=True)
 
 
@@ -211,21 +211,34 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
 async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:
     """Remove a push token from an account. The call succeeds if the token does not exist."""
     await call.rows.get(models.Account, account_id)
-    await call.rows.delete(models.MobileAppToken, *_token_conditions(account_id, remove_token))
+    await _delete_tokens(call, _matching_ids(call, await _push_tokens(call, account_id), remove_token))
     return types.Done(valid=True)
 
 
-async def _delete_oldest_tokens(call: Call, account_id: str) -> None:
-    """Delete the oldest push tokens of an account so that one more fits."""
-    tokens = await call.rows.all(
+async def _push_tokens(call: Call, account_id: str) -> list[models.MobileAppToken]:
+    """Return the push tokens of an account, oldest first."""
+    return await call.rows.all(
         models.MobileAppToken,
         col(models.MobileAppToken.account_id) == account_id,
         order_by=[models.MobileAppToken.created_at],
     )
-    if len(tokens) >= MAX_PUSH_TOKENS:
-        oldest = [token.mobile_app_token_id for token in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
-        await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(oldest))
 
 
-def _token_conditions(account_id: str, token: str) -> tuple[Condition, Condition]:
-    return col(models.MobileAppToken.account_id) == account_id, col(models.MobileAppToken.token) == token
+def _matching_ids(call: Call, tokens: list[models.MobileAppToken], text: str) -> list[str]:
+    """Return the IDs of the push tokens with this text. They are encrypted, so SQL cannot compare them."""
+    return [
+        token.mobile_app_token_id
+        for token in tokens
+        if call.rows.decrypt(models.MobileAppToken, token, "token") == text
+    ]
+
+
+async def _delete_oldest_tokens(call: Call, tokens: list[models.MobileAppToken]) -> None:
+    """Delete the oldest push tokens of an account so that one more fits."""
+    excess = max(0, len(tokens) - MAX_PUSH_TOKENS + 1)
+    await _delete_tokens(call, [token.mobile_app_token_id for token in tokens[:excess]])
+
+
+async def _delete_tokens(call: Call, ids: list[str]) -> None:
+    if ids:
+        await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(ids))
