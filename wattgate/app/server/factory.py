@@ -27,6 +27,7 @@ from wattgate.app.server.drain import Readiness
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.pages import page_routes
+from wattgate.app.server.security_headers import API, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.alert_rules import AlertRuleWorker
@@ -332,6 +333,12 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
     """Return the middleware of all requests, outermost first."""
     return [
         Middleware(TraceIdMiddleware),
+        Middleware(PathNormalizationMiddleware),
+        Middleware(
+            SecurityHeadersMiddleware,
+            policies=HeaderPolicies(settings.base_path),
+            https_only=(settings.public_url or "").startswith("https:"),
+        ),
         Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
@@ -340,7 +347,6 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
             expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
             max_age=600,
         ),
-        Middleware(PathNormalizationMiddleware),
         *tracing.middleware,
         Middleware(HttpMetricsMiddleware),
         Middleware(
@@ -377,5 +383,10 @@ async def _check_readiness(gateway: Gateway) -> Response:
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:
-    """Return a masked error with the trace ID, under which the log contains the exception."""
-    return error_response(Internal("An error has occurred"))
+    """Return a masked error with the trace ID, under which the log contains the exception.
+
+    Starlette sends it outside the middleware, so it gets the security headers here.
+    """
+    response = error_response(Internal("An error has occurred"))
+    response.raw_headers += API.headers
+    return response
