@@ -17,6 +17,7 @@ from strawberry import ID
 from tests.support.house import operation
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
+from wattgate.db.encryption.key_ring import new_key
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.resolvers import provisioning, resources, tokens
 from wattgate.graphql.types import resources as types
@@ -29,6 +30,7 @@ BENCH_SETTINGS = {
     "WATTGATE_LOG_LEVEL": "warning",
     "WATTGATE_CALLER_BUDGET": str(10**9),  # costs are charged, but never exceed the budget
     "WATTGATE_APPLICATION_BUDGET": str(10**9),
+    "WATTGATE_SECRET_KEYS": new_key(),
 }
 """The settings of a gateway under measurement."""
 

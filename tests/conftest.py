@@ -16,6 +16,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.support import chance, node, speed
 from tests.support.demonstration import demonstration
+from tests.support.encryption import TEST_KEYS
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
@@ -27,6 +28,8 @@ from wattgate.app.server.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
+
+os.environ["WATTGATE_SECRET_KEYS"] = TEST_KEYS  # PostgreSQL needs a key, and child processes inherit this one
 
 chance.load_profile()
 

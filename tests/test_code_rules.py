@@ -16,7 +16,12 @@ from wattgate.graphql.core.operation import Operation
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "wattgate"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-SESSIONS = {"graphql/core/runner.py", "db/identity/credentials.py", "db/engine.py"}
+SESSIONS = {
+    "graphql/core/runner.py",
+    "db/identity/credentials.py",
+    "db/engine.py",
+    "db/encryption/rotation.py",  # the secrets of all applications
+}
 
 
 def nodes(path: Path) -> Iterator[ast.AST]:

@@ -10,7 +10,7 @@ from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
-from wattgate.principal import GRANTS, AuthScheme, Permission, Role
+from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 
 ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints()]
 NOT_FOR_ACCOUNTS = [
@@ -226,13 +226,16 @@ async def test_body_that_is_not_an_object_is_refused(served: House, operation: O
 
 @pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
 async def test_graphql_only_operations_require_their_permission(served: House, operation: Operation) -> None:
-    who = "account" if operation.needs in GRANTS[Role.ACCOUNT] else "acting"
+    refused_to_accounts = operation.needs not in GRANTS[Role.ACCOUNT]
+    who = "account"
+    if refused_to_accounts:  # an operation for a user needs the header userId, any other one refuses it
+        who = "acting" if operation.needs in ACTING_EXCEPTIONS else "application"
     result = await by_graphql(served, operation, await EXAMPLES[operation.name](served.one), served.one.headers[who])
     assert result.code is None, result.body
     variables = await EXAMPLES[operation.name](served.one)
     for headers in ({}, {"token": "forged"}):
         assert (await by_graphql(served, operation, variables, headers)).code == "UNAUTHENTICATED"
-    if who == "acting":
+    if refused_to_accounts:
         refused = await by_graphql(served, operation, variables, served.one.headers["account"])
         assert refused.code == "FORBIDDEN"
 

@@ -22,6 +22,7 @@ class Permission(Enum):
     TOKEN = auto()
     ACCOUNT_READ = auto()
     ACCOUNT_WRITE = auto()
+    ACCOUNT_ADD = auto()
     ACCOUNT_MANAGE = auto()
     CREDENTIAL_WRITE = auto()
     VIRTUAL_ENTITY_READ = auto()
@@ -139,6 +140,25 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
 )
 """The permissions of each role, with their access scope. A permission that is not listed is denied."""
 
+ACTING_EXCEPTIONS: Mapping[Permission, str] = MappingProxyType(
+    {
+        Permission.ACCOUNT_ADD: "An account is added to an existing user, and legacy clients name the user only in the "
+        "header userId.",
+        Permission.CONSENT_MANAGE: "The application checks that a user may consent for a meter point. Users cannot "
+        "confirm it themselves.",
+    }
+)
+"""Permissions that an account does not have, but an application that acts for its user has, each with the reason."""
+
+_ACTING_GRANTS: Mapping[Permission, AccessScope] = MappingProxyType(
+    {permission: scope for permission, scope in _ACCOUNT_GRANTS.items() if permission in _APPLICATION_GRANTS}
+    | dict.fromkeys(ACTING_EXCEPTIONS, AccessScope.OWN)
+)
+"""The permissions of an application that names a user in the header `userId`: those of the user's account.
+
+An application has no token, so it has no permission for operations on one.
+"""
+
 
 _PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN})
 
@@ -146,7 +166,8 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
     {
         "read": _PERMISSIONS_OF_ALL_SCOPES
         | {permission for permission in Permission if permission.name.endswith("_READ")},
-        "write": frozenset(Permission) - {Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
+        "write": frozenset(Permission)
+        - {Permission.ACCOUNT_ADD, Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
     }
 )
 """The permissions that each OAuth scope allows. No scope allows a client to change login credentials."""
@@ -183,20 +204,22 @@ class Principal:
         ids = (self.application_id, self.account_id, self.user_id, self.grant_id)
         return (self.role.value, *(name or "" for name in ids))
 
+    @property
+    def acts_for_user(self) -> bool:
+        """Whether the caller is an application that names a user in the header `userId`."""
+        return self.role is Role.APPLICATION and self.user_id is not None
+
     def access_scope(self, permission: Permission) -> AccessScope | None:
         """Return the access scope of a permission for this caller; None if it is not granted.
 
-        An application that acts for a user has the access of that user's account. An OAuth token has the access of its
-        account, for the permissions that its scopes allow.
+        An application that acts for a user has the permissions of that user's account, and ACTING_EXCEPTIONS. An OAuth
+        token has the permissions of its account that its scopes allow.
         """
         if self.oauth_scopes is not None and not any(
             permission in OAUTH_SCOPES.get(name, ()) for name in self.oauth_scopes
         ):
             return None
-        granted = GRANTS[self.role].get(permission)
-        if granted and self.role is Role.APPLICATION and self.user_id:
-            return GRANTS[Role.ACCOUNT].get(permission, granted)
-        return granted
+        return (_ACTING_GRANTS if self.acts_for_user else GRANTS[self.role]).get(permission)
 
 
 Authenticate = Callable[[Mapping[str, str]], Awaitable[Principal]]

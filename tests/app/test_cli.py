@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import httpx
@@ -19,12 +19,18 @@ from wattgate.app.cli.main import main
 from wattgate.graphql.catalogue import OPERATIONS
 
 
-def wattgate(*arguments: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder with these settings (without their prefix)."""
+def wattgate(
+    *arguments: str, folder: Path, without: Collection[str] = (), **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder with these settings (without their prefix), and without those in `without`."""
+    environment = {**os.environ, "COLUMNS": "200"}
+    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
+    for name in without:
+        del environment[f"WATTGATE_{name}"]
     return subprocess.run(
         [sys.executable, "-m", "wattgate", *arguments],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "200", **{f"WATTGATE_{name}": value for name, value in settings.items()}},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=60,

@@ -9,6 +9,7 @@ import httpx
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
+from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.demo.simulation import (
     HALF_HOUR,
@@ -20,7 +21,6 @@ from wattgate.app.demo.simulation import (
     simulate_power,
 )
 from wattgate.app.server.factory import build_gateway
-from wattgate.app.settings import demo_settings
 from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import TimeRange, utc_now
 from wattgate.enums import Function, Period

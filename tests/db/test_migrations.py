@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 
 from tests.support.tables import check_rollups, put
 from wattgate.clock import to_ms
+from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
 
@@ -48,9 +49,9 @@ def test_newest_migration_is_the_only_head() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_heads() == [NEWEST_REVISION]
 
 
-def migrate(connection: Connection, to: str, *, down: bool = False) -> None:
+def migrate(connection: Connection, to: str, *, down: bool = False, key_ring: KeyRing = NO_KEYS) -> None:
     config = alembic_config()
-    config.attributes["connection"] = connection
+    config.attributes.update(connection=connection, key_ring=key_ring)
     (command.downgrade if down else command.upgrade)(config, to)
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import httpx
 
+from tests.support.encryption import TEST_KEYS
 from tests.support.forked import Running, start
 
 PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
@@ -62,6 +63,7 @@ class GatewayProcess:
             return await self.wait_until_ready()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATTGATE_")}
         settings = {f"WATTGATE_{name}": value for name, value in self._settings.items()}
+        environment["WATTGATE_SECRET_KEYS"] = TEST_KEYS
         environment |= {**settings, **dict.fromkeys(PORTS, str(self.port))}
         self._process = await start(["serve"], folder=self._folder, environment=environment, log=self._log)
         return await self.wait_until_ready()

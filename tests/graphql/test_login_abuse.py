@@ -29,7 +29,9 @@ LOG_IN = "mutation ($u: String!, $p: String!) { authenticate(username: $u, passw
 @pytest.fixture(scope="module")
 async def proxied(databases: Databases) -> AsyncIterator[House]:
     """A gateway behind a trusted proxy, with low limits for each address."""
-    limits = dict.fromkeys(("address_logins", "address_registrations", "address_codes", "address_documents"), LIMIT)
+    limits: dict[str, Any] = dict.fromkeys(
+        ("address_logins", "address_registrations", "address_codes", "address_documents"), LIMIT
+    )
     async with databases() as url, house(url, trusted_proxies=["127.0.0.0/8"], **limits) as opened:
         yield opened
 
@@ -185,7 +187,9 @@ async def refused_after(attempts: int, attempt: Any) -> httpx.Response:
         answer = await attempt()
         assert answer.status_code != 429, answer.text
         assert "RATE_LIMITED" not in answer.text
-    return await attempt()
+    answer = await attempt()
+    assert isinstance(answer, httpx.Response)
+    return answer
 
 
 def assert_limited(answer: httpx.Response) -> None:
@@ -306,7 +310,7 @@ async def test_hashes_wait_in_bounded_number() -> None:
         await pool.run(may_end.wait)
     assert refused.value.retry_after
     may_end.set()
-    assert await asyncio.gather(running, waiting) == [True, True]
+    assert list(await asyncio.gather(running, waiting)) == [True, True]
     assert await pool.run(lambda: 1) == 1
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
+from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.server.factory import build_gateway
-from wattgate.app.settings import Settings, demo_settings
+from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 
 

@@ -13,6 +13,7 @@ from graphql import (
     is_enum_type,
     is_leaf_type,
     is_object_type,
+    is_required_argument,
 )
 
 from tests.support.house import House
@@ -45,14 +46,20 @@ def field_of(operation: Operation) -> GraphQLField:
     return field
 
 
-def document(operation: Operation, argument_names: Iterable[str], edges: tuple[str, ...] = ()) -> str:
-    """Return a document that passes the named arguments and selects all plain fields and the named edges."""
+def document(
+    operation: Operation, argument_names: Iterable[str], edges: tuple[str, ...] = (), edge_depth: int = 0
+) -> str:
+    """Return a document that passes the named arguments and selects all plain fields and the named edges.
+
+    With `edge_depth`, it selects all edges without required arguments down to this depth.
+    """
     field = field_of(operation)
     declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
     passed = ", ".join(f"{name}: ${name}" for name in argument_names)
     variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
     kind = operation.kind.value.lower()
-    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selection(field, edges)} }}"
+    selected = deep_selection(field, edge_depth) if edge_depth else selection(field, edges)
+    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selected} }}"
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
@@ -69,14 +76,29 @@ def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
     return "{ " + " ".join(inner) + " }"
 
 
+def deep_selection(field: GraphQLField, edge_depth: int) -> str:
+    """Return the selection set of all fields without required arguments, with edges down to a depth."""
+    type_ = get_named_type(field.type)
+    if is_leaf_type(type_):
+        return ""
+    assert is_object_type(type_)
+    inner = []
+    for name, member in type_.fields.items():
+        is_edge = edge_of(member.extensions["strawberry-definition"]) is not None
+        if edge_depth >= is_edge and not any(map(is_required_argument, member.args.values())):
+            inner.append(f"{name} {deep_selection(member, edge_depth - is_edge)}")
+    return "{ " + " ".join(inner) + " }"
+
+
 async def by_graphql(
     house: House,
     operation: Operation,
     variables: dict[str, Any],
     headers: dict[str, str],
     edges: tuple[str, ...] = (),
+    edge_depth: int = 0,
 ) -> InterfaceResult:
-    request = {"query": document(operation, variables, edges), "variables": variables}
+    request = {"query": document(operation, variables, edges, edge_depth), "variables": variables}
     answer = await house.http.post("/graphql", json=request, headers=headers)
     body = answer.json()
     if errors := body.get("errors"):

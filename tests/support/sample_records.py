@@ -83,6 +83,16 @@ async def _notifications(tenant: Any) -> None:
     ids["alert"] = alert.alert_id
     (notifications,) = await tenant.edge(alerts.Alert, "notifications", [alert])
     ids["notification"] = notifications[0].notification_id
+    ids["webhook"], ids["webhook_error"] = await add_webhook(tenant)
+    endpoint = webhook_endpoints.NewWebhookEndpoint(
+        url="https://hooks.invalid/events", events=["alert.*"], enabled=False
+    )
+    ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=endpoint)).endpoint.endpoint_id
+    ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
+
+
+async def add_webhook(tenant: Any) -> tuple[str, str]:
+    """Record a webhook of the tenant's user whose delivery failed. Return its ID and that of the error."""
     failed = {
         "attempt": 1,
         "attemptAt": "2026-01-05T00:00:00.000Z",
@@ -113,13 +123,8 @@ async def _notifications(tenant: Any) -> None:
             "failed_attempts": [failed],
         },
     )
-    ids["webhook"] = webhook.webhook_id
-    endpoint = webhook_endpoints.NewWebhookEndpoint(
-        url="https://hooks.invalid/events", events=["alert.*"], enabled=False
-    )
-    ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=endpoint)).endpoint.endpoint_id
-    ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
-    ids["webhook_error"] = (await run("webhook_errors"))[0].error_id
+    (error,) = [error for error in await tenant.run("webhook_errors") if error.webhook_id == webhook.webhook_id]
+    return webhook.webhook_id, error.error_id
 
 
 async def _flexibility(tenant: Any) -> None:

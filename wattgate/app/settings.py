@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.client_limit_settings import ClientLimitSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
+from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
 from wattgate.delivery.http import egress
@@ -22,21 +23,33 @@ from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
 
-DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
-
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 class Settings(ClientLimitSettings):
     """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
 
-    model_config = SettingsConfigDict(env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid", hide_input_in_errors=True
+    )
 
     database_url: str = Field(
         default="sqlite:///wattgate.sqlite3", description="SQLAlchemy URL of the database: SQLite or PostgreSQL."
     )
     database_pool_size: int = Field(
         default=20, ge=1, le=200, description="Maximum number of database connections in each process."
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Keys that encrypt stored secrets: ID:KEY, separated by commas; `wattgate keys new` prints one. The first "
+            "key encrypts, all decrypt. Required with PostgreSQL. With SQLite, a key file is created by default."
+        ),
+    )
+    secret_keys_file: Path | None = Field(
+        default=None,
+        validate_default=True,
+        description="File with the keys of WATTGATE_SECRET_KEYS, one per line. Set one of both.",
     )
     redis_url: str | None = Field(
         default=None,
@@ -260,6 +273,22 @@ class Settings(ClientLimitSettings):
             raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
         return url
 
+    @field_validator("secret_keys")
+    @classmethod
+    def _check_secret_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys is not None:
+            parse_keys(keys.get_secret_value())
+        return keys
+
+    @field_validator("secret_keys_file")
+    @classmethod
+    def _check_secret_keys_file(cls, file: Path | None, info: ValidationInfo) -> Path | None:
+        if file is not None:
+            if info.data.get("secret_keys") is not None:
+                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS")
+            read_keys(file)
+        return file
+
     @field_validator("redis_url")
     @classmethod
     def _check_redis_url(cls, url: str | None) -> str | None:
@@ -377,20 +406,3 @@ def is_tracing_configured() -> bool:
 def build_environment(**changed: str) -> dict[str, str]:
     """Return this process's environment with some variables changed, for a child process."""
     return {**os.environ, **changed}
-
-
-def demo_settings(folder: Path) -> Settings:
-    """Return the environment's settings, with defaults for a demonstration whose database is in `folder`."""
-    settings = Settings()
-    explicit = settings.model_fields_set
-    defaults = {
-        "database_url": f"sqlite:///{folder / 'demo.sqlite3'}",
-        "environment": "development",
-        "mail_from": "wattgate demo <alerts@wattgate.example>",
-        "public_url": f"http://{settings.host}:{settings.port}",
-        "link_key": DEMO_LINK_KEY,
-        "test_addresses": ["@wattgate.example"],
-        "drain_pause": 0.0,
-        "drain_seconds": 0.0,
-    }
-    return settings.model_copy(update={name: value for name, value in defaults.items() if name not in explicit})

@@ -27,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import PoolProxiedConnection
 
+from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, Unavailable
@@ -72,14 +73,18 @@ class Database:
     `engine` uses transactions. `autocommit_engine` shares its connection pool. On PostgreSQL `autocommit_engine` has
     no transactions: each statement commits, and a checkout from the pool sets no option of the connection.
 
-    `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used.
+    `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
+    encrypts the stored secrets.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10, tracer: Tracer = NOOP_TRACER) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int = 10, tracer: Tracer = NOOP_TRACER, key_ring: KeyRing = NO_KEYS
+    ) -> None:
         parsed = make_url(url)
         parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.key_ring = key_ring
         self._tracer = tracer
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
+from wattgate.db.encryption.key_ring import KeyRing
 from wattgate.db.engine import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -23,7 +24,7 @@ _VERSION_TABLE = "alembic_version"
 async def upgrade(database: Database) -> None:
     """Run every migration that is not applied yet, in one transaction if the database supports that."""
     async with database.engine.begin() as connection:
-        await connection.run_sync(_upgrade)
+        await connection.run_sync(_upgrade, database.key_ring)
 
 
 async def is_current(database: Database) -> bool:
@@ -38,8 +39,9 @@ def _applied_revisions(connection: Connection) -> set[str]:
     return set(connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalars())  # noqa: S608 (names of our own tables only)
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, key_ring: KeyRing) -> None:
     config = alembic_config()
+    config.attributes["key_ring"] = key_ring
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
 

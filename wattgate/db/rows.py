@@ -30,6 +30,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
@@ -96,12 +97,14 @@ class Rows:
         *,
         now: datetime,
         quotas: QuotaChecker | None = None,
+        key_ring: KeyRing = NO_KEYS,
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
         self._session = session
         self._quotas = quotas
+        self._key_ring = key_ring
 
     @property
     def _write_session(self) -> AsyncSession:
@@ -122,7 +125,17 @@ class Rows:
 
     def for_application(self, application_id: str) -> "Rows":
         """Return the rows of an application before the caller is authenticated. Only login uses this."""
-        return Rows(self._session, application_id, now=self.now, quotas=self._quotas)
+        return Rows(self._session, application_id, now=self.now, quotas=self._quotas, key_ring=self._key_ring)
+
+    def encrypt(self, record: M, column: str, text: str) -> None:
+        """Set an encrypted column of a record. The record has its identifier, to which the encryption is bound."""
+        location = SecretLocation(_model_table(type(record)).name, column, getattr(record, record.key))
+        setattr(record, column, self._key_ring.encrypt(text, location))
+
+    def decrypt(self, model: type[M], row: M, column: str) -> str:
+        """Return the text of an encrypted column of a row. Raise SecretKeyError if the key is missing."""
+        location = SecretLocation(_model_table(model).name, column, getattr(row, model.key))
+        return self._key_ring.decrypt(getattr(row, column), location)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
         """Return the OAuth client with this id, of any application. Only the login of the client uses this."""

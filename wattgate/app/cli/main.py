@@ -2,27 +2,27 @@
 
 import re
 import socket
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from aiosmtplib import SMTPException
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 from rich.markup import escape
 from rich.table import Table
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from wattgate.app.cli.application_commands import app_app
+from wattgate.app.cli.doctor import doctor
 from wattgate.app.cli.document_commands import documents_app
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
+from wattgate.app.cli.key_commands import keys_app, require_keys
 from wattgate.app.cli.template_commands import template_app
 from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
+from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
 from wattgate.app.observability.http_metrics import start_metrics_server
@@ -30,12 +30,11 @@ from wattgate.app.server.factory import Gateway, create_app
 from wattgate.app.server.launcher import launch
 from wattgate.app.server.serving import bind_sockets, serve
 from wattgate.app.server.worker_process import run_worker
-from wattgate.app.settings import Settings, demo_settings
-from wattgate.app.workers.delivery_handlers import create_smtp_channel
+from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
+from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.migrate import is_current, upgrade
-from wattgate.delivery.channels.smtp import SmtpChannel
-from wattgate.errors import GatewayError, Unavailable
+from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import oauth, provisioning
@@ -60,8 +59,10 @@ for name, commands in (
     ("network", network_app),
     ("template", template_app),
     ("documents", documents_app),
+    ("keys", keys_app),
 ):
     app.add_typer(commands, name=name)
+app.command()(doctor)
 app.command()(watch)
 
 
@@ -110,9 +111,7 @@ def serve_gateway(
     if workers > 1 and settings.redis_url is None:
         err.print("Several workers need Redis, which carries live events between them. Set WATTGATE_REDIS_URL.")
         raise typer.Exit(2)
-    if not run_async(_is_schema_current(settings)):
-        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
-        raise typer.Exit(1)
+    _require_ready_database(settings)
     logs.configure_logging(settings)
     if workers > 1:
         raise typer.Exit(launch(settings, workers))
@@ -145,9 +144,7 @@ def worker() -> None:
     Example: wattgate worker
     """
     settings = Settings()
-    if not run_async(_is_schema_current(settings)):
-        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
-        raise typer.Exit(1)
+    _require_ready_database(settings)
     logs.configure_logging(settings)
     start_metrics_server(settings)
     run_async(with_gateway(settings, lambda gateway: run_worker(settings, gateway)))
@@ -190,7 +187,9 @@ def db_upgrade() -> None:
 
     Example: wattgate db upgrade
     """
-    run_async(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
+    settings = Settings()
+    require_keys(settings)
+    run_async(with_gateway(settings, lambda gateway: upgrade(gateway.database)))
     out.print("The database has the schema of this version.")
 
 
@@ -258,63 +257,6 @@ def oauth_client_create(
     out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)
 
 
-@app.command()
-def doctor() -> None:
-    """Check the settings, the database and its schema, and the configured Redis, MQTT broker and mail server.
-
-    The exit status is 1 if a check fails, and 2 for an invalid setting.
-
-    Example: wattgate doctor
-    """
-    settings = Settings()
-    try:
-        current = run_async(_is_schema_current(settings))
-    except (SQLAlchemyError, OSError) as error:
-        err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    if not current:
-        err.print(
-            "[yellow]database[/]   answers, but does not have the schema of this version: run wattgate db upgrade"
-        )
-        raise typer.Exit(1)
-    out.print("[green]database[/]   answers and has the schema of this version")
-    if settings.redis_url is not None:
-        _check_redis(settings)
-    if settings.mqtt_url is not None:
-        _check_broker(settings)
-    channel = create_smtp_channel(settings)
-    if channel is not None:
-        _check_mail_server(channel)
-
-
-def _check_redis(settings: Settings) -> None:
-    try:
-        run_async(with_gateway(settings, lambda gateway: gateway.bus.check()))
-    except Unavailable as error:
-        err.print(f"[red]Redis[/]   cannot be used: {escape(error.message)}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    out.print("[green]Redis[/]   answers")
-
-
-def _check_broker(settings: Settings) -> None:
-    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs the extra `mqtt`
-    try:
-        run_async(mqtt.check_broker(settings))
-    except mqtt.MqttError as error:
-        err.print(f"[red]MQTT broker[/]   the connection failed: {escape(str(error))}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    out.print("[green]MQTT broker[/]   answers")
-
-
-def _check_mail_server(channel: SmtpChannel) -> None:
-    try:
-        run_async(channel.check())
-    except (SMTPException, OSError) as error:
-        err.print(f"[red]mail server[/]   the connection or the login failed: {escape(str(error))}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    out.print("[green]mail server[/]   answers")
-
-
 @app.command("routes")
 def print_routes() -> None:
     """Print every operation: REST method and path, GraphQL field, required permission and scheme.
@@ -354,8 +296,19 @@ async def _prepare_demo(settings: Settings) -> int:
     return await with_gateway(settings, prepare)
 
 
-async def _is_schema_current(settings: Settings) -> bool:
-    return await with_gateway(settings, lambda gateway: is_current(gateway.database))
+def _require_ready_database(settings: Settings) -> None:
+    """Exit with a message unless the database has this version's schema and the keys decrypt its secrets."""
+    require_keys(settings)
+
+    async def check(gateway: Gateway) -> bool:
+        if not await is_current(gateway.database):
+            return False
+        await verify_keys(gateway.database)
+        return True
+
+    if not run_async(with_gateway(settings, check)):
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
+        raise typer.Exit(1)
 
 
 def _serve_in_process(settings: Settings, application: Starlette) -> NoReturn:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Lifespan
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
+from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.client_middleware import ClientMiddleware
 from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
@@ -28,6 +29,7 @@ from wattgate.app.server.drain import Readiness
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.pages import page_routes
+from wattgate.app.server.security_headers import API, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.alert_rules import AlertRuleWorker
@@ -41,6 +43,7 @@ from wattgate.app.workers.delivery_handlers import (
 )
 from wattgate.app.workers.maintenance import run_maintenance
 from wattgate.clock import Clock, utc_now
+from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
@@ -136,7 +139,7 @@ def build_gateway(
 
     `limits` replaces the connection limits of the settings.
     """
-    database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
+    database = _create_database(settings, tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
@@ -150,7 +153,6 @@ def build_gateway(
         budgets=budgets,
         time_limit_seconds=settings.operation_seconds,
         clock=clock,
-        quotas=QuotaChecker(settings.application_records),
         address_limits=address_limits,
     )
     identity = CredentialLookup(database, address_limits)
@@ -176,6 +178,11 @@ def build_gateway(
     )
 
 
+def _create_database(settings: Settings, tracer: Tracer) -> Database:
+    key_ring = load_key_ring(settings)
+    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
+
+
 def _create_runner(
     settings: Settings,
     database: Database,
@@ -192,6 +199,7 @@ def _create_runner(
         clock=clock,
         tracer=tracer,
         outbound_policy=_outbound_policy(settings),
+        quotas=QuotaChecker(settings.application_records),
         address_limits=address_limits,
     )
 
@@ -296,13 +304,14 @@ def _lifespan(
 ) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
-    The start fails if the database does not have the schema of this version.
+    The start fails if the database does not have the schema of this version, or needs a key that is missing.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
+        await verify_keys(gateway.database)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 with watchdog.running():
@@ -365,6 +374,12 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
     return [
         Middleware(TraceIdMiddleware),
         Middleware(ClientMiddleware, trusted_proxies=settings.trusted_proxies),
+        Middleware(PathNormalizationMiddleware),
+        Middleware(
+            SecurityHeadersMiddleware,
+            policies=HeaderPolicies(settings.base_path),
+            https_only=(settings.public_url or "").startswith("https:"),
+        ),
         Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
@@ -373,7 +388,6 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
             expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
             max_age=600,
         ),
-        Middleware(PathNormalizationMiddleware),
         *tracing.middleware,
         Middleware(HttpMetricsMiddleware),
         Middleware(
@@ -410,5 +424,10 @@ async def _check_readiness(gateway: Gateway) -> Response:
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:
-    """Return a masked error with the trace ID, under which the log contains the exception."""
-    return error_response(Internal("An error has occurred"))
+    """Return a masked error with the trace ID, under which the log contains the exception.
+
+    Starlette sends it outside the middleware, so it gets the security headers here.
+    """
+    response = error_response(Internal("An error has occurred"))
+    response.raw_headers += API.headers
+    return response

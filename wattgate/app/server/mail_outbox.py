@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wattgate.app.server.pages import PAGE_HEADERS, page_route
+from wattgate.app.server.pages import page_route
 from wattgate.clock import format_iso
 from wattgate.db.models import KeptMail
 from wattgate.delivery.channels.mail import parse_mail
@@ -16,15 +16,6 @@ from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail
 from wattgate.principal import Principal, Role
-
-MAIL_HTML_HEADERS = {
-    **PAGE_HEADERS,
-    "Content-Security-Policy": (
-        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; font-src https: data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-    ),
-}
-"""Headers for the HTML of a mail. The policy permits styles and images, and blocks scripts."""
 
 
 def outbox_routes(runner: Runner) -> list[BaseRoute]:
@@ -35,17 +26,17 @@ def outbox_routes(runner: Runner) -> list[BaseRoute]:
         for application_id in await runner.run(mail.applications_with_mail, Principal(Role.SYSTEM), {}):
             mails += await runner.run(mail.kept_mails, Principal(Role.SYSTEM, application_id=application_id), {})
         newest = sorted(mails, key=lambda kept_mail: kept_mail.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
-        return JSONResponse([_mail_summary(kept_mail) for kept_mail in newest], headers=PAGE_HEADERS)
+        return JSONResponse([_mail_summary(kept_mail) for kept_mail in newest])
 
     async def show_mail(request: Request) -> Response:
         kept_mail = await _load_mail(runner, request.path_params)
-        return JSONResponse({**_mail_summary(kept_mail), **_mail_parts(kept_mail)}, headers=PAGE_HEADERS)
+        return JSONResponse({**_mail_summary(kept_mail), **_mail_parts(kept_mail)})
 
     async def show_html(request: Request) -> Response:
         body = parse_mail((await _load_mail(runner, request.path_params)).content).get_body(("html",))
         if body is None:
             raise HTTPException(404, "This mail has no HTML part.")
-        return HTMLResponse(body.get_content(), headers=MAIL_HTML_HEADERS)
+        return HTMLResponse(body.get_content())
 
     mail_path = "/outbox/mails/{application_id}/{delivery_id}"
     return [

@@ -15,6 +15,14 @@ RESPONSE_START_TYPES = {"http.response.start", "websocket.accept"}
 """ASGI messages that start a response and carry its headers."""
 
 
+_SLASHES = re.compile(r"/{2,}")
+
+
+def normalize_path(path: str) -> str:
+    """Return a path without repeated slashes and without one at the end."""
+    return _SLASHES.sub("/", path).rstrip("/") or "/"
+
+
 class TraceIdMiddleware:
     """Middleware that gives each request a trace ID, for the response header, errors and log records.
 
@@ -43,15 +51,12 @@ class TraceIdMiddleware:
 class PathNormalizationMiddleware:
     """Middleware that serves `/auth/` and `//auth` as `/auth`. A redirect would lose the body of a POST."""
 
-    _slashes = re.compile(r"/{2,}")
-
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
-            path = self._slashes.sub("/", scope["path"])
-            scope = {**scope, "path": path.rstrip("/") or "/"}
+            scope = {**scope, "path": normalize_path(scope["path"])}
         await self._app(scope, receive, send)
 
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from wattgate.app.server.pages import PAGE_HEADERS, STATIC_DIRECTORY
+from wattgate.app.server.pages import STATIC_DIRECTORY
 from wattgate.delivery.signed_links import UNSUBSCRIBE_PATH, SignedLinks
 from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
@@ -27,15 +27,15 @@ def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
     async def serve(request: Request) -> Response:
         delivery = links.parse_unsubscribe_token(request.path_params["token"])
         if delivery is None:
-            return HTMLResponse(UNKNOWN_LINK_PAGE, 404, PAGE_HEADERS)
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
         if request.method != "POST":
-            return HTMLResponse(CONFIRMATION_PAGE, headers=PAGE_HEADERS)
+            return HTMLResponse(CONFIRMATION_PAGE)
         application_id, delivery_id = delivery
         try:
             system = Principal(Role.SYSTEM, application_id=application_id)
             await runner.run(mail.unsubscribe, system, {"delivery_id": delivery_id})
         except NotFound:
-            return HTMLResponse(UNKNOWN_LINK_PAGE, 404, PAGE_HEADERS)
-        return HTMLResponse(UNSUBSCRIBED_PAGE, headers=PAGE_HEADERS)
+            return HTMLResponse(UNKNOWN_LINK_PAGE, 404)
+        return HTMLResponse(UNSUBSCRIBED_PAGE)
 
     return Route(f"{UNSUBSCRIBE_PATH}/{{token}}", serve, methods=["GET", "POST"])

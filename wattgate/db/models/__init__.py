@@ -40,6 +40,7 @@ from wattgate.db.models.resources import (
     Resource,
     ResourceType,
 )
+from wattgate.db.models.secret_keys import SecretKey
 from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.trusted_documents import TrustedDocument
@@ -108,6 +109,7 @@ __all__ = [
     "RefreshToken",
     "Resource",
     "ResourceType",
+    "SecretKey",
     "StorageDefinition",
     "StorageField",
     "SupportDetails",

@@ -18,7 +18,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Call, Operation, OperationKind
-from wattgate.principal import AccessScope, Permission, Principal, Role
+from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
 from wattgate.tracer import NOOP_TRACER, Tracer
@@ -121,7 +121,8 @@ class Runner:
         application_id = principal.application_id or NO_APPLICATION
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         user_id = principal.user_id if own_rows_only else None
-        return Rows(session, application_id, user_id, now=self._clock(), quotas=quotas)
+        key_ring = self._database.key_ring
+        return Rows(session, application_id, user_id, now=self._clock(), quotas=quotas, key_ring=key_ring)
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:
@@ -131,4 +132,7 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
         return scope
     if principal.role is Role.ANONYMOUS:
         raise Unauthenticated("Access denied")
-    raise Forbidden(f"these credentials do not allow {permission.name.lower().replace('_', ' ')}")
+    subject = permission.name.lower().replace("_", " ")
+    if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
+        raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")
+    raise Forbidden(f"these credentials do not allow {subject}")

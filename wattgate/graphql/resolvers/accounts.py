@@ -6,7 +6,6 @@ from sqlmodel import col
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.identity.directory import directory_for
-from wattgate.db.rows import Condition
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
@@ -56,12 +55,15 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
 @operation(
     OperationKind.MUTATION,
     returns=types.Account,
-    needs=Permission.ACCOUNT_MANAGE,
+    needs=Permission.ACCOUNT_ADD,
     rest=RestRoute("POST", "/account", acknowledged_fields=("accountId", "applicationId", "userId")),
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
-    """Add an account to an existing user."""
+    """Add an account to an existing user.
+
+    An application that names a user in the header `userId` can add accounts only to this user.
+    """
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
     return await create_account(
         call.rows,
@@ -216,18 +218,21 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     if problem := token_problem(new_token):
         raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
     added_by = call.principal.token_id if call.principal.account_id == account_id else None
-    existing = _token_conditions(account_id, new_token)
-    if not await call.rows.update(models.MobileAppToken, *existing, added_by_token_id=added_by):
-        await _delete_oldest_tokens(call, account_id)
-        await call.rows.add(
-            models.MobileAppToken(
-                user_id=account.user_id,
-                account_id=account_id,
-                token=new_token,
-                added_by_token_id=added_by,
-                created_at=call.rows.now,
-            )
+    tokens = await _push_tokens(call, account_id)
+    if existing := _matching_ids(call, tokens, new_token):
+        is_existing = col(models.MobileAppToken.mobile_app_token_id).in_(existing)
+        await call.rows.update(models.MobileAppToken, is_existing, added_by_token_id=added_by)
+    else:
+        await _delete_oldest_tokens(call, tokens)
+        token = models.MobileAppToken(
+            user_id=account.user_id,
+            account_id=account_id,
+            token="",
+            added_by_token_id=added_by,
+            created_at=call.rows.now,
         )
+        call.rows.encrypt(token, "token", new_token)
+        await call.rows.add(token)
     return types.Done(valid=True)
 
 
@@ -240,21 +245,34 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
 async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:
     """Remove a push token from an account. The call succeeds if the token does not exist."""
     await call.rows.get(models.Account, account_id)
-    await call.rows.delete(models.MobileAppToken, *_token_conditions(account_id, remove_token))
+    await _delete_tokens(call, _matching_ids(call, await _push_tokens(call, account_id), remove_token))
     return types.Done(valid=True)
 
 
-async def _delete_oldest_tokens(call: Call, account_id: str) -> None:
-    """Delete the oldest push tokens of an account so that one more fits."""
-    tokens = await call.rows.all(
+async def _push_tokens(call: Call, account_id: str) -> list[models.MobileAppToken]:
+    """Return the push tokens of an account, oldest first."""
+    return await call.rows.all(
         models.MobileAppToken,
         col(models.MobileAppToken.account_id) == account_id,
         order_by=[models.MobileAppToken.created_at],
     )
-    if len(tokens) >= MAX_PUSH_TOKENS:
-        oldest = [token.mobile_app_token_id for token in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
-        await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(oldest))
 
 
-def _token_conditions(account_id: str, token: str) -> tuple[Condition, Condition]:
-    return col(models.MobileAppToken.account_id) == account_id, col(models.MobileAppToken.token) == token
+def _matching_ids(call: Call, tokens: list[models.MobileAppToken], text: str) -> list[str]:
+    """Return the IDs of the push tokens with this text. They are encrypted, so SQL cannot compare them."""
+    return [
+        token.mobile_app_token_id
+        for token in tokens
+        if call.rows.decrypt(models.MobileAppToken, token, "token") == text
+    ]
+
+
+async def _delete_oldest_tokens(call: Call, tokens: list[models.MobileAppToken]) -> None:
+    """Delete the oldest push tokens of an account so that one more fits."""
+    excess = max(0, len(tokens) - MAX_PUSH_TOKENS + 1)
+    await _delete_tokens(call, [token.mobile_app_token_id for token in tokens[:excess]])
+
+
+async def _delete_tokens(call: Call, ids: list[str]) -> None:
+    if ids:
+        await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(ids))

@@ -16,12 +16,21 @@ URGENCY = {"High": "high", "Low": "normal"}
 
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.CREDENTIAL_WRITE)
-async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
+async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[types.MobileAppToken]:
     """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)
-    return await call.rows.all(
+    tokens = await call.rows.all(
         MobileAppToken, col(MobileAppToken.account_id) == account.account_id, order_by=[MobileAppToken.created_at]
     )
+    return [
+        types.MobileAppToken(
+            mobile_app_token_id=strawberry.ID(token.mobile_app_token_id),
+            account_id=strawberry.ID(token.account_id),
+            token=call.rows.decrypt(MobileAppToken, token, "token"),
+            created_at=token.created_at,
+        )
+        for token in tokens
+    ]
 
 
 @operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
@@ -43,7 +52,8 @@ async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | Per
     notification = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, notification.alert_id)
     urgency = {"Urgency": URGENCY[alert.priority]}
-    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, notification), urgency)
+    address = call.rows.decrypt(MobileAppToken, token, "token")
+    return outbox.build_outgoing(delivery, address, await _push_content(call, alert, notification), urgency)
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)

@@ -69,9 +69,10 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
         description=input.description,
         enabled=input.enabled,
         ordered=input.ordered,
-        secret=signature.new_secret(),
+        secret="",
     )
-    return IssuedSecretResult(await call.rows.add(endpoint), endpoint.secret)
+    secret = _set_new_secret(call, endpoint)
+    return IssuedSecretResult(await call.rows.add(endpoint), secret)
 
 
 @operation(
@@ -130,10 +131,12 @@ async def rotate_webhook_secret(
         message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
         raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
-    endpoint.secret_before = endpoint.secret if overlap else None
+    endpoint.secret_before = None
+    if overlap:
+        previous = call.rows.decrypt(models.WebhookEndpoint, endpoint, "secret")
+        call.rows.encrypt(endpoint, "secret_before", previous)
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
-    endpoint.secret = signature.new_secret()
-    return IssuedSecretResult(endpoint, endpoint.secret)
+    return IssuedSecretResult(endpoint, _set_new_secret(call, endpoint))
 
 
 @operation(
@@ -252,3 +255,10 @@ def _validate_patterns(patterns: list[str]) -> list[Problem]:
 def _raise_problems(problems: list[Problem]) -> None:
     if problems:
         raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)
+
+
+def _set_new_secret(call: Call, endpoint: models.WebhookEndpoint) -> str:
+    """Give an endpoint a new secret and return it. Only its encrypted form is stored."""
+    secret = signature.new_secret()
+    call.rows.encrypt(endpoint, "secret", secret)
+    return secret

@@ -192,11 +192,10 @@ def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Seq
     """Return the secrets to sign with, newest first. A replaced secret counts until it expires."""
     if endpoint is None:
         return ()
-    previous = endpoint.secret_before
-    previous_valid = (
-        previous is not None and endpoint.secret_expires_at is not None and endpoint.secret_expires_at > call.rows.now
-    )
-    return (endpoint.secret, previous) if previous_valid and previous else (endpoint.secret,)
+    columns = ["secret"]
+    if endpoint.secret_before and endpoint.secret_expires_at and endpoint.secret_expires_at > call.rows.now:
+        columns.append("secret_before")
+    return [call.rows.decrypt(models.WebhookEndpoint, endpoint, column) for column in columns]
 
 
 def _is_ping(webhook: models.Webhook) -> bool:

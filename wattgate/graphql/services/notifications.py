@@ -102,7 +102,7 @@ async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, 
     accounts = await _active_accounts(call, alert)
     belongs_to_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
     tokens = await call.rows.all(MobileAppToken, belongs_to_user, order_by=[MobileAppToken.created_at])
-    for token in {token.token: token for token in tokens}.values():
+    for token in {call.rows.decrypt(MobileAppToken, token, "token"): token for token in tokens}.values():
         address = token.mobile_app_token_id
         await enqueue(call, DeliveryKind.PUSH, notification.notification_id, user_id=alert.user_id, address=address)
     if not tokens:

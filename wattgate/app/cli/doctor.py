@@ -1,0 +1,83 @@
+"""`wattgate doctor`: check the settings, and each server that they name."""
+
+from importlib import import_module
+
+import typer
+from aiosmtplib import SMTPException
+from rich.markup import escape
+from sqlalchemy.exc import SQLAlchemyError
+
+from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
+from wattgate.app.cli.key_commands import require_keys
+from wattgate.app.server.factory import Gateway
+from wattgate.app.settings import Settings
+from wattgate.app.workers.delivery_handlers import create_smtp_channel
+from wattgate.db.encryption.rotation import verify_keys
+from wattgate.db.migrate import is_current
+from wattgate.delivery.channels.smtp import SmtpChannel
+from wattgate.errors import Unavailable
+
+
+def doctor() -> None:
+    """Check the settings, the database and its schema, and the configured Redis, MQTT broker and mail server.
+
+    The exit status is 1 if a check fails, and 2 for an invalid setting.
+
+    Example: wattgate doctor
+    """
+    settings = Settings()
+    require_keys(settings)
+    try:
+        current = run_async(with_gateway(settings, _check_database))
+    except (SQLAlchemyError, OSError) as error:
+        err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    if not current:
+        err.print(
+            "[yellow]database[/]   answers, but does not have the schema of this version: run wattgate db upgrade"
+        )
+        raise typer.Exit(1)
+    out.print("[green]database[/]   answers and has the schema of this version; the keys decrypt its secrets")
+    if settings.redis_url is not None:
+        _check_redis(settings)
+    if settings.mqtt_url is not None:
+        _check_broker(settings)
+    channel = create_smtp_channel(settings)
+    if channel is not None:
+        _check_mail_server(channel)
+
+
+async def _check_database(gateway: Gateway) -> bool:
+    """Return whether the schema is current. Raise SecretKeyError if a key of a stored secret is missing."""
+    current = await is_current(gateway.database)
+    if current:
+        await verify_keys(gateway.database)
+    return current
+
+
+def _check_redis(settings: Settings) -> None:
+    try:
+        run_async(with_gateway(settings, lambda gateway: gateway.bus.check()))
+    except Unavailable as error:
+        err.print(f"[red]Redis[/]   cannot be used: {escape(error.message)}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]Redis[/]   answers")
+
+
+def _check_broker(settings: Settings) -> None:
+    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs the extra `mqtt`
+    try:
+        run_async(mqtt.check_broker(settings))
+    except mqtt.MqttError as error:
+        err.print(f"[red]MQTT broker[/]   the connection failed: {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]MQTT broker[/]   answers")
+
+
+def _check_mail_server(channel: SmtpChannel) -> None:
+    try:
+        run_async(channel.check())
+    except (SMTPException, OSError) as error:
+        err.print(f"[red]mail server[/]   the connection or the login failed: {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]mail server[/]   answers")

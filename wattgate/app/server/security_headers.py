@@ -1,0 +1,196 @@
+"""The security headers of every response, by one table of paths, and the middleware that sets them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wattgate.app.server.middleware import normalize_path
+
+BASE = "{base_path}"
+"""The place of the REST base path in the paths of the table."""
+
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""Browsers use only https for a year. Subdomains are left out, because they may belong to other services."""
+
+CLOSED = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+"""The policy of an answer that is data: as a document, it may load and run nothing."""
+
+OWN_FILES = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""The policy of a page: only files of the gateway, without scripts and styles in the page."""
+
+NO_FEATURES = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "publickey-credentials-get",
+        "serial",
+        "usb",
+        "xr-spatial-tracking",
+    )
+)
+"""The browser features that no page uses."""
+
+
+@dataclass(frozen=True)
+class HeaderPolicy:
+    """The security headers of a kind of response, with the reason where it differs from the strictest one.
+
+    `cache_control` applies to responses that set no `Cache-Control`. `is_document` adds the headers that have an effect
+    only on pages.
+    """
+
+    content_security_policy: str
+    cache_control: str = "no-store"
+    is_document: bool = False
+    reason: str = ""
+
+    @cached_property
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The headers without `Cache-Control`, as ASGI sends them."""
+        fields = {
+            "content-security-policy": self.content_security_policy,
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "no-referrer",
+            "cross-origin-resource-policy": "same-origin",
+        }
+        if self.is_document:
+            fields |= {"cross-origin-opener-policy": "same-origin", "permissions-policy": NO_FEATURES}
+        return tuple((name.encode(), value.encode()) for name, value in fields.items())
+
+    @cached_property
+    def cache_header(self) -> tuple[bytes, bytes]:
+        """The header `Cache-Control` of responses that set none."""
+        return b"cache-control", self.cache_control.encode()
+
+
+API = HeaderPolicy(CLOSED)
+PAGE = HeaderPolicy(OWN_FILES, "no-cache", is_document=True)
+STATIC = HeaderPolicy(OWN_FILES, "no-cache", reason="Browsers revalidate the files, and get 304 if they are the same.")
+OUTBOX = HeaderPolicy(
+    f"{OWN_FILES}; frame-src 'self'", "no-cache", is_document=True, reason="A sandboxed frame shows the HTML of a mail."
+)
+PREVIEW = HeaderPolicy(
+    OWN_FILES.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+        "img-src 'self' data:", "img-src 'self' data: https:"
+    ),
+    "no-cache",
+    is_document=True,
+    reason="The mail in the sandboxed frame inherits the policy. Mails contain styles, and images of any site.",
+)
+MAIL_HTML = HeaderPolicy(
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; font-src https: data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    is_document=True,
+    reason="The HTML of a mail contains styles, and images of any site. It runs nothing, in a frame of the outbox.",
+)
+IDE = HeaderPolicy(
+    "default-src 'none'; script-src https://unpkg.com 'unsafe-inline'; style-src https://unpkg.com 'unsafe-inline'; "
+    "img-src 'self' data:; font-src https://unpkg.com data:; connect-src 'self' https://unpkg.com; worker-src blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "no-cache",
+    is_document=True,
+    reason="GraphiQL of Strawberry loads its scripts, with their hashes, from unpkg.com. Only development serves it.",
+)
+
+HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
+    {
+        "/": PAGE,
+        "/display": PAGE,
+        "/preview": PREVIEW,
+        "/outbox": OUTBOX,
+        "/outbox/mails": API,
+        "/outbox/mails/{application_id}/{delivery_id}": API,
+        "/outbox/mails/{application_id}/{delivery_id}/html": MAIL_HTML,
+        "/unsubscribe/{token}": PAGE,
+        "/static": STATIC,
+        "/graphql": API,
+        "/healthz": API,
+        "/readyz": API,
+        "/metrics": API,
+        f"{BASE}/docs": PAGE,
+        f"{BASE}/openapi.json": API,
+        f"{BASE}": API,
+        f"{BASE}/ns": API,
+    }
+)
+"""The policy of each route. A route with `/` after its path, such as a file, has the policy of the longest prefix."""
+
+MOUNTS = frozenset({"/static", BASE, f"{BASE}/ns"})
+"""The paths of the table that also stand for all paths below them."""
+
+HTML_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType({"/graphql": IDE})
+"""The policies of responses with HTML, for paths that return both data and a page."""
+
+
+class HeaderPolicies:
+    """The table for a REST base path."""
+
+    def __init__(self, base_path: str) -> None:
+        paths = {path.replace(BASE, base_path): policy for path, policy in HEADER_POLICIES.items()}
+        self._exact = {path: policy for path, policy in paths.items() if "{" not in path}
+        self._patterns = [(compile_path(path)[0], policy) for path, policy in paths.items() if "{" in path]
+        mounts = sorted((path.replace(BASE, base_path) for path in MOUNTS), key=len, reverse=True)
+        self._mounts = [(f"{path}/", paths[path]) for path in mounts]
+
+    def find(self, path: str, content_type: bytes = b"") -> HeaderPolicy:
+        """Return the policy of a path without repeated slashes. A path that no route has gets the strictest one."""
+        if content_type.startswith(b"text/html") and path in HTML_POLICIES:
+            return HTML_POLICIES[path]
+        known = self._exact.get(path)
+        if known is not None:
+            return known
+        for prefix, policy in self._mounts:
+            if path.startswith(prefix):
+                return policy
+        return next((policy for pattern, policy in self._patterns if pattern.match(path)), API)
+
+
+class SecurityHeadersMiddleware:
+    """Middleware that sets the security headers of each response.
+
+    No response sets these headers itself, except for `Cache-Control`, which it keeps. With `https_only`, or if the
+    request came by https, the response also has `Strict-Transport-Security`.
+    """
+
+    def __init__(self, app: ASGIApp, policies: HeaderPolicies, https_only: bool) -> None:
+        self._app = app
+        self._policies = policies
+        self._https_only = https_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message.get("headers", ()))
+                message = {**message, "headers": self._with_security_headers(scope, own)}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+    def _with_security_headers(self, scope: Scope, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        values = {name.lower(): value for name, value in own}
+        policy = self._policies.find(normalize_path(scope["path"]), values.get(b"content-type", b""))
+        headers = [*own, *policy.headers]
+        if b"cache-control" not in values:
+            headers.append(policy.cache_header)
+        if self._https_only or scope.get("scheme") == "https":
+            headers.append(HSTS)
+        return headers

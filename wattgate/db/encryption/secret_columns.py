@@ -1,0 +1,81 @@
+"""The columns with secrets, and how each is protected. A test fails for a column that looks secret and is missing."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from wattgate.db.models import MobileAppToken, Tenanted, WebhookEndpoint
+
+
+class Protection(Enum):
+    """How a column with a secret-looking name is protected."""
+
+    ENCRYPTED = "encrypted"
+    HASHED = "hashed"
+    NOT_SECRET = "not a secret"  # noqa: S105 (the name of a treatment)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretColumn:
+    """The protection of a column, with the reason."""
+
+    protection: Protection
+    reason: str
+
+
+def _encrypted(reason: str) -> SecretColumn:
+    return SecretColumn(Protection.ENCRYPTED, reason)
+
+
+def _hashed(reason: str) -> SecretColumn:
+    return SecretColumn(Protection.HASHED, reason)
+
+
+def _not_secret(reason: str) -> SecretColumn:
+    return SecretColumn(Protection.NOT_SECRET, reason)
+
+
+SECRET_NAME = re.compile(
+    r"(^|_)(secret|token|password|passphrase|digest|hash|code|key|credential|challenge|verifier|auth|private|pin|salt)"
+    r"(s|_|$)"
+)
+"""Names of columns that may hold a secret."""
+
+SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
+    {
+        "webhook_endpoint.secret": _encrypted("It signs each message."),
+        "webhook_endpoint.secret_before": _encrypted("It signs each message until the overlap ends."),
+        "webhook_endpoint.secret_expires_at": _not_secret("A time."),
+        "mobile_app_token.token": _encrypted("Anyone who has it can send pushes to the phone or browser."),
+        "mobile_app_token.mobile_app_token_id": _not_secret("An identifier."),
+        "account.password_hash": _hashed("Argon2id, because people choose passwords."),
+        "application_credential.secret_digest": _hashed("SHA-256 of 256 random bits."),
+        "oauth_client.secret_digest": _hashed("SHA-256 of 256 random bits. The client sends it, nobody reads it back."),
+        "token.digest": _hashed("SHA-256 of 256 random bits."),
+        "token.token_id": _not_secret("An identifier."),
+        "refresh_token.digest": _hashed("SHA-256 of 256 random bits."),
+        "refresh_token.refresh_token_id": _not_secret("An identifier."),
+        "authorization_code.digest": _hashed("SHA-256 of 256 random bits."),
+        "authorization_code.code_id": _not_secret("An identifier."),
+        "authorization_code.code_challenge": _not_secret("A digest of the verifier, which the client keeps."),
+        "one_time_code.digest": _hashed("SHA-256 with the identifier as salt. A code lasts an hour and five attempts."),
+        "one_time_code.code_id": _not_secret("An identifier."),
+        "secret_key.key_id": _not_secret("The name of a key. The key itself is in the settings."),
+        "delivery.order_key": _not_secret("The identifier that deliveries in order share."),
+        "device.hardware_key": _not_secret("A hardware ID without separators."),
+        "webhook_event.event_code": _not_secret("The kind of an event."),
+        "alert.culture_code": _not_secret("A language and region."),
+        "application.culture_code": _not_secret("A language and region."),
+        "language_content.culture_code": _not_secret("A language and region."),
+        "template.culture_code": _not_secret("A language and region."),
+        "virtual_entity.postal_code": _not_secret("A postal code is personal data, not a credential."),
+    }
+)
+"""Each column that `SECRET_NAME` matches, as `table.column`."""
+
+ENCRYPTED_MODELS: Mapping[type[Tenanted], tuple[str, ...]] = MappingProxyType(
+    {WebhookEndpoint: ("secret", "secret_before"), MobileAppToken: ("token",)}
+)
+"""The encrypted columns of each model. `SECRET_COLUMNS` has the same columns."""
