@@ -12,9 +12,11 @@ import idna
 MAX_ADDRESS_OCTETS, MAX_LOCAL_PART_OCTETS = 254, 64
 """Maximum octets of an address, and of the part before its @ (RFC 5321, 4.5.3.1)."""
 
-_NAME_AND_ADDRESS = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>")
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
-_ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
+_ENCODED_WORD_START, _ENCODED_WORD_END = "=?", "?="
+
+MAX_MAILBOX_CHARACTERS = 1_000
+"""Maximum characters of an address with a display name. Longer texts are rejected before any other work."""
 
 
 class NotMailable(ValueError):
@@ -46,17 +48,39 @@ class Mailbox:
         return str(self.header_address)
 
 
+def check_address(text: str) -> str:
+    """Return an address of an account without surrounding white space. Raise NotMailable if it cannot be an address.
+
+    This check is lenient: `parse_mailbox` decides whether mail can be sent to the address.
+    """
+    address = text.strip()
+    if len(address) > MAX_ADDRESS_OCTETS or len(address.encode(errors="replace")) > MAX_ADDRESS_OCTETS:
+        raise NotMailable(f"has more than {MAX_ADDRESS_OCTETS} octets")
+    local, separator, domain = address.rpartition("@")
+    if not (local and separator and domain) or any(character.isspace() for character in address):
+        raise NotMailable("has no name, @ and domain")
+    if len(local.encode(errors="replace")) > MAX_LOCAL_PART_OCTETS:
+        raise NotMailable(f"has more than {MAX_LOCAL_PART_OCTETS} octets before the @")
+    if _ENCODED_WORD_START in address or any(unicodedata.category(character) in ("Cc", "Cs") for character in address):
+        raise NotMailable("has an encoded word (=?) or a control character")
+    return address
+
+
 def parse_mailbox(text: str) -> Mailbox:
     """Parse `user@example.org` or `Name <user@example.org>`. Raise NotMailable unless it is exactly one address.
 
     Quoted local parts, comments and IP addresses as domain are rejected, because no user's address has them.
     """
+    if len(text) > MAX_MAILBOX_CHARACTERS:
+        raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
     check_line(text, "an address")
     text = text.strip()
-    named = _NAME_AND_ADDRESS.fullmatch(text)
-    name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text)
+    name, address = "", text
+    if text.endswith(">") and text.count("<") == text.count(">") == 1:
+        written_name, _, address = text[:-1].partition("<")
+        name = written_name.strip().strip('"')
     local, separator, domain = address.rpartition("@")
-    if not separator or not all(map(_ATOM.fullmatch, local.split("."))):
+    if not separator or _ENCODED_WORD_START in local or not all(map(_ATOM.fullmatch, local.split("."))):
         raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
     local = unicodedata.normalize("NFC", local)
     mailbox = Mailbox(local, _encode_domain(domain, text), name)
@@ -108,7 +132,8 @@ def check_line(text: str, what: str) -> str:
     """
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise NotMailable(f"{what} must not contain line breaks or control characters")
-    if _ENCODED_WORD.search(text):
+    start = text.find(_ENCODED_WORD_START)
+    if start >= 0 and text.find(_ENCODED_WORD_END, start + len(_ENCODED_WORD_START)) >= 0:
         raise NotMailable(f"{what} must not contain an encoded word (=?...?=)")
     return text
 

@@ -23,8 +23,10 @@ from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
+from wattgate.graphql.transport.http import read_body
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.rate_limit.budgets import (
     UNLIMITED_BUDGETS,
@@ -33,6 +35,7 @@ from wattgate.realtime.rate_limit.budgets import (
     rate_limit_headers,
     rate_limited_error,
 )
+from wattgate.request_limits import size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.error_responses import error_response, json_response
@@ -114,6 +117,7 @@ class Dispatcher:
         self._runner = runner
         self._authenticate = authenticate
         self._budgets = budgets
+        self._inputs = InputWorker()
         self._clock = clock
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
@@ -124,7 +128,7 @@ class Dispatcher:
             if endpoint.rest.scheme not in (None, principal.scheme):
                 raise Unauthenticated("Access denied")
             check_permission(principal, endpoint.operation.needs)
-            parsed = await self._parse_request(endpoint, request)
+            parsed = await self._parse_request(endpoint, request, principal)
             edges = [edge for _, edge in endpoint.edges]
             cost = cost_of_call(endpoint.operation, parsed.arguments, edges, self._clock)
             balance = await self._budgets.charge(principal, cost)
@@ -143,22 +147,25 @@ class Dispatcher:
         response.headers.update(rate_limit_headers(balance))
         return response
 
-    async def _parse_request(self, endpoint: Endpoint, request: Request) -> ParsedRequest:
-        if read_body := endpoint.legacy_format.body_readers.get(_content_type(request)):
-            return ParsedRequest({}, partial(record_stream, read_body, request.stream()))
+    async def _parse_request(self, endpoint: Endpoint, request: Request, principal: Principal) -> ParsedRequest:
+        if read_stream := endpoint.legacy_format.body_readers.get(_content_type(request)):
+            return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
+        body = await read_body(request.receive, principal)
+        await self._charge(principal, size_cost(len(body)))
         legacy_request = LegacyRequest(
             path=request.path_params,
             query=request.query_params,
-            body=await _read_body(endpoint, request),
+            body=_parse_body(endpoint, request, body),
             now=self._clock(),
         )
-        parse_arguments = endpoint.legacy_format.parse_arguments
-        raw = (
-            request_arguments(legacy_request, endpoint.binder.arguments)
-            if parse_arguments is None
-            else parse_arguments(legacy_request)
-        )
-        return ParsedRequest(endpoint.binder.bind(raw), legacy_request)
+        arguments = await self._inputs.run(len(body), _bind_arguments, endpoint, legacy_request)
+        return ParsedRequest(arguments, legacy_request)
+
+    async def _charge(self, principal: Principal, cost: int) -> None:
+        """Charge the caller for the size of its request. Raise RateLimited if its budget does not cover it."""
+        balance = await self._budgets.charge(principal, cost) if cost else None
+        if balance and not balance.granted:
+            raise rate_limited_error(balance)
 
     async def _execute(self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest) -> Response:
         headers = {OPERATION_HEADER: endpoint.operation.name}
@@ -198,9 +205,15 @@ def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
     return selected or endpoints.get(JSON) or next(iter(endpoints.values()))
 
 
-async def _read_body(endpoint: Endpoint, request: Request) -> Any:
+def _parse_body(endpoint: Endpoint, request: Request, body: bytes) -> Any:
     is_form = endpoint.legacy_format.accepts_form and _content_type(request) == "application/x-www-form-urlencoded"
-    return (parse_form_body if is_form else parse_json_body)(await request.body())
+    return (parse_form_body if is_form else parse_json_body)(body)
+
+
+def _bind_arguments(endpoint: Endpoint, request: LegacyRequest) -> dict[str, Any]:
+    parse_arguments = endpoint.legacy_format.parse_arguments
+    raw = request_arguments(request, endpoint.binder.arguments) if parse_arguments is None else parse_arguments(request)
+    return endpoint.binder.bind(raw)
 
 
 def _content_type(request: Request) -> str:

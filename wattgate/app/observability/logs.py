@@ -15,7 +15,7 @@ from wattgate.request_context import CURRENT_PRINCIPAL, format_actor
 
 _REDACTIONS = (
     (re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@"), "[credentials]@"),
-    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
+    (re.compile(r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), r"\1 [credentials]"),
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "[token]"),
     (re.compile(r"""((?:password|secret|token)['"]?\s*[:=]\s*['"]?)[^\s'",&}]+""", re.IGNORECASE), r"\1[secret]"),

@@ -1,30 +1,33 @@
 """Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, CostTooHigh, GatewayError, TimedOut
 from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.estimate import MAX_COST
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents import Document, DocumentCache
+from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
-from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.execution.root_fields import refuse_unpermitted
+from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.request_context import log_access_error
+from wattgate.request_limits import size_cost
+from wattgate.stored_json import encode_json
 
 TIME_LIMIT_SECONDS = 30.0
 """Maximum duration of a query or mutation, in seconds."""
@@ -93,6 +96,7 @@ class GraphQLPipeline:
     ) -> None:
         self.engine = ExecutionEngine(schema)
         self._runner = runner
+        self._inputs = InputWorker()
         self._persisted_documents = persisted_documents
         self._budgets = budgets
         self._documents = DocumentCache(schema, limits, clock)
@@ -127,14 +131,27 @@ class GraphQLPipeline:
     async def execute(self, principal: Principal, request: OperationRequest, document: Document) -> PipelineResult:
         """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
 
+        A caller that may run none of the root fields gets their errors before the variables are validated. The size of
+        the request is charged before that, too.
+
         With `extensions.dryRun`, return the cost and execute nothing.
         """
         if document.kind is OperationType.SUBSCRIPTION:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
-        variables = self.engine.coerce_variables(document, request.variables)
-        if request.extensions and request.extensions.get(DRY_RUN) is True:
-            return PipelineResult(None, (), document.cost(variables), await self._budgets.charge(principal, 0))
+        is_dry_run = bool(request.extensions) and request.extensions.get(DRY_RUN) is True
+        if not is_dry_run:
+            refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
+            if refusal is not None:
+                cost = STATEMENT_WEIGHT * len(document.root_fields)
+                balance = await self._charge(principal, cost)
+                return PipelineResult(refusal.data, normalize_errors(refusal.errors), cost, balance)
+        size_units = await self.charge_size(principal, request)
+        variables = await self._inputs.run(request.size, self.engine.coerce_variables, document, request.variables)
+        if is_dry_run:
+            cost = document.cost(variables) + size_units
+            return PipelineResult(None, (), cost, await self._budgets.charge(principal, 0))
         cost, balance = await self.charge(principal, document, variables)
+        cost += size_units
         context = GraphQLContext(self._runner, principal)
         with operation_span(self._runner.tracer, document.operation):
             try:
@@ -157,24 +174,26 @@ class GraphQLPipeline:
             raise CostTooHigh(
                 f"the operation costs {cost:,} and the maximum is {MAX_COST:,}; request less data at once"
             )
+        return cost, await self._charge(principal, cost)
+
+    async def charge_size(self, principal: Principal, request: OperationRequest) -> int:
+        """Charge the caller for the size of a request, before its variables are validated. Return the cost.
+
+        Raise BudgetExhausted if the budget of the caller does not cover it.
+        """
+        cost = size_cost(request.size)
+        if cost:
+            await self._charge(principal, cost)
+        return cost
+
+    async def _charge(self, principal: Principal, cost: int) -> Balance | None:
         balance = await self._budgets.charge(principal, cost)
         if balance is not None and not balance.granted:
             raise BudgetExhausted(balance)
-        return cost, balance
+        return balance
 
 
 def _to_graphql_error(error: GatewayError) -> GraphQLError:
     """Return an error of the whole operation, and log it."""
     log_access_error(error)
     return GraphQLError(error.message, extensions=error.extensions)
-
-
-def encode_json(body: Mapping[str, Any]) -> bytes:
-    """Encode a body in JSON.
-
-    Use the standard library for values that orjson rejects: lone surrogates, very large integers.
-    """
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        return json.dumps(body, allow_nan=False).encode()

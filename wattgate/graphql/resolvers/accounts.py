@@ -17,6 +17,7 @@ from wattgate.graphql.services.login import (
     hash_new_password,
     log_out,
     parse_email,
+    parse_optional_email,
     require_account,
     verify_password,
 )
@@ -67,7 +68,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
         directory_id=input.directory_id,
         password=input.password,
         name=input.name,
-        email=input.email,
+        email=parse_optional_email(input.email, ("input", "email")),
     )
 
 

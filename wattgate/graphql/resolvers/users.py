@@ -14,6 +14,7 @@ from wattgate.graphql.services.login import (
     find_account,
     log_out,
     normalize_username,
+    parse_optional_email,
     validate_new_username,
 )
 from wattgate.graphql.types import accounts as account_types
@@ -50,7 +51,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
         directory_id=input.directory_id,
         password=input.password,
         name=input.name,
-        email=input.email,
+        email=parse_optional_email(input.email, ("input", "email")),
     )
     return await build_user(call.rows, added)
 

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
-from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string
+from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string, read_body
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.connections.event_stream import EventStream
@@ -58,7 +58,9 @@ class EventStreamEndpoint:
         """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
         operation_request = (
-            parse_query_string(scope["query_string"]) if request.method == "GET" else parse_body(await request.body())
+            parse_query_string(scope["query_string"])
+            if request.method == "GET"
+            else parse_body(await read_body(receive, principal))
         )
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
@@ -91,7 +93,7 @@ class EventStreamEndpoint:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                operation_request = parse_body(await request.body())
+                operation_request = parse_body(await read_body(receive, principal))
                 operation_id = (operation_request.extensions or {}).get("operationId")
                 if not isinstance(operation_id, str) or not operation_id:
                     raise BadInput("extensions.operationId is missing")
