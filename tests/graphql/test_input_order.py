@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from tests.graphql.test_hostile_documents import calls
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import House
+from wattgate.errors import TooLarge
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents import DocumentCache
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.graphql.transport.http import parse_query_string
 from wattgate.principal import Principal, Role
 from wattgate.request_limits import (
     FREE_BODY_BYTES,
@@ -59,6 +62,15 @@ async def test_an_anonymous_caller_sends_at_most_64_kib_on_rest_paths(served: Ho
     assert (response.status_code, response.json()["code"]) == (413, "TOO_LARGE")
     response = await served.call("POST", "/readings", application, json={"series": MEGABYTES})
     assert (response.status_code, response.json()["code"]) == (401, "UNAUTHENTICATED")
+
+
+def test_a_query_string_has_the_bound_of_a_body() -> None:
+    query = urlencode({"query": "query ($s: [ID!]) { __typename }", "variables": "x" * MAX_ANONYMOUS_BODY_BYTES})
+    many = urlencode({"query": "{ __typename }", "variables": "[" * (MAX_BODY_CONTAINERS + 1)})
+    with pytest.raises(TooLarge):
+        parse_query_string(many.encode(), Principal(Role.ACCOUNT))
+    with pytest.raises(TooLarge):
+        parse_query_string(query.encode(), Principal(Role.ANONYMOUS))
 
 
 async def test_a_small_request_without_permission_is_answered_before_its_variables_are_validated(served: House) -> None:

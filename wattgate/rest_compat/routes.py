@@ -27,7 +27,7 @@ from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.graphql.transport.http import read_body
-from wattgate.principal import Authenticate, Principal
+from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.rate_limit.budgets import (
     UNLIMITED_BUDGETS,
     Balance,
@@ -35,7 +35,7 @@ from wattgate.realtime.rate_limit.budgets import (
     rate_limit_headers,
     rate_limited_error,
 )
-from wattgate.request_limits import size_cost
+from wattgate.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.error_responses import error_response, json_response
@@ -150,6 +150,8 @@ class Dispatcher:
     async def _parse_request(self, endpoint: Endpoint, request: Request, principal: Principal) -> ParsedRequest:
         if read_stream := endpoint.legacy_format.body_readers.get(_content_type(request)):
             return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
+        if principal.role is Role.ANONYMOUS:
+            check_anonymous_size(len(request.scope["query_string"]))
         body = await read_body(request.receive, principal)
         await self._charge(principal, size_cost(len(body)))
         legacy_request = LegacyRequest(

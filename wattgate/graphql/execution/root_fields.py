@@ -12,9 +12,11 @@ from graphql import (
     DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
+    FragmentSpreadNode,
     GraphQLError,
     GraphQLNonNull,
     GraphQLSchema,
+    InlineFragmentNode,
     OperationDefinitionNode,
     SelectionSetNode,
     VariableNode,
@@ -61,10 +63,10 @@ def collect_root_fields(
                 key = (selection.alias or selection.name).value
                 nodes.setdefault(key, []).append(selection)
                 occurrences.setdefault(key, []).append(directives)
-            elif hasattr(selection, "selection_set"):
+            elif isinstance(selection, InlineFragmentNode):
                 collect(selection.selection_set, directives)
-            elif selection.name.value in fragments and (directives or selection.name.value not in spread):
-                if not directives:
+            elif isinstance(selection, FragmentSpreadNode) and (directives or selection.name.value not in spread):
+                if not directives:  # with directives, `document_limits` bounds how often a fragment is expanded
                     spread.add(selection.name.value)
                 collect(fragments[selection.name.value].selection_set, directives)
 

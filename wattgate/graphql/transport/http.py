@@ -92,7 +92,7 @@ class GraphQLEndpoint:
         try:
             principal = await self._authenticate(headers)
             if method == "GET":
-                request = parse_query_string(scope["query_string"])
+                request = parse_query_string(scope["query_string"], principal)
             else:
                 _check_content_type(headers.get("content-type", ""))
                 request = parse_body(await read_body(receive, principal))
@@ -155,15 +155,18 @@ def parse_body(body: bytes) -> OperationRequest:
         raise BadInput(f"the body is not a GraphQL request: {error}") from None
 
 
-def parse_query_string(query_string: bytes) -> OperationRequest:
+def parse_query_string(query_string: bytes, principal: Principal) -> OperationRequest:
     """Parse the request in a query string, with `variables` and `extensions` in JSON.
 
-    Raise BadInput if there is none.
+    Raise BadInput if there is none, or TooLarge if it exceeds the bounds of the caller or of JSON.
     """
+    if principal.role is Role.ANONYMOUS:
+        check_anonymous_size(len(query_string))
     members: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
     try:
         for name in ("variables", "extensions"):
             if members.get(name):
+                check_structure(str(members[name]).encode(errors="replace"))
                 members[name] = msgspec.json.decode(str(members[name]))
         given = {name: value for name, value in members.items() if value != ""}
         return msgspec.convert(given | {"size": len(query_string)}, OperationRequest)

@@ -58,7 +58,7 @@ class EventStreamEndpoint:
         """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
         operation_request = (
-            parse_query_string(scope["query_string"])
+            parse_query_string(scope["query_string"], principal)
             if request.method == "GET"
             else parse_body(await read_body(receive, principal))
         )

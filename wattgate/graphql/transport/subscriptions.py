@@ -270,7 +270,10 @@ class _VariableCounter(Visitor):
 
 def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
     """Encode variables as bytes that are the same for equal variables."""
-    return msgspec.json.encode(variables, order="sorted")
+    try:
+        return msgspec.json.encode(variables, order="sorted")
+    except (RecursionError, TypeError, OverflowError):
+        raise InvalidRequest([GraphQLError("the variables are nested too deeply")]) from None
 
 
 def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -> Hashable:
