@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,14 +16,16 @@ from graphql import (
 )
 from sqlalchemy import text
 
-from tests.support.house import House
+from tests.support.house import House, operation
 from tests.support.interfaces import SCHEMA
 from wattgate.errors import BadInput
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.input_limits import LIST_LIMITS, TEXT_LIMITS, check_arguments, list_limit, text_limit
-from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.operation import Argument, Operation
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.rest_compat.arguments import parse_json_body
 from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.row_renderer import wire_name
 from wattgate.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
 
 ATTRIBUTES = "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) { veId } }"
@@ -75,21 +79,21 @@ def test_openapi_states_the_bounds() -> None:
 
 
 TEXT_ARGUMENTS = [
-    (operation, name)
-    for operation in OPERATIONS
-    for name, argument in operation.arguments.items()
+    (called, name)
+    for called in OPERATIONS
+    for name, argument in called.arguments.items()
     if argument.annotation in (str, str | None)
 ]
 
 
-@pytest.mark.parametrize(("operation", "name"), TEXT_ARGUMENTS, ids=lambda value: getattr(value, "name", str(value)))
-def test_a_longer_text_argument_is_rejected(operation: Operation, name: str) -> None:
+@pytest.mark.parametrize(("called", "name"), TEXT_ARGUMENTS, ids=lambda value: getattr(value, "name", str(value)))
+def test_a_longer_text_argument_is_rejected(called: Operation, name: str) -> None:
     with pytest.raises(BadInput) as raised:
-        check_arguments(operation, {name: "x" * 200_001})
+        check_arguments(called, {name: "x" * 200_001})
     (problem,) = raised.value.problems
     assert "200,001 characters" in problem.message
     with pytest.raises(BadInput, match="bounds"):
-        check_arguments(operation, {name: "\ud800"})
+        check_arguments(called, {name: "\ud800"})
 
 
 async def test_a_long_text_is_rejected_on_both_interfaces(served: House) -> None:
@@ -211,3 +215,33 @@ async def test_the_removal_of_attributes_is_linear(served: House) -> None:
     headers = served.one.headers["account"]
     answer = await served.graphql(REMOVAL, headers, id=home, names=["a"] * 1_001)
     assert answer["errors"][0]["extensions"]["problems"][0]["message"] == "has 1,001 items; the maximum is 1,000"
+
+
+INPUT_FIELDS = [
+    (type_, name)
+    for type_ in SCHEMA.type_map.values()
+    if isinstance(type_, GraphQLInputObjectType)
+    for name, field in type_.fields.items()
+    if get_named_type(field.type).name in ("String", "ID")
+]
+
+
+@pytest.mark.parametrize(("type_", "name"), INPUT_FIELDS, ids=lambda value: getattr(value, "name", str(value)))
+def test_a_longer_text_of_an_input_field_is_rejected(type_: GraphQLInputObjectType, name: str) -> None:
+    definition = type_.extensions["strawberry-definition"]
+    attribute = next(one.python_name for one in definition.fields if wire_name(one) == name)
+    longer = "x" * 200_001
+    value = [longer] if is_list_type(get_nullable_type(type_.fields[name].type)) else longer
+    probe = replace(operation("add_content"), arguments={"input": Argument(definition.origin)})
+    with pytest.raises(BadInput) as raised:
+        check_arguments(probe, {"input": SimpleNamespace(**{attribute: value})})
+    (problem,) = raised.value.problems
+    assert problem.path[:2] == ("input", name)
+    assert "200,001 characters" in problem.message
+
+
+def test_an_integer_in_a_rest_body_keeps_its_digits() -> None:
+    assert parse_json_body(b'{"a": 18446744073709551617}') == {"a": 2**64 + 1}
+    for body in (b"[" * 5_000, b"1" * 5_000, b"NaN", b'"\\ud800"', b"\xff"):
+        with pytest.raises(BadInput, match="is not JSON"):
+            parse_json_body(body)
