@@ -1,5 +1,6 @@
 """Migrations of databases with data, such as readings from before qualities, revisions and rollups."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 from alembic import command
@@ -14,6 +15,7 @@ from wattgate.clock import to_ms
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
+from wattgate.stored_json import check_json
 
 HALF_HOUR = timedelta(minutes=30)
 STORAGE = [
@@ -272,4 +274,48 @@ async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> N
         assert (await connection.execute(text("SELECT token FROM mobile_app_token"))).scalar_one() == "fcm:old"
     await upgrade(database)
     assert await is_current(database)
+    await database.close()
+
+
+def deep(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+REPAIRED = {
+    f'{{"big": {2**70}, "safe": {2**53 - 1}}}': {"big": str(2**70), "safe": 2**53 - 1},
+    f'{{"deep": {deep(253)}}}': {"deep": None},
+    f'{{"deep": {deep(31)}}}': {"deep": json.loads(deep(31))},
+    '{"text": "a\\ud83d\\ude00"}': {"text": "a\U0001f600"},
+}
+"""Stored values, and what the migration makes of them. A deep value becomes its JSON text at the 32nd level."""
+
+
+async def test_migration_repairs_json_that_clients_cannot_represent(empty_url: str) -> None:
+    database = Database(empty_url)
+    surrogate = {} if not database.is_sqlite else {'{"text": "a\\ud800\\u0000"}': {"text": "a\ufffd\ufffd"}}
+    stored = list((REPAIRED | surrogate).items())
+
+    def store_unbounded_values(connection: Connection) -> None:
+        migrate(connection, "0014")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "virtual_entity_type", application_id="a", ve_type_id="t", resources=[])
+        cast = "text" if database.is_sqlite else "jsonb"
+        for number, (value, _) in enumerate(stored):
+            put(connection, "virtual_entity", application_id="a", ve_id=f"{number}", owner_id="u", ve_type_id="t")
+            statement = text(f"UPDATE virtual_entity SET attributes = CAST(:value AS {cast}) WHERE ve_id = :id")
+            connection.execute(statement, {"value": value, "id": f"{number}"})
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(store_unbounded_values)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        result = await connection.execute(text("SELECT CAST(attributes AS TEXT) FROM virtual_entity ORDER BY ve_id"))
+        repaired = [json.loads(row[0]) for row in result]
+    for (_, expected), value in zip(stored, repaired, strict=True):
+        if expected == {"deep": None}:
+            assert json.dumps(value).count("[") > 200  # the rest is a text of the 32nd level
+            check_json(value)
+        else:
+            assert value == expected
     await database.close()

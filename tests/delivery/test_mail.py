@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.delivery.channels.mail import MailMessage, encode_mail, parse_mail
+from wattgate.delivery.channels.mail import MAX_SUBJECT_CHARACTERS, MailMessage, encode_mail, parse_mail
 from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, parse_mailbox
 
 LINK = "https://energy.example/unsubscribe/" + "a" * 120
@@ -74,6 +74,12 @@ def test_encoded_mail_is_ascii_in_short_lines() -> None:
     assert encoded.isascii()
     assert b"\n" not in encoded.replace(b"\r\n", b"")
     assert max(len(line) for line in encoded.split(b"\r\n")) <= 100
+
+
+def test_long_subject_is_cut() -> None:
+    message = parse_mail(encode_mail(build_mail(subject="=?x" * 100_000)))
+    assert len(str(message["Subject"])) == MAX_SUBJECT_CHARACTERS
+    assert str(message["Subject"]).endswith("…")
 
 
 def test_message_id_is_the_same_for_each_encoding() -> None:

@@ -104,12 +104,13 @@ async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
-    async with gateway(tmp_path, environment=environment) as (_, http, _tenant):
+    async with gateway(tmp_path, environment=environment) as (_, http, tenant):
         introspection = await http.post("/graphql", json={"query": get_introspection_query(specified_by_url=True)})
         assert ("errors" not in introspection.json()) is revealed
         wrong = (await http.post("/graphql", json={"query": "{ virtualEntitie { name } }"})).json()
         assert ("Did you mean" in wrong["errors"][0]["message"]) is revealed
-        unknown = (await http.post("/graphql", json={"query": PERIOD, "variables": {"p": "P1X"}})).json()
+        request = {"query": PERIOD, "variables": {"p": "P1X"}}
+        unknown = (await http.post("/graphql", json=request, headers=tenant.headers["account"])).json()
         assert ("Did you mean" in str(unknown["errors"])) is revealed
         page = await http.get("/graphql", headers={"accept": "text/html"})
         assert ("graphiql" in page.text.lower()) is revealed

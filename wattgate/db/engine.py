@@ -21,6 +21,7 @@ from sqlalchemy.exc import (
     IntegrityError,
     InterfaceError,
     OperationalError,
+    StatementError,
     TimeoutError,
 )
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
@@ -31,6 +32,7 @@ from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, Unavailable
+from wattgate.stored_json import UnstorableJson, encode_stored
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
@@ -89,7 +91,7 @@ class Database:
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
             **({} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}),
-            json_serializer=lambda value: orjson.dumps(value).decode(),
+            json_serializer=encode_stored,
             json_deserializer=_load_json,
             pool_size=pool_size,
             max_overflow=0,  # it costs less to wait for a connection than to open an extra one
@@ -183,6 +185,10 @@ def _translate_errors() -> Iterator[None]:
         if not invalidated and not _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATE_CLASSES):
             raise
         raise _database_unavailable(error) from error
+    except StatementError as error:  # raised before the statement is sent
+        if isinstance(error.orig, UnstorableJson):
+            raise BadInput(f"A JSON value cannot be stored: it {error.orig}.") from error
+        raise
 
 
 def _database_unavailable(error: Exception) -> Unavailable:

@@ -16,6 +16,7 @@ MAX_MAILBOX_LENGTH = 500
 """Maximum characters of an address with a name. The check comes first, so that all further work is bounded."""
 
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
+_ENCODED_WORD_START = "=?"
 
 
 class NotMailable(ValueError):
@@ -47,6 +48,24 @@ class Mailbox:
         return str(self.header_address)
 
 
+def check_address(text: str) -> str:
+    """Return an address of an account without surrounding white space. Raise NotMailable if it cannot be an address.
+
+    This check is lenient: `parse_mailbox` decides whether mail can be sent to the address.
+    """
+    address = text.strip()
+    if len(address) > MAX_ADDRESS_OCTETS or len(address.encode(errors="replace")) > MAX_ADDRESS_OCTETS:
+        raise NotMailable(f"has more than {MAX_ADDRESS_OCTETS} octets")
+    local, separator, domain = address.rpartition("@")
+    if not (local and separator and domain) or any(character.isspace() for character in address):
+        raise NotMailable("has no name, @ and domain")
+    if len(local.encode(errors="replace")) > MAX_LOCAL_PART_OCTETS:
+        raise NotMailable(f"has more than {MAX_LOCAL_PART_OCTETS} octets before the @")
+    if _ENCODED_WORD_START in address or any(unicodedata.category(character) in ("Cc", "Cs") for character in address):
+        raise NotMailable("has an encoded word (=?) or a control character")
+    return address
+
+
 def parse_mailbox(text: str) -> Mailbox:
     """Parse `user@example.org` or `Name <user@example.org>`. Raise NotMailable unless it is exactly one address.
 
@@ -58,7 +77,7 @@ def parse_mailbox(text: str) -> Mailbox:
     text = text.strip()
     name, address = _split_name(text)
     local, separator, domain = address.rpartition("@")
-    if not separator or not all(map(_ATOM.fullmatch, local.split("."))):
+    if not separator or _ENCODED_WORD_START in local or not all(map(_ATOM.fullmatch, local.split("."))):
         raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
     local = unicodedata.normalize("NFC", local)
     mailbox = Mailbox(local, _encode_domain(domain, text), name)

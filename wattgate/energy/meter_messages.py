@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from wattgate.clock import EPOCH
+from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy.network_state import NetworkState
 
 P = ParamSpec("P")
@@ -176,8 +177,12 @@ def _parse_value(part: Any, mapping: ValueMapping) -> Measurement | None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | Decimal):
         raise MeterMessageError(f"{'.'.join(mapping.value_path)} is not a number")
+    try:
+        amount = parse_decimal(number)
+    except InvalidDecimal as error:
+        raise MeterMessageError(f"{'.'.join(mapping.value_path)}: {error}") from None
     unit = None if mapping.unit_path is None else _get_member(part, *mapping.unit_path)
-    return _to_measurement(mapping.classifier, mapping.field, Decimal(number), unit)
+    return _to_measurement(mapping.classifier, mapping.field, amount, unit)
 
 
 def _parse_state(hardware_id: str, payload: Any) -> MeterMessage:

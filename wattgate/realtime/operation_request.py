@@ -16,6 +16,8 @@ class OperationRequest(msgspec.Struct, frozen=True, rename="camel"):
     variables: dict[str, Any] | None = None
     extensions: dict[str, Any] | None = None
     document_id: str | None = None
+    size: int = 0
+    """The bytes of the request. The transport sets it, and replaces what a client sends."""
 
     def __post_init__(self) -> None:
         if self.query is None and self.document_id is None and not (self.extensions or {}).get(PERSISTED_QUERY):

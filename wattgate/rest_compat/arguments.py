@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
 import orjson
 from graphql import GraphQLArgument, GraphQLBoolean, GraphQLFloat, GraphQLInputType, GraphQLInt, get_named_type
 
@@ -20,8 +21,8 @@ def parse_json_body(raw: bytes) -> Any:
     if not raw.strip():
         return {}
     try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
+        return msgspec.json.decode(raw)  # it keeps the digits of large integers, unlike orjson
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"the body is not JSON: {error}") from None
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from wattgate.errors import MAX_LISTED_PROBLEMS, BadInput, GatewayError, Internal, Problem, ProblemPath, Unauthenticated
 from wattgate.request_context import log_access_error
+from wattgate.stored_json import encode_json
 
 TransformBody = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
 
@@ -70,7 +70,7 @@ def _legacy_error_text(problems: list[Problem]) -> str:
 
 def json_response(body: Any, status: int, headers: Mapping[str, str]) -> Response:
     """Return a JSON response that must not be cached."""
-    return Response(orjson.dumps(body), status, {**NO_STORE, **headers}, media_type="application/json")
+    return Response(encode_json(body), status, {**NO_STORE, **headers}, media_type="application/json")
 
 
 def _request_path(path: ProblemPath, request_paths: Mapping[ProblemPath, ProblemPath]) -> ProblemPath:

@@ -28,6 +28,7 @@ from wattgate import __version__
 from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, text_limit
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.descriptions import description_for
@@ -36,6 +37,7 @@ from wattgate.principal import AuthScheme, Permission
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.examples import EXAMPLES, EndpointExamples
 from wattgate.rest_compat.formats import LEGACY_FORMATS
+from wattgate.rest_compat.input_bounds import bounded_schema
 from wattgate.rest_compat.row_renderer import wire_name
 
 Json = dict[str, Any]
@@ -147,7 +149,7 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
         },
         "security": _security(operation, rest),
     }
-    body = _request_body(rest, arguments, shown, components)
+    body = _request_body(operation, rest, arguments, shown, components)
     if body is not None:
         required = bool(body["schema"].get("required")) or INPUT_ARGUMENT in arguments
         streams = (
@@ -172,7 +174,7 @@ def _summary(operation: Operation, rest: RestRoute) -> str:
 def _path_parameters(operation: Operation, rest: RestRoute) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
         description = description_for(to_camel_case(operation.name), name) or ""
-        schema = {"type": "string"}
+        schema = {"type": "string", "maxLength": text_limit(to_camel_case(operation.name), name) or MAX_ID_CHARACTERS}
         yield {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
@@ -201,12 +203,18 @@ def _query_parameters(
                     "in": "query",
                     "required": is_required_argument(argument),
                     "description": argument.description or "",
-                    "schema": _input_schema(argument.type, components),
+                    "schema": bounded_schema(
+                        to_camel_case(operation.name), name, argument.type, _input_schema(argument.type, components)
+                    ),
                 }
 
 
 def _request_body(
-    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
+    operation: Operation,
+    rest: RestRoute,
+    arguments: Mapping[str, GraphQLArgument],
+    examples: EndpointExamples,
+    components: Json,
 ) -> Json | None:
     if examples.body is not None:
         return _example_content(examples.body, examples)
@@ -220,7 +228,12 @@ def _request_body(
     return {
         "schema": {
             "type": "object",
-            "properties": {name: _input_schema(argument.type, components) for name, argument in members.items()},
+            "properties": {
+                name: bounded_schema(
+                    to_camel_case(operation.name), name, argument.type, _input_schema(argument.type, components)
+                )
+                for name, argument in members.items()
+            },
             "required": [name for name, argument in members.items() if is_required_argument(argument)],
         }
     }
@@ -259,7 +272,10 @@ def _non_null_schema(type_: Any, components: Json) -> Json:
             made: Json = {"type": "object", "description": type_.description or ""}
             components[type_.name] = made
             made["properties"] = {
-                name: {**_input_schema(field.type, components), "description": field.description or ""}
+                name: {
+                    **bounded_schema(type_.name, name, field.type, _input_schema(field.type, components)),
+                    "description": field.description or "",
+                }
                 for name, field in type_.fields.items()
             }
             made["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]

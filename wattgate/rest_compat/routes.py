@@ -23,10 +23,13 @@ from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
-from wattgate.principal import Authenticate, Principal
+from wattgate.graphql.transport.http import read_body
+from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge
@@ -124,6 +127,7 @@ class Dispatcher:
         self._find_revoked = find_revoked
         self._authenticate = authenticate
         self._budgets = budgets
+        self._inputs = InputWorker()
         self._clock = clock
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
@@ -134,8 +138,8 @@ class Dispatcher:
             if endpoint.rest.scheme not in (None, principal.scheme):
                 raise Unauthenticated("Access denied")
             check_permission(principal, endpoint.operation.needs)
-            parsed = await self._parse_request(endpoint, request)
             charge = CallCharge(self._budgets, principal)
+            parsed = await self._parse_request(endpoint, request, principal, charge)
             response = await self._execute(endpoint, principal, parsed, charge)
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
@@ -149,22 +153,24 @@ class Dispatcher:
         response.headers.update(rate_limit_headers(None if charge is None else charge.balance))
         return response
 
-    async def _parse_request(self, endpoint: Endpoint, request: Request) -> ParsedRequest:
-        if read_body := endpoint.legacy_format.body_readers.get(_content_type(request)):
-            return ParsedRequest({}, partial(record_stream, read_body, request.stream()))
+    async def _parse_request(
+        self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge
+    ) -> ParsedRequest:
+        if read_stream := endpoint.legacy_format.body_readers.get(_content_type(request)):
+            return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
+        if principal.role is Role.ANONYMOUS:
+            check_anonymous_size(len(request.scope["query_string"]))
+        body = await read_body(request.receive, principal)
+        if size_units := size_cost(len(body)):
+            await charge.add(size_units)
         legacy_request = LegacyRequest(
             path=request.path_params,
             query=request.query_params,
-            body=await _read_body(endpoint, request),
+            body=_parse_body(endpoint, request, body),
             now=self._clock(),
         )
-        parse_arguments = endpoint.legacy_format.parse_arguments
-        raw = (
-            request_arguments(legacy_request, endpoint.binder.arguments)
-            if parse_arguments is None
-            else parse_arguments(legacy_request)
-        )
-        return ParsedRequest(endpoint.binder.bind(raw), legacy_request)
+        arguments = await self._inputs.run(len(body), _bind_arguments, endpoint, legacy_request)
+        return ParsedRequest(arguments, legacy_request)
 
     async def _execute(
         self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, charge: CallCharge
@@ -172,13 +178,14 @@ class Dispatcher:
         """Charge the estimate, run the operation, and charge the rest by the real size of its result."""
         headers = {OPERATION_HEADER: endpoint.operation.name}
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
+        size_units = charge.charged
         await charge.add(cost.estimate)
         run_part = self._run_parts(principal, charge)
         if not isinstance(parsed.source, LegacyRequest):
             return json_response(await parsed.source(run_part), endpoint.rest.status, headers)
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments)
         rows = result if endpoint.operation.returns_list else [result]
-        await charge.raise_to(cost.for_rows(len(rows)))
+        await charge.raise_to(size_units + cost.for_rows(len(rows)))
         edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
@@ -235,9 +242,15 @@ def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
     return selected or endpoints.get(JSON) or next(iter(endpoints.values()))
 
 
-async def _read_body(endpoint: Endpoint, request: Request) -> Any:
+def _parse_body(endpoint: Endpoint, request: Request, body: bytes) -> Any:
     is_form = endpoint.legacy_format.accepts_form and _content_type(request) == "application/x-www-form-urlencoded"
-    return (parse_form_body if is_form else parse_json_body)(await request.body())
+    return (parse_form_body if is_form else parse_json_body)(body)
+
+
+def _bind_arguments(endpoint: Endpoint, request: LegacyRequest) -> dict[str, Any]:
+    parse_arguments = endpoint.legacy_format.parse_arguments
+    raw = request_arguments(request, endpoint.binder.arguments) if parse_arguments is None else parse_arguments(request)
+    return endpoint.binder.bind(raw)
 
 
 def _content_type(request: Request) -> str:

@@ -152,7 +152,7 @@ class Engine(engine.ExecutionEngine):
     """An engine that falls back to the original `execute` of graphql-core."""
 
     async def _execute_with_graphql_core(
-        self, call: Any, document: Document, raw_variables: Any
+        self, call: Any, document: Document, raw_variables: Any, variables: Any
     ) -> engine.ExecutionOutcome:
         arguments = (self._graphql, document.node, call.root, call.context, raw_variables, document.name)
         result: Any = ORIGINAL_EXECUTE(*arguments, middleware=[call])

@@ -85,8 +85,10 @@ async def _run_again(self: Any, _key: str, operation: Any, arguments: Any, _node
     return await self.runner.run(operation, self.principal, arguments)
 
 
-async def _resume_from_start(self: Any, plan: Any, call: Any, document: Any, raw_variables: Any, _done: Any) -> Any:
-    return await _RESUME(self, plan, call, document, raw_variables, {})
+async def _resume_from_start(
+    self: Any, plan: Any, call: Any, document: Any, raw_variables: Any, _done: Any, variables: Any
+) -> Any:
+    return await _RESUME(self, plan, call, document, raw_variables, {}, variables)
 
 
 async def _run_concurrently(self: Any, plan: Any, call: Any, _document: Any, variables: Any, completed: Any) -> Any:

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,6 +12,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.readings.aggregates import Aggregates
 from wattgate.db.readings.reading_store import StoredReading as Reading
+from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy import buckets, timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid
 from wattgate.energy.display.ambient import LEARNING_DAYS, mean_by_time_of_day
@@ -232,10 +233,10 @@ def _learning_start(today: int, zone: ZoneInfo) -> int:
 
 def _parse_pence(pounds: Any) -> Decimal | None:
     try:
-        amount = Decimal(str(pounds)) * 100
-    except InvalidOperation:
+        amount = parse_decimal(pounds) * 100
+    except InvalidDecimal:
         return None
-    return amount if amount.is_finite() and amount > 0 else None
+    return amount if amount > 0 else None
 
 
 def _mean_watts(stored: StoredEnergy, position: int) -> float | None:

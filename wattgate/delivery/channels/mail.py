@@ -17,12 +17,11 @@ from wattgate.delivery.signed_links import SignedLinks
 MAX_LINK_LENGTH = 900
 """Maximum characters of the unsubscribe link. It must fit on one line, which may have at most 998."""
 
+MAX_SUBJECT_CHARACTERS = 500
+"""Maximum characters of a subject. A longer one is cut: to encode a header takes quadratic time."""
+
 MAX_LINE_LENGTH = 76
 """Maximum characters of a folded line, without its line end (RFC 5322, 2.1.1)."""
-
-
-MAX_SUBJECT_LENGTH = 1_000
-"""Maximum characters of a subject. The time to encode and parse a longer one grows with the square of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,7 @@ def encode_mail(mail: MailMessage) -> bytes:
 
     Raise NotMailable if a program would parse the bytes into different headers.
     """
-    if len(mail.subject) > MAX_SUBJECT_LENGTH:
-        raise NotMailable(f"a subject must not be longer than {MAX_SUBJECT_LENGTH:,} characters")
-    mail = replace(mail, subject=" ".join(check_line(mail.subject, "a subject").split()))
+    mail = replace(mail, subject=_cut_subject(" ".join(check_line(mail.subject, "a subject").split())))
     for box in (mail.sender, mail.recipient):
         check_line(f"{box.name} {box.address}", "an address")
     message = EmailMessage(policy=INTERNATIONAL_MAIL_POLICY if mail.is_international else MAIL_POLICY)
@@ -138,6 +135,10 @@ def encode_mail(mail: MailMessage) -> bytes:
     encoded = message.as_bytes()
     _check_round_trip(mail, encoded)
     return encoded
+
+
+def _cut_subject(subject: str) -> str:
+    return subject if len(subject) <= MAX_SUBJECT_CHARACTERS else f"{subject[: MAX_SUBJECT_CHARACTERS - 1].rstrip()}…"
 
 
 def parse_mail(encoded: bytes) -> EmailMessage:

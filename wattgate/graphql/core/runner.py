@@ -1,4 +1,6 @@
-"""Run an operation: check permission, open a session, call the resolver, commit, publish events."""
+"""Run an operation: check permission and the bounds of the arguments, open a session, call the resolver, commit,
+publish events.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -17,6 +19,7 @@ from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
+from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 from wattgate.realtime.bus import Bus
@@ -62,6 +65,7 @@ class Runner:
 
     async def _run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         scope = check_permission(principal, operation.needs)
+        check_arguments(operation, arguments)
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
@@ -101,6 +105,7 @@ class Runner:
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = check_permission(principal, edge.needs)
+        check_edge_arguments(edge, arguments)
         with self.tracer.step_span(edge.load.__name__):
             async with self._database.reader() as session:
                 results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, NewType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,8 +11,12 @@ import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
 from wattgate.clock import Timestamp, format_iso
+from wattgate.decimals import parse_decimal
 
 Json = NewType("Json", object)
+
+MAX_SCALAR_CHARACTERS = 100
+"""Maximum characters of a DateTime or TimeZone."""
 
 _OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
 
@@ -20,6 +24,8 @@ _OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
 def _parse_datetime(text: Any) -> datetime:
     if not isinstance(text, str):
         raise ValueError("a DateTime is a text")
+    if len(text) > MAX_SCALAR_CHARACTERS:
+        raise ValueError(f"a DateTime has at most {MAX_SCALAR_CHARACTERS} characters")
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -31,22 +37,13 @@ def _parse_datetime(text: Any) -> datetime:
     return instant.astimezone(UTC)
 
 
-def _parse_decimal(value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("a Decimal is a number, or a text that holds one")
-    if isinstance(value, str) and ("_" in value or not value.isascii()):  # which Python would take
-        raise ValueError(f"{value!r} is not a decimal number")
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{value!r} is not a decimal number") from None
-
-
 def _parse_time_zone(name: Any) -> tzinfo:
     if isinstance(name, str) and (match := _OFFSET.match(name)):
         sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
         return timezone(-offset if sign == "-" else offset)
+    if isinstance(name, str) and len(name) > MAX_SCALAR_CHARACTERS:
+        raise ValueError(f"a TimeZone has at most {MAX_SCALAR_CHARACTERS} characters")
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
@@ -63,10 +60,11 @@ SCALARS: dict[object, ScalarDefinition] = {
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
-        description="Exact decimal number. Inputs are a number or text; results are text.",
+        description="Exact decimal number. Inputs are a finite number or text, below 10^30 and with at most 30 decimal "
+        "places; results are text.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259#section-6",
         serialize=str,
-        parse_value=_parse_decimal,
+        parse_value=parse_decimal,
     ),
     tzinfo: strawberry.scalar(
         name="TimeZone",

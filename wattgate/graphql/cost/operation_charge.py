@@ -22,15 +22,21 @@ class OperationCharge:
     the error after which the operation loads nothing more. `balance` is the budget after the last charge.
     """
 
-    def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> None:
-        self.charged = 0
+    def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate, size_units: int = 0) -> None:
+        """Create the charge of an operation, for whose request `size_units` are charged already."""
+        self.charged = self._size_units = size_units
         self.balance: Balance | None = None
         self.refusal: GatewayError | None = None
         self._budgets = budgets
         self._principal = principal
         self._estimate = estimate
-        self._cost = estimate.total
+        self._cost = estimate.total + size_units
         self._executed_mutation = False
+
+    @classmethod
+    def flat(cls, budgets: Budgets, principal: Principal, cost: int) -> "OperationCharge":
+        """Return the charge of work that loads no lists."""
+        return cls(budgets, principal, CostEstimate(cost, (), {}))
 
     @classmethod
     def for_event(cls, budgets: Budgets, principal: Principal, estimate: CostEstimate) -> "OperationCharge":
@@ -46,8 +52,8 @@ class OperationCharge:
 
     @property
     def estimated(self) -> int:
-        """The cost by the assumed sizes of lists."""
-        return self._estimate.total
+        """The cost by the assumed sizes of lists, and the size of the request."""
+        return self._estimate.total + self._size_units
 
     async def settle(self) -> None:
         """Charge the part of the cost that is not charged yet.

@@ -25,6 +25,7 @@ from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
+from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
 from wattgate.graphql.execution.schema import Schema
 
 SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
@@ -48,7 +49,8 @@ class Document:
     """A valid operation of a document, and the data derived from it.
 
     `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
-    need no coercion, else None. `plans` are its compiled plans, by the values of the condition variables.
+    need no coercion, else None. `root_fields` are its
+    operations with their permissions. `plans` are its compiled plans, by the values of the condition variables.
     """
 
     node: DocumentNode
@@ -57,6 +59,7 @@ class Document:
     condition_variables: tuple[str, ...]
     cost: OperationCost
     plain_variables: tuple[PlainVariable, ...] | None = None
+    root_fields: tuple[RootField, ...] = ()
     use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -165,6 +168,7 @@ class DocumentCache:
             tuple(sorted(conditions.names)),
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
+            collect_root_fields(graphql, node, operation),
         )
 
 

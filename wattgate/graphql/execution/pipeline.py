@@ -1,13 +1,11 @@
 """Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import orjson
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
@@ -15,19 +13,24 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, GatewayError, RateLimited, TimedOut
 from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, DocumentCache
+from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
-from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.execution.root_fields import refuse_unpermitted
+from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.request_context import log_access_error
+from wattgate.request_limits import size_cost
+from wattgate.stored_json import encode_json
 
 TIME_LIMIT_SECONDS = 30.0
 """Maximum duration of a query or mutation, in seconds."""
@@ -100,6 +103,7 @@ class GraphQLPipeline:
         self._address_limits = address_limits
         self.engine = ExecutionEngine(schema)
         self._runner = runner
+        self._inputs = InputWorker()
         self._persisted_documents = persisted_documents
         self._budgets = budgets
         self._documents = DocumentCache(schema, limits, clock)
@@ -149,14 +153,26 @@ class GraphQLPipeline:
     async def execute(self, principal: Principal, request: OperationRequest, document: Document) -> PipelineResult:
         """Execute a query or mutation. Raise InvalidRequest if its variables are invalid.
 
+        A caller that may run none of the root fields gets their errors before the variables are validated. The size of
+        the request is charged before that, too.
+
         With `extensions.dryRun`, return the cost and execute nothing.
         """
         if document.kind is OperationType.SUBSCRIPTION:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
-        variables = self.engine.coerce_variables(document, request.variables)
-        if request.extensions and request.extensions.get(DRY_RUN) is True:
-            return PipelineResult(None, (), await self._dry_run(principal, document, variables))
-        charge = await self.charge(principal, document, variables)
+        is_dry_run = request.extensions is not None and request.extensions.get(DRY_RUN) is True
+        if not is_dry_run:
+            refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
+            if refusal is not None:
+                charge = await self._settled(
+                    OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT * len(document.root_fields))
+                )
+                return PipelineResult(refusal.data, normalize_errors(refusal.errors), charge)
+        size_units = await self.charge_size(principal, request)
+        variables = await self._inputs.run(request.size, self.engine.coerce_variables, document, request.variables)
+        if is_dry_run:
+            return PipelineResult(None, (), await self._dry_run(principal, document, variables, size_units))
+        charge = await self.charge(principal, document, variables, size_units)
         context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
@@ -169,12 +185,31 @@ class GraphQLPipeline:
             _raise_refusal(charge)
         return PipelineResult(outcome.data, outcome.errors, charge)
 
-    async def charge(self, principal: Principal, document: Document, variables: VariableValues) -> OperationCharge:
+    async def charge(
+        self, principal: Principal, document: Document, variables: VariableValues, size_units: int = 0
+    ) -> OperationCharge:
         """Charge the caller for the estimated cost of an operation. Return the charge, which follows its real cost.
+
+        `size_units` is charged for the size of the request already.
 
         Raise CostTooHigh if the cost exceeds MAX_COST, BudgetExhausted if the budget of the caller does not cover it.
         """
-        charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables))
+        return await self._settled(
+            OperationCharge(self._budgets, principal, document.cost.estimate(variables), size_units)
+        )
+
+    async def charge_size(self, principal: Principal, request: OperationRequest) -> int:
+        """Charge the caller for the size of a request, before its variables are validated. Return the cost.
+
+        Raise BudgetExhausted if the budget of the caller does not cover it.
+        """
+        cost = size_cost(request.size)
+        if cost:
+            await self._settled(OperationCharge.flat(self._budgets, principal, cost))
+        return cost
+
+    async def _settled(self, charge: OperationCharge) -> OperationCharge:
+        """Charge what is not charged yet. Raise BudgetExhausted if the budget of the caller does not cover it."""
         try:
             await charge.settle()
         except RateLimited:
@@ -185,9 +220,11 @@ class GraphQLPipeline:
         """Return the charge of one event of a subscription. It adds what the event costs above its estimate."""
         return OperationCharge.for_event(self._budgets, principal, document.cost.estimate(variables))
 
-    async def _dry_run(self, principal: Principal, document: Document, variables: VariableValues) -> OperationCharge:
-        """Return the estimate of an operation and the balance of the caller. Charge nothing."""
-        charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables))
+    async def _dry_run(
+        self, principal: Principal, document: Document, variables: VariableValues, size_units: int
+    ) -> OperationCharge:
+        """Return the estimate of an operation and the balance of the caller. Charge nothing more than the size."""
+        charge = OperationCharge(self._budgets, principal, document.cost.estimate(variables), size_units)
         charge.balance = await self._budgets.charge(principal, 0)
         return charge
 
@@ -204,14 +241,3 @@ def _to_graphql_error(error: GatewayError) -> GraphQLError:
     """Return an error of the whole operation, and log it."""
     log_access_error(error)
     return GraphQLError(error.message, extensions=error.extensions)
-
-
-def encode_json(body: Mapping[str, Any]) -> bytes:
-    """Encode a body in JSON.
-
-    Use the standard library for values that orjson rejects: lone surrogates, very large integers.
-    """
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        return json.dumps(body, allow_nan=False).encode()

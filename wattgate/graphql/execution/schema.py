@@ -5,16 +5,29 @@ from collections.abc import Sequence
 from functools import cache
 
 import strawberry
-from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLObjectType
+from graphql import (
+    GraphQLArgument,
+    GraphQLEnumType,
+    GraphQLError,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLObjectType,
+    GraphQLString,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
+)
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.core.fields import build_root_field
+from wattgate.graphql.core.input_limits import describe_limits
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.execution.descriptions import ENUM_VALUE_DESCRIPTIONS, description_for
 from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.input_conversion import install_converters
 from wattgate.request_context import log_access_error
 
 log = logging.getLogger(__name__)
@@ -82,6 +95,7 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    install_converters(schema._schema, schema.config)
     _add_descriptions(schema)
     return schema
 
@@ -98,8 +112,20 @@ def _add_descriptions(schema: Schema) -> None:
             continue
         for name, field in type_.fields.items():
             field.description = description_for(type_.name, name, field.description)
-            for argument_name, argument in getattr(field, "args", {}).items():
+            if isinstance(field, GraphQLInputField):
+                _describe_limits(type_.name, name, field)
+                continue
+            for argument_name, argument in field.args.items():
                 argument.description = description_for(name, argument_name, argument.description)
+                _describe_limits(name, argument_name, argument)
+
+
+def _describe_limits(owner: str, name: str, declared: GraphQLArgument | GraphQLInputField) -> None:
+    """Append the bounds of an argument or input field to its description."""
+    is_text = get_named_type(declared.type) is GraphQLString
+    is_list = is_list_type(get_nullable_type(declared.type))
+    if limits := describe_limits(owner, name, is_text=is_text, is_list=is_list):
+        declared.description = f"{declared.description} {limits}" if declared.description else limits
 
 
 def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:

@@ -18,6 +18,7 @@ from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
     parse_email,
+    parse_optional_email,
     require_account,
     rows_for_login,
     verify_password,
@@ -72,7 +73,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
         directory_id=input.directory_id,
         password=input.password,
         name=input.name,
-        email=input.email,
+        email=parse_optional_email(input.email, ("input", "email")),
     )
 
 

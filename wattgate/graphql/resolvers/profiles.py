@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 import strawberry
 from sqlmodel import col
 
@@ -14,6 +13,7 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.services.login import require_account
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
+from wattgate.stored_json import encode_json
 
 MAX_OBJECT_BYTES = 64 * 1024
 """Maximum size of a profile or session, as JSON."""
@@ -126,6 +126,6 @@ def _check_object(value: object, argument: str) -> dict[str, Any]:
         raise BadInput(
             f"The argument {argument} must be a JSON object.", problems=[Problem((argument,), "is not an object")]
         )
-    if len(orjson.dumps(value)) > MAX_OBJECT_BYTES:
+    if len(encode_json(value)) > MAX_OBJECT_BYTES:
         raise TooLarge(f"The object is larger than {MAX_OBJECT_BYTES:,} bytes.")
     return value

@@ -9,7 +9,7 @@ from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.credential_endings import end_application_credential
-from wattgate.graphql.services.login import hash_new_password, normalize_username
+from wattgate.graphql.services.login import hash_new_password, normalize_username, parse_optional_email
 from wattgate.principal import Permission
 
 
@@ -75,7 +75,7 @@ async def create_user(
             user_id=user.user_id,
             directory_id=application.directory_id,
             username=normalize_username(username),
-            email=username if "@" in username else "",
+            email=parse_optional_email(username if "@" in username else "", ("username",)),
             name=name,
             password_hash=await hash_new_password(password),
             administrator=administrator,

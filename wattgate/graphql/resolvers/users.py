@@ -15,6 +15,7 @@ from wattgate.graphql.services.login import (
     create_account,
     find_account,
     normalize_username,
+    parse_optional_email,
     validate_new_username,
 )
 from wattgate.graphql.types import accounts as account_types
@@ -51,7 +52,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
         directory_id=input.directory_id,
         password=input.password,
         name=input.name,
-        email=input.email,
+        email=parse_optional_email(input.email, ("input", "email")),
     )
     return await build_user(call.rows, added)
 

@@ -21,6 +21,7 @@ from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, VirtualEntityChanged
+from wattgate.stored_json import UnstorableJson, check_json
 
 MAX_ATTRIBUTES_BYTES = 64 * 1024
 """Maximum size of all attributes of a virtual entity together, as JSON."""
@@ -149,6 +150,10 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
 def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
     """Return the merged metadata. Raise TooLarge if it grows above its limit; older metadata may be larger."""
     merged = stored | added
+    try:
+        check_json(merged)
+    except UnstorableJson as error:
+        raise BadInput(f"The merged attributes cannot be stored: the object {error}.") from None
     size = len(json.dumps(merged))
     if size > MAX_ATTRIBUTES_BYTES and size > len(json.dumps(stored)):
         raise TooLarge(
@@ -169,7 +174,8 @@ async def remove_virtual_entity_attributes(
 ) -> models.VirtualEntity:
     """Remove members from a virtual entity's metadata. Unknown names are ignored."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
-    entity.attributes = {name: value for name, value in entity.attributes.items() if name not in names}
+    removed = frozenset(names)
+    entity.attributes = {name: value for name, value in entity.attributes.items() if name not in removed}
     call.emit(_changed_event(ve_id))
     return entity
 
@@ -191,12 +197,11 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
         col(models.Resource.resource_type_id).in_([wanted.resource_type_id for wanted in entity_type.resources]),
         order_by=[models.Resource.name],
     )
+    by_type: dict[str, list[models.Resource]] = {}
+    for resource in resources:
+        by_type.setdefault(resource.resource_type_id, []).append(resource)
     options = [
-        ResourceOptionsResult(
-            wanted.resource_type_id,
-            wanted.required,
-            [resource for resource in resources if resource.resource_type_id == wanted.resource_type_id],
-        )
+        ResourceOptionsResult(wanted.resource_type_id, wanted.required, by_type.get(wanted.resource_type_id, []))
         for wanted in entity_type.resources
     ]
     ambiguous = any(len(option.options) > 1 for option in options)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import orjson
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -29,6 +28,7 @@ from wattgate.graphql.services import outbox
 from wattgate.graphql.services.webhook_events import COMPLETE, FAILED
 from wattgate.graphql.types import webhooks as types
 from wattgate.principal import Permission
+from wattgate.stored_json import encode_json
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
                 return TemporaryFailure("the circuit breaker of the endpoint is open", details={POSTPONED_UNTIL: until})
             _store_health(endpoint, circuit_breaker.on_attempt_started(_health_of(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
-    body = orjson.dumps(webhook.payload)
+    body = encode_json(webhook.payload)
     secrets = _signing_secrets(call, endpoint or await _find_endpoint_by_url(call, webhook.callback_url))
     signed = signature.signature_headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
     return outbox.build_outgoing(delivery, webhook.callback_url, MessageContent(text=body.decode()), signed)

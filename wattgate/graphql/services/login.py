@@ -12,6 +12,7 @@ from wattgate.db.identity import passwords
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
+from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
 from wattgate.graphql.core.operation import Call
 
@@ -180,10 +181,17 @@ async def hash_new_password(password: str, path: ProblemPath | None = ("password
     return await passwords.hash_password(password)
 
 
-def parse_email(text: str) -> str:
+def parse_email(text: str, path: ProblemPath = ("email",)) -> str:
     """Return an e-mail address without surrounding white space. Raise BadInput if it cannot be an address."""
-    address = text.strip()
-    local_part, separator, domain = address.rpartition("@")
-    if not (local_part and separator and domain) or any(character.isspace() for character in address):
-        raise BadInput("an e-mail address has a name, an @ and a domain", problems=[Problem(("email",), "is not one")])
-    return address
+    try:
+        return check_address(text)
+    except NotMailable as error:
+        raise BadInput(
+            "an e-mail address has a name, an @ and a domain, in at most 254 octets",
+            problems=[Problem(path, str(error))],
+        ) from None
+
+
+def parse_optional_email(text: str, path: ProblemPath) -> str:
+    """Return an e-mail address, or an empty text if it is empty. Raise BadInput as `parse_email` does."""
+    return parse_email(text, path) if text.strip() else ""

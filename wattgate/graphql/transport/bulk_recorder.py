@@ -1,15 +1,15 @@
 """Bulk recording of readings in batches. Memory use does not grow with the number of readings."""
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
@@ -161,13 +161,11 @@ def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
 def parse_number(text: str) -> float:
     """Parse a number. Raise InvalidLine if the text is not a number, or has more digits than a double keeps."""
     try:
-        value = float(text)
-        exact = len(text) <= MAX_EXACT_CHARACTERS or Decimal(repr(value)) == Decimal(text)
-    except (ValueError, InvalidOperation):
-        raise InvalidLine(f"{text!r} is not a number") from None
-    if "_" in text or not text.isascii():  # Python accepts both
-        raise InvalidLine(f"{text!r} is not a number")
-    if not exact and math.isfinite(value):
+        number = parse_decimal(text)
+    except InvalidDecimal as error:
+        raise InvalidLine(str(error)) from None
+    value = float(number)
+    if len(text) > MAX_EXACT_CHARACTERS and Decimal(repr(value)) != number:
         raise InvalidLine(f"{text} has more digits than can be stored")
     return value
 

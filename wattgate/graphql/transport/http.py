@@ -19,13 +19,15 @@ from strawberry.http.ides import get_graphql_ide_html
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.documents import InvalidRequest
-from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult, encode_json
+from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, accepts_html, negotiate_media_type
-from wattgate.principal import Authenticate
+from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
 from wattgate.request_context import log_access_error
+from wattgate.request_limits import check_anonymous_size, check_structure
+from wattgate.stored_json import encode_json
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -91,10 +93,10 @@ class GraphQLEndpoint:
         try:
             principal = await self._authenticate(headers)
             if method == "GET":
-                request = parse_query_string(scope["query_string"])
+                request = parse_query_string(scope["query_string"], principal)
             else:
                 _check_content_type(headers.get("content-type", ""))
-                request = parse_body(await _read_body(receive))
+                request = parse_body(await read_body(receive, principal))
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is not OperationType.QUERY:
                 raise GetNotAllowed
@@ -117,12 +119,19 @@ class GraphQLEndpoint:
         )
 
 
-async def _read_body(receive: Receive) -> bytes:
-    message: Message = await receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body"):
-        message = await receive()
-        body += message.get("body", b"")
+async def read_body(receive: Receive, principal: Principal) -> bytes:
+    """Return the body of a request. Raise TooLarge as soon as it exceeds the bounds of the caller or of JSON."""
+    chunks: list[bytes] = []
+    size, has_more = 0, True
+    while has_more:
+        message: Message = await receive()
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if principal.role is Role.ANONYMOUS:
+            check_anonymous_size(size)
+        has_more = message.get("more_body", False)
+    body = b"".join(chunks)
+    check_structure(body)
     return body
 
 
@@ -140,24 +149,28 @@ def _check_content_type(content_type: str) -> None:
 def parse_body(body: bytes) -> OperationRequest:
     """Parse the request in a body. Raise BadInput if there is none."""
     try:
-        return _REQUEST.decode(body)
+        return msgspec.structs.replace(_REQUEST.decode(body), size=len(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if body.lstrip()[:1] == b"[":
             raise BadInput("batches are not supported; send each operation in a request of its own") from None
         raise BadInput(f"the body is not a GraphQL request: {error}") from None
 
 
-def parse_query_string(query_string: bytes) -> OperationRequest:
+def parse_query_string(query_string: bytes, principal: Principal) -> OperationRequest:
     """Parse the request in a query string, with `variables` and `extensions` in JSON.
 
-    Raise BadInput if there is none.
+    Raise BadInput if there is none, or TooLarge if it exceeds the bounds of the caller or of JSON.
     """
+    if principal.role is Role.ANONYMOUS:
+        check_anonymous_size(len(query_string))
     members: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
     try:
         for name in ("variables", "extensions"):
             if members.get(name):
+                check_structure(str(members[name]).encode(errors="replace"))
                 members[name] = msgspec.json.decode(str(members[name]))
-        return msgspec.convert({name: value for name, value in members.items() if value != ""}, OperationRequest)
+        given = {name: value for name, value in members.items() if value != ""}
+        return msgspec.convert(given | {"size": len(query_string)}, OperationRequest)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadInput(f"the query string is not a GraphQL request: {error}") from None
 

@@ -15,9 +15,9 @@ from graphql.execution.values import VariableValues
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.pipeline import encode_json
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
+from wattgate.stored_json import encode_json
 
 
 class RootField(NamedTuple):

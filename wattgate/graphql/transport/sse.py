@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
-from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string
+from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string, read_body
 from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
@@ -66,7 +66,9 @@ class EventStreamEndpoint:
         """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
         operation_request = (
-            parse_query_string(scope["query_string"]) if request.method == "GET" else parse_body(await request.body())
+            parse_query_string(scope["query_string"], principal)
+            if request.method == "GET"
+            else parse_body(await read_body(receive, principal))
         )
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
@@ -99,7 +101,7 @@ class EventStreamEndpoint:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                await self._start_operation(asked, parse_body(await request.body()))
+                await self._start_operation(asked, parse_body(await read_body(receive, asked.principal)))
                 response = Response(status_code=202)
             case _:
                 await self._streams.stop_operation(asked, request.query_params.get("operationId", ""))

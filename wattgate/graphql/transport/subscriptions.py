@@ -14,7 +14,9 @@ from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
 from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, TooLarge
 from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
@@ -23,6 +25,7 @@ from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.execution.root_fields import require_permission
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.graphql.transport.selection import build_execute_sync, build_selection, find_root_field
 from wattgate.principal import AccessScope, Authenticate, Principal
@@ -31,6 +34,7 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.request_context import CURRENT_PRINCIPAL
+from wattgate.request_limits import MAX_SUBSCRIPTION_BYTES
 
 SINCE = "since"
 """The argument in which a client sends its last position."""
@@ -164,12 +168,18 @@ class SubscriptionService:
         self, principal: Principal, request: OperationRequest, document: Document
     ) -> Subscription:
         """Start a subscription if the caller has the permission for it."""
+        require_permission(principal, document.root_fields)
+        if request.size > MAX_SUBSCRIPTION_BYTES:
+            raise TooLarge(f"A request for a subscription has at most {MAX_SUBSCRIPTION_BYTES:,} bytes.")
+        await self.pipeline.charge_size(principal, request)
         variables, since = dict(request.variables or {}), None
         since_variable = _since_variable(document)
         if since_variable is not None and since_variable in variables:
             since, variables[since_variable] = variables[since_variable], ""
         if since is not None and not isinstance(since, str):
             raise InvalidRequest([GraphQLError("since must be a position, which is a string")])
+        if since is not None and len(since) > TEXT_LIMITS[SINCE]:
+            raise BadInput(f"since has {len(since):,} characters; the maximum is {TEXT_LIMITS[SINCE]:,}")
         key = SubscriptionKey.create(request, document, variables)
         prepared = self.prepare_cached(key)
         operation = prepared.operation
@@ -269,7 +279,10 @@ class _VariableCounter(Visitor):
 
 def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
     """Encode variables as bytes that are the same for equal variables."""
-    return msgspec.json.encode(variables, order="sorted")
+    try:
+        return msgspec.json.encode(variables, order="sorted")
+    except (RecursionError, TypeError, OverflowError):
+        raise InvalidRequest([GraphQLError("the variables are nested too deeply")]) from None
 
 
 def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -> Hashable:

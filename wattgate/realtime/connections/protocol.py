@@ -158,7 +158,10 @@ class MalformedMessage(ValueError):
 def parse_message(data: bytes) -> ClientMessage:
     """Parse a message. Raise MalformedMessage, with the reason, if the data is invalid."""
     try:
-        return _DECODER.decode(data)
+        message = _DECODER.decode(data)
+        if isinstance(message, Subscribe):
+            return msgspec.structs.replace(message, payload=msgspec.structs.replace(message.payload, size=len(data)))
+        return message
     except RecursionError:
         raise MalformedMessage("it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

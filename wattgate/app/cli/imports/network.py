@@ -17,6 +17,7 @@ from sqlmodel import SQLModel
 
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.decimals import is_bounded
 from wattgate.energy import meter_points
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.core.runner import Runner
@@ -112,7 +113,7 @@ def parse_record(text: str) -> SQLModel:
         if eui is None:
             raise InvalidLine(f"{line.eui!r} is not an EUI-64 of 16 hexadecimal digits")
         return NetworkDevice(**fields | {"eui": eui})
-    if not line.value.is_finite() or abs(line.value) >= MAX_VALUE:
+    if not line.value.is_finite() or not is_bounded(line.value) or abs(line.value) >= MAX_VALUE:
         raise InvalidLine(f"{line.value} is not a number between -10^12 and 10^12")
     if isinstance(line, ReadingLine):
         return NetworkReading(**fields | {"quality": ReadingQuality[line.quality]})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from graphql import (
+    DocumentNode,
     ExecutionResult,
     FragmentDefinitionNode,
     GraphQLError,
@@ -138,12 +139,14 @@ class ExecutionEngine:
     ) -> ExecutionOutcome:
         """Execute a query or mutation. The returned errors are normalized and logged.
 
-        `raw_variables` are the variables as the client sent them, because graphql-core coerces them itself.
+        `raw_variables` are the variables as the client sent them, for subclasses.
         """
         plan = self.plan_for(document, variables, 0 if context.charge is None else context.charge.estimated)
         if plan is None or self._clock() < plan.disabled_until:
             async with self._fallback_semaphore:
-                return _normalize_outcome(await self._execute_with_graphql_core(context, document, raw_variables))
+                return _normalize_outcome(
+                    await self._execute_with_graphql_core(context, document, raw_variables, variables)
+                )
         completed: dict[str, Any] = {}
         try:
             outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
@@ -156,7 +159,7 @@ class ExecutionEngine:
             self._record_failure(plan)
             async with self._fallback_semaphore:
                 return _normalize_outcome(
-                    await self._resume_with_graphql_core(plan, context, document, raw_variables, completed)
+                    await self._resume_with_graphql_core(plan, context, document, raw_variables, completed, variables)
                 )
         plan.failures = 0
         return outcome
@@ -200,6 +203,7 @@ class ExecutionEngine:
         document: Document,
         raw_variables: Mapping[str, Any] | None,
         completed: Mapping[str, Any],
+        variables: VariableValues,
     ) -> ExecutionOutcome:
         """Execute the root fields that are not complete with graphql-core, one by one.
 
@@ -213,7 +217,7 @@ class ExecutionEngine:
                 data[key] = completed[key]
                 continue
             outcome = await self._execute_with_graphql_core(
-                context, _single_field_document(document, selected), raw_variables
+                context, _single_field_document(document, selected), raw_variables, variables
             )
             errors.extend(outcome.errors)
             if outcome.data is None:
@@ -222,19 +226,24 @@ class ExecutionEngine:
         return ExecutionOutcome(data, errors)
 
     async def _execute_with_graphql_core(
-        self, context: GraphQLContext, document: Document, raw_variables: Mapping[str, Any] | None
+        self,
+        context: GraphQLContext,
+        document: Document,
+        raw_variables: Mapping[str, Any] | None,
+        variables: VariableValues,
     ) -> ExecutionOutcome:
+        """Execute a document with graphql-core, with the variables that are already coerced: that may take seconds."""
         executor = Executor.build(
             self._graphql,
-            document.node,
+            _without_variable_definitions(document),
             context_value=context,
-            raw_variable_values=dict(raw_variables or {}),
             operation_name=document.name,
             is_awaitable=_is_awaitable,
             hide_suggestions=self.schema.hides_introspection,
         )
         if isinstance(executor, list):
             raise InvalidRequest(executor)
+        executor.variable_values = variables
         result = executor.execute_operation()
         if inspect.isawaitable(result):
             result = await result
@@ -274,6 +283,19 @@ def _fragments(document: Document) -> dict[str, FragmentDetails]:
     if any(definition.variable_definitions for definition in definitions):
         raise NotCompilable("its fragments have variables")
     return {definition.name.value: FragmentDetails(definition) for definition in definitions}
+
+
+def _without_variable_definitions(document: Document) -> DocumentNode:
+    """Return the document without the variables of its operation, so that graphql-core does not coerce them."""
+    if not document.operation.variable_definitions:
+        return document.node
+    operation = replace(document.operation, variable_definitions=())
+    return replace(
+        document.node,
+        definitions=tuple(
+            operation if definition is document.operation else definition for definition in document.node.definitions
+        ),
+    )
 
 
 def _single_field_document(document: Document, selected: SelectedField) -> Document:

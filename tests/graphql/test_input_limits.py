@@ -1,0 +1,247 @@
+"""Bounds of texts, lists and JSON values in arguments: on both interfaces, before the database."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from graphql import (
+    GraphQLInputObjectType,
+    GraphQLObjectType,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
+)
+from sqlalchemy import text
+
+from tests.support.house import House, operation
+from tests.support.interfaces import SCHEMA
+from wattgate.errors import BadInput
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.input_limits import LIST_LIMITS, TEXT_LIMITS, check_arguments, list_limit, text_limit
+from wattgate.graphql.core.operation import Argument, Operation
+from wattgate.graphql.execution.schema import build_schema
+from wattgate.rest_compat.arguments import parse_json_body
+from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.row_renderer import wire_name
+from wattgate.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
+
+ATTRIBUTES = "mutation ($id: ID!, $value: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $value) { veId } }"
+REMOVAL = "mutation ($id: ID!, $names: [String!]!) { removeVirtualEntityAttributes(veId: $id, names: $names) { veId } }"
+
+
+def inputs() -> Iterator[tuple[str, str, Any]]:
+    """Yield the owner, name and declaration of each argument and input field of the schema."""
+    for type_ in SCHEMA.type_map.values():
+        if type_.name.startswith("__"):
+            continue
+        if isinstance(type_, GraphQLInputObjectType):
+            for name, field in type_.fields.items():
+                yield type_.name, name, field
+        elif isinstance(type_, GraphQLObjectType):
+            for field_name, field in type_.fields.items():
+                for name, argument in field.args.items():
+                    yield field_name, name, argument
+
+
+INPUTS = list(inputs())
+TEXTS = [(owner, name, one) for owner, name, one in INPUTS if get_named_type(one.type).name == "String"]
+
+
+def test_every_text_has_a_bound_that_its_description_states() -> None:
+    assert len(TEXTS) > 200
+    for owner, name, declared in TEXTS:
+        limit = text_limit(owner, name)
+        assert limit is not None, f"{owner}.{name} has no bound: add it to TEXT_LIMITS"
+        assert f"most {limit:,} characters." in (declared.description or "")
+
+
+def test_the_tables_name_no_argument_that_does_not_exist() -> None:
+    known = {name for _, name, _ in INPUTS} | {f"{owner}.{name}" for owner, name, _ in INPUTS}
+    assert set(TEXT_LIMITS) | set(LIST_LIMITS) <= known
+
+
+def test_every_list_states_its_bound() -> None:
+    lists = [entry for entry in INPUTS if is_list_type(get_nullable_type(entry[2].type))]
+    assert len(lists) > 20
+    for owner, name, declared in lists:
+        assert f"At most {list_limit(owner, name):,} items." in (declared.description or "")
+
+
+def test_openapi_states_the_bounds() -> None:
+    document = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api")
+    schemas = document["components"]["schemas"]
+    for owner, name, _ in TEXTS:
+        if owner in schemas:
+            assert f'"maxLength": {text_limit(owner, name)}' in json.dumps(schemas[owner]["properties"][name])
+
+
+TEXT_ARGUMENTS = [
+    (called, name)
+    for called in OPERATIONS
+    for name, argument in called.arguments.items()
+    if argument.annotation in (str, str | None)
+]
+
+
+@pytest.mark.parametrize(("called", "name"), TEXT_ARGUMENTS, ids=lambda value: getattr(value, "name", str(value)))
+def test_a_longer_text_argument_is_rejected(called: Operation, name: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        check_arguments(called, {name: "x" * 200_001})
+    (problem,) = raised.value.problems
+    assert "200,001 characters" in problem.message
+    with pytest.raises(BadInput, match="bounds"):
+        check_arguments(called, {name: "\ud800"})
+
+
+async def test_a_long_text_is_rejected_on_both_interfaces(served: House) -> None:
+    headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
+    document = "mutation ($id: ID!, $v: VirtualEntityChange!) { updateVirtualEntity(veId: $id, input: $v) { veId } }"
+    answer = await served.graphql(document, headers, id=home, v={"name": "x" * 201})
+    (error,) = answer["errors"]
+    problem = {"path": ["input", "name"], "message": "has 201 characters; the maximum is 200"}
+    assert (error["extensions"]["code"], error["extensions"]["problems"]) == ("BAD_INPUT", [problem])
+    response = await served.call("PUT", f"/virtualentity/{home}", headers, json={"name": "x" * 201})
+    assert (response.status_code, response.json()["problems"]) == (400, [problem | {"path": ["name"]}])
+
+
+async def test_an_argument_of_an_edge_is_bounded(served: House) -> None:
+    document = '{ contents { inLanguage(cultureCode: "' + "x" * 101 + '") { cultureCode } } }'
+    answer = await served.graphql(document, served.one.headers["account"])
+    assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+UNSTORABLE: dict[str, Any] = {
+    "33 levels": {"a": nested(32)},
+    "253 levels": {"a": nested(252)},
+    "an integer of 65 bits": {"a": 2**64},
+    "an integer beyond 2^53": {"a": 2**53},
+    "a long name": {"x" * 201: 1},
+    "a long text": {"a": "x" * 100_001},
+    "many members": {f"m{n}": n for n in range(10_001)},
+    "much text": {f"m{n}": "x" * 90_000 for n in range(3)},
+    "U+0000": {"a": "\0"},
+    "U+0000 in a name": {"\0": 1},
+}
+
+
+@pytest.mark.parametrize("value", UNSTORABLE.values(), ids=UNSTORABLE)
+async def test_json_that_breaks_the_rule_is_rejected_on_both_interfaces(served: House, value: Any) -> None:
+    headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
+    answer = await served.graphql(ATTRIBUTES, headers, id=home, value=value)
+    assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+    response = await served.call("POST", f"/virtualentity/{home}/attribute", headers, json={"attributes": value})
+    assert (response.status_code, response.json()["code"]) == (400, "BAD_INPUT")
+    assert (await served.call("GET", "/virtualentity", headers)).status_code == 200
+
+
+def test_a_lone_surrogate_and_numbers_that_are_not_finite_are_rejected() -> None:
+    for value in ("\ud800", {"\udfff": 1}, float("nan"), float("inf")):
+        with pytest.raises(UnstorableJson):
+            check_json([value])
+
+
+def test_the_check_of_a_deep_value_does_not_recurse() -> None:
+    with pytest.raises(UnstorableJson, match="levels deep"):
+        check_json(nested(100_000))
+
+
+def test_a_value_at_the_bounds_is_accepted() -> None:
+    check_json(nested(INPUT_JSON_LIMITS.depth))
+    check_json({"a": 2**53 - 1, "b": "x" * 100_000, "x" * 200: [None, True, 1.5]})
+
+
+async def test_merged_attributes_obey_the_rule(served: House) -> None:
+    headers, home = served.one.headers["account"], await served.one.add_home()
+    first = {f"a{n}": n for n in range(6_000)}
+    assert "errors" not in await served.graphql(ATTRIBUTES, headers, id=home, value=first)
+    second = {f"b{n}": n for n in range(6_000)}
+    answer = await served.graphql(ATTRIBUTES, headers, id=home, value=second)
+    assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+
+
+def test_a_value_that_cannot_be_encoded_does_not_break_the_others() -> None:
+    data = {"big": 2**70, "text": "a\ud800", "deep": nested(300)}
+    assert json.loads(encode_json([{"id": 1}, {"id": 2, "data": data}])) == [{"id": 1}, {"id": 2, "data": data}]
+    first, second = json.loads(encode_json([{"id": 1}, {"id": 2, "data": data | {"deep": nested(100_000)}}]))
+    assert first == {"id": 1}
+    assert (second["id"], second["data"]["big"], second["data"]["text"]) == (2, str(2**70), "a\ufffd")
+    assert repair_json({"a": [1, "x", None, 1.5]}) == {"a": [1, "x", None, 1.5]}
+
+
+async def test_a_stored_value_that_breaks_the_rule_does_not_break_the_list(served: House) -> None:
+    headers = served.one.headers["application"]
+    home = await served.one.add_home()
+    deep = "[" * 300 + "]" * 300
+    async with served.gateway.database.engine.begin() as connection:
+        cast = "jsonb" if connection.dialect.name == "postgresql" else "text"
+        statement = text(f"UPDATE virtual_entity SET attributes = CAST(:value AS {cast}) WHERE ve_id = :id")
+        await connection.execute(statement, {"value": f'{{"deep": {deep}, "big": {2**70}}}', "id": home})
+    response = await served.call("GET", "/virtualentity", headers)
+    assert response.status_code == 200
+    assert len(response.json()) > 1
+    answer = await served.graphql("{ virtualEntities { veId attributes } }", headers)
+    assert "errors" not in answer
+    assert home in {entity["veId"] for entity in answer["data"]["virtualEntities"]}
+
+
+class CountedName(str):
+    """A text that counts how often it is compared."""
+
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+
+async def test_the_removal_of_attributes_is_linear(served: House) -> None:
+    home = await served.one.add_home()
+    await served.one.run("set_virtual_entity_attributes", ve_id=home, attributes={f"a{n}": n for n in range(1_000)})
+    names = [CountedName(f"a{n}") for n in range(1_000)]
+    CountedName.comparisons = 0
+    await served.one.run("remove_virtual_entity_attributes", ve_id=home, names=names)
+    assert CountedName.comparisons < 5_000  # a list of names would take 500,000
+    headers = served.one.headers["account"]
+    answer = await served.graphql(REMOVAL, headers, id=home, names=["a"] * 1_001)
+    assert answer["errors"][0]["extensions"]["problems"][0]["message"] == "has 1,001 items; the maximum is 1,000"
+
+
+INPUT_FIELDS = [
+    (type_, name)
+    for type_ in SCHEMA.type_map.values()
+    if isinstance(type_, GraphQLInputObjectType)
+    for name, field in type_.fields.items()
+    if get_named_type(field.type).name in ("String", "ID")
+]
+
+
+@pytest.mark.parametrize(("type_", "name"), INPUT_FIELDS, ids=lambda value: getattr(value, "name", str(value)))
+def test_a_longer_text_of_an_input_field_is_rejected(type_: GraphQLInputObjectType, name: str) -> None:
+    definition = type_.extensions["strawberry-definition"]
+    attribute = next(one.python_name for one in definition.fields if wire_name(one) == name)
+    longer = "x" * 200_001
+    value = [longer] if is_list_type(get_nullable_type(type_.fields[name].type)) else longer
+    probe = replace(operation("add_content"), arguments={"input": Argument(definition.origin)})
+    with pytest.raises(BadInput) as raised:
+        check_arguments(probe, {"input": SimpleNamespace(**{attribute: value})})
+    (problem,) = raised.value.problems
+    assert problem.path[:2] == ("input", name)
+    assert "200,001 characters" in problem.message
+
+
+def test_an_integer_in_a_rest_body_keeps_its_digits() -> None:
+    assert parse_json_body(b'{"a": 18446744073709551617}') == {"a": 2**64 + 1}
+    for body in (b"[" * 5_000, b"1" * 5_000, b"NaN", b'"\\ud800"', b"\xff"):
+        with pytest.raises(BadInput, match="is not JSON"):
+            parse_json_body(body)

@@ -1,0 +1,170 @@
+"""The root fields of a document, and the answer to a caller that may run none of them.
+
+The answer needs neither the variables nor their types, so that such a request costs little work however large it is.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from graphql import (
+    BooleanValueNode,
+    DirectiveNode,
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    GraphQLNonNull,
+    GraphQLSchema,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    VariableNode,
+)
+
+from wattgate.errors import GatewayError
+from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
+from wattgate.graphql.core.fields import operation_of
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.runner import check_permission
+from wattgate.principal import Principal
+
+Directives = tuple[DirectiveNode, ...]
+
+
+class RootField(NamedTuple):
+    """A root field by its response key.
+
+    `operation` is None for introspection, which needs no permission. Each occurrence has the directives of its field
+    and of the fragments around it.
+    """
+
+    key: str
+    operation: Operation | None
+    is_non_null: bool
+    nodes: tuple[FieldNode, ...]
+    occurrences: tuple[Directives, ...]
+
+
+def collect_root_fields(
+    schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+) -> tuple[RootField, ...]:
+    """Return the root fields of an operation of a valid document, in order."""
+    root = schema.get_root_type(operation.operation)
+    fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+    nodes: dict[str, list[FieldNode]] = {}
+    occurrences: dict[str, list[Directives]] = {}
+    spread: set[str] = set()
+
+    def collect(selections: SelectionSetNode, around: Directives) -> None:
+        for selection in selections.selections:
+            directives = (*around, *(selection.directives or ()))
+            if isinstance(selection, FieldNode):
+                key = (selection.alias or selection.name).value
+                nodes.setdefault(key, []).append(selection)
+                occurrences.setdefault(key, []).append(directives)
+            elif isinstance(selection, InlineFragmentNode):
+                collect(selection.selection_set, directives)
+            elif isinstance(selection, FragmentSpreadNode) and (directives or selection.name.value not in spread):
+                if not directives:  # with directives, `document_limits` bounds how often a fragment is expanded
+                    spread.add(selection.name.value)
+                collect(fragments[selection.name.value].selection_set, directives)
+
+    collect(operation.selection_set, ())
+    found = []
+    for key, field_nodes in nodes.items():
+        field = root.fields.get(field_nodes[0].name.value) if root else None
+        definition = field.extensions.get(STRAWBERRY_DEFINITION) if field else None
+        found.append(
+            RootField(
+                key,
+                operation_of(definition) if definition else None,
+                field is not None and isinstance(field.type, GraphQLNonNull),
+                tuple(field_nodes),
+                tuple(occurrences[key]),
+            )
+        )
+    return tuple(found)
+
+
+class Refusal(NamedTuple):
+    """The answer to a request of which no root field is permitted."""
+
+    data: dict[str, Any] | None
+    errors: list[GraphQLError]
+
+
+def refuse_unpermitted(
+    principal: Principal,
+    fields: tuple[RootField, ...],
+    operation: OperationDefinitionNode,
+    raw_variables: Mapping[str, Any] | None,
+) -> Refusal | None:
+    """Return the answer if the caller may run none of the root fields, or None if it may run one of them.
+
+    The answer is that of an execution in which each root field fails.
+    """
+    refused: list[tuple[RootField, GatewayError]] = []
+    for field in fields:
+        error = None if field.operation is None else _permission_error(principal, field.operation)
+        if error is None:
+            return None
+        refused.append((field, error))
+    if not refused:
+        return None
+    conditions = _condition_values(operation, raw_variables or {})
+    data: dict[str, Any] = {}
+    errors = []
+    for field, error in refused:
+        included = [
+            node
+            for node, directives in zip(field.nodes, field.occurrences, strict=True)
+            if _is_included(directives, conditions)
+        ]
+        if included:
+            errors.append(GraphQLError(error.message, included, path=[field.key], original_error=error))
+            if field.is_non_null:
+                return Refusal(None, errors)
+            data[field.key] = None
+    return Refusal(data, errors)
+
+
+def require_permission(principal: Principal, fields: tuple[RootField, ...]) -> None:
+    """Raise the error of the first root field that the caller may not run."""
+    for field in fields:
+        if field.operation is not None:
+            check_permission(principal, field.operation.needs)
+
+
+def _permission_error(principal: Principal, operation: Operation) -> GatewayError | None:
+    try:
+        check_permission(principal, operation.needs)
+    except GatewayError as error:
+        return error
+    return None
+
+
+def _condition_values(operation: OperationDefinitionNode, raw_variables: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the values of Boolean variables, without coercion. Other values count as false."""
+    values = {}
+    for definition in operation.variable_definitions or ():
+        name, default = definition.variable.name.value, definition.default_value
+        value = default.value if isinstance(default, BooleanValueNode) else False
+        values[name] = raw_variables.get(name, value) is True
+    return values
+
+
+def _is_included(directives: Directives, conditions: Mapping[str, bool]) -> bool:
+    for directive in directives:
+        name = directive.name.value
+        if name not in ("skip", "include") or not directive.arguments:
+            continue
+        condition = directive.arguments[0].value
+        value = (
+            conditions.get(condition.name.value, False)
+            if isinstance(condition, VariableNode)
+            else isinstance(condition, BooleanValueNode) and condition.value
+        )
+        if value is (name == "skip"):
+            return False
+    return True
