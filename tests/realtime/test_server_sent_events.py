@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.costs import COST_MEMBERS
 from tests.support.house import House
 from wattgate.realtime.connections.event_stream import HEARTBEAT
 
@@ -104,7 +105,7 @@ async def test_stream_of_a_query_ends_after_the_result(served: House) -> None:
     ):
         async with stream(served, method, headers=EVENT_STREAM_HEADERS, **request) as events:
             result = await events.next_data()
-            assert result.pop("extensions")["cost"].keys() == {"requested", "remaining", "limit", "reset"}
+            assert result.pop("extensions")["cost"].keys() == COST_MEMBERS
             assert result == {"data": {"__typename": "Query"}}
             assert await events.event() == {"event": "complete", "data": ""}
             assert await events.ended()
