@@ -234,9 +234,9 @@ async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code
         connection.execute(
             text(
                 "INSERT INTO account (application_id, account_id, user_id, directory_id, name, username, email, "
-                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', user_id, "
-                "directory_id, name, 'z@y.example', email, administrator, status, active, failures, created_at, "
-                "updated_at FROM account"
+                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', "
+                "user_id, directory_id, name, 'z@y.example', email, administrator, status, active, failures, "
+                "created_at, updated_at FROM account"
             )
         )
 

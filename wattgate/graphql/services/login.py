@@ -129,7 +129,7 @@ async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: s
     """Revoke all credentials that log in to an account without its password, except the token with `except_token_id`.
 
     Also close the connections of the account, including those opened with its password: the password was changed or is
-    no longer valid.
+    no longer valid. Requested e-mail addresses and known devices end, because another person may have added them.
     """
     for model in CREDENTIAL_MODELS:
         columns = model_columns(model)
@@ -139,6 +139,7 @@ async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: s
             columns[model.key] != except_token_id if except_token_id else True,
         )
     await cancel_email_changes(rows, account_id)
+    await rows.delete(models.LoginSource, col(models.LoginSource.account_id) == account_id)
     _emit_revoked(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
 
 
