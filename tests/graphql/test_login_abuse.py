@@ -131,6 +131,22 @@ async def test_reset_password_lets_the_owner_in(proxied: House, owner: dict[str,
     assert (await log_in(proxied, address, owner["username"], "battery staple")).status_code == 200
 
 
+async def test_change_of_the_password_forgets_other_sources(
+    proxied: House, owner: dict[str, str], address: str
+) -> None:
+    stolen = next(ADDRESSES)
+    assert (await log_in(proxied, stolen, owner["username"])).status_code == 200
+    token = (await log_in(proxied, address, owner["username"])).json()["token"]
+    body = {"oldPassword": PASSWORD, "newPassword": "battery staple"}
+    changed = await proxied.call(
+        "POST", "/account/changepassword", {"token": token, "X-Forwarded-For": address}, json=body
+    )
+    assert changed.status_code == 200
+    await block_strangers(proxied, owner["username"])
+    assert (await log_in(proxied, stolen, owner["username"], "battery staple")).status_code == 429
+    assert (await log_in(proxied, address, owner["username"], "battery staple")).status_code == 200
+
+
 async def test_made_up_names_must_wait_too(proxied: House) -> None:
     await block_strangers(proxied, f"nobody-{next(ADDRESSES)}@one.example")
 

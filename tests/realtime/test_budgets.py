@@ -21,13 +21,15 @@ from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.errors import CostTooHigh
+from wattgate.client import AddressPolicy, Client
+from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.redis_client import RedisClient
+from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import (
     FULL_BUCKET,
     UNLIMITED_BUDGETS,
@@ -143,6 +145,29 @@ def under_test(request: pytest.FixtureRequest, commands: RedisClient) -> StoreUn
     return StoreUnderTest(
         local if request.param == "memory" else RedisBucketStore(BestEffortRedis(commands), local, clock), clock
     )
+
+
+async def test_address_is_limited_and_gets_refunds(under_test: StoreUnderTest) -> None:
+    limits = AddressLimits({AddressPolicy.LOGIN: Allowance(2, 0.5)}, under_test.store)
+    client, other = Client(address=uuid4().hex), Client(address=uuid4().hex)
+    for _ in range(5):
+        await limits.charge(AddressPolicy.LOGIN, client)
+        await limits.refund(AddressPolicy.LOGIN, client)
+    for _ in range(2):
+        await limits.charge(AddressPolicy.LOGIN, client)
+    with pytest.raises(RateLimited) as refused:
+        await limits.charge(AddressPolicy.LOGIN, client)
+    assert refused.value.retry_after == 2
+    await limits.charge(AddressPolicy.LOGIN, other)
+    under_test.pass_time(2)
+    await limits.charge(AddressPolicy.LOGIN, client)
+
+
+async def test_work_of_the_gateway_itself_and_other_policies_have_no_limit(under_test: StoreUnderTest) -> None:
+    limits = AddressLimits({AddressPolicy.LOGIN: Allowance(1, 1.0)}, under_test.store)
+    for _ in range(3):
+        await limits.charge(AddressPolicy.LOGIN, Client())
+        await limits.charge(AddressPolicy.CODE, Client(address="198.51.100.1"))
 
 
 async def test_bucket_refills_with_time_up_to_its_capacity(under_test: StoreUnderTest) -> None:

@@ -50,6 +50,9 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "Code that confirms an e-mail address": (
             "tests/graphql/test_email_changes.py::test_change_of_the_password_cancels_a_requested_address"
         ),
+        "Known device or address of an account": (
+            "tests/graphql/test_login_abuse.py::test_change_of_the_password_forgets_other_sources"
+        ),
         "Unsubscribe link in a mail": (
             "tests/credentials/test_other_capabilities.py::test_unsubscribe_link_ends_with_the_link_key"
         ),
@@ -71,8 +74,6 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "oauth_client.secret_digest": "The secret of a client is a credential itself. It gives access to no account.",
         "account_profile.account_id": "Data of the account. Its row grants nothing.",
         "account_mail.account_id": "A mail to the holder of the account. Its code has a row of its own.",
-        "login_source.account_id": "A source only shortens the wait after wrong passwords of others.",
-        "login_source.digest": "A known source still needs the password.",
         "account_session.account_id": "Data of the account. Its row grants nothing.",
         "kept_mail.content": "A mail that the development outbox shows.",
         "class Call": "Lives as long as an operation.",

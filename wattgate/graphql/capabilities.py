@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
+from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
@@ -196,6 +197,15 @@ CAPABILITIES: tuple[Capability, ...] = (
         "The change is cancelled: by the next change, or by a new password.",
         _AT_ONCE,
         ("email_change.account_id", "email_change.digest", "account_mail.text"),
+    ),
+    Capability(
+        "Known device or address of an account",
+        (Anchor.ACCOUNT,),
+        f"{MAX_SOURCES[DEVICE]} devices and {MAX_SOURCES[ADDRESS]} addresses for each account, kept "
+        f"{SOURCE_LIFETIME.days} days after the last use",
+        "The row is deleted. It only spares the wait after wrong passwords from elsewhere; the password is needed.",
+        _AT_ONCE,
+        ("login_source.account_id", "login_source.digest"),
     ),
     Capability(
         "Unsubscribe link in a mail",

@@ -51,8 +51,9 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
         for graphql_name, python_name, convert_member in fields:
             if graphql_name in value:
                 member = value[graphql_name]
-                unchanged = convert_member is None or member is None or member is UNSET
-                members[python_name] = member if unchanged else convert_member(member, context)
+                if convert_member is not None and member is not None and member is not UNSET:
+                    member = convert_member(member, context)
+                members[python_name] = member
         return type_(**members)
 
     return convert

@@ -6,6 +6,7 @@ from sqlmodel import col
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.identity.directory import directory_for
+from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
@@ -199,6 +200,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     hashed = await hash_new_password(new_password, None)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
+    await remember_client(call.rows, account, call.client)
     return types.Done(valid=True)
 
 

@@ -200,9 +200,8 @@ async def reset_password(
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash = hashed
-    # the holder of the mailbox need not wait behind a guesser
-    await remember_client(rows, account, call.client)
     await end_account_credentials(call, rows, account.account_id)
+    await remember_client(rows, account, call.client)  # the holder of the mailbox need not wait behind a guesser
     return accounts.Done(valid=True)
 
 

@@ -34,6 +34,7 @@ STORED_CAPABILITIES = (
     StoredCapability(models.RefreshToken, grant_column="family"),
     StoredCapability(models.AuthorizationCode),
     StoredCapability(models.OneTimeCode),
+    StoredCapability(models.LoginSource),
     StoredCapability(models.MobileAppToken, token_column="added_by_token_id"),  # noqa: S106 (the name of a column)
 )
 """The stored capabilities of an account that work without its password."""
