@@ -8,6 +8,7 @@ Without `--stamped`, the same lock files give the same bytes.
 """
 
 import argparse
+import os
 from pathlib import Path
 
 from supply.bom import build_bom
@@ -26,7 +27,7 @@ def main() -> None:
         parser.error(f"not installed in the locked version: {', '.join(missing)}")
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(build_bom(read_policy(), stamped=options.stamped))
-    print(options.output)
+    print(os.path.relpath(options.output))
 
 
 if __name__ == "__main__":
