@@ -140,7 +140,7 @@ async def test_only_html_of_the_graphql_endpoint_has_the_policy_of_the_ide(app: 
             assert_policy(answer, API)
 
 
-async def test_browsers_are_told_to_keep_to_https_only_behind_https(app: Starlette, tmp_path: Path) -> None:
+async def test_strict_transport_security_is_sent_only_behind_https(app: Starlette, tmp_path: Path) -> None:
     async with client(app, "https") as http:
         assert_policy(await http.get("/display"), PAGE, https=True)
     public = create_app(settings(tmp_path, public_url="https://gateway.example"))
