@@ -28,13 +28,14 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-_OUTSIDE = {"README": "/index.md", "CHANGELOG": "/changelog.md"}
+_OUTSIDE = {"README": "/index.md", "CHANGELOG": "/changelog.md", "SECURITY": "/security.md"}
 """Pages of the repository's root, and the page of the site that takes their place."""
 
 
 def _link_to_the_site(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace links to the README and the changelog, so that they work in the repository and on the site."""
-    source[0] = re.sub(r"\]\((?:\.\./)+(README|CHANGELOG)\.md", lambda link: f"]({_OUTSIDE[link[1]]}", source[0])
+    """Replace links to pages of the repository's root, so that they work in the repository and on the site."""
+    names = "|".join(_OUTSIDE)
+    source[0] = re.sub(rf"\]\((?:\.\./)+({names})\.md", lambda link: f"]({_OUTSIDE[link[1]]}", source[0])
 
 
 def setup(app: Sphinx) -> None:

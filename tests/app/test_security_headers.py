@@ -80,6 +80,10 @@ def assert_policy(answer: httpx.Response, policy: HeaderPolicy, *, https: bool =
     assert ("strict-transport-security" in answer.headers) is https, answer.url
 
 
+async def _fail(request: Request) -> Response:
+    raise RuntimeError("a defect")
+
+
 def test_every_route_has_a_row_and_every_row_a_route(app: Starlette) -> None:
     served = {path.replace(BASE_PATH, BASE) for path, _ in walk(app.routes)}
     assert served == set(HEADER_POLICIES)
@@ -108,10 +112,7 @@ async def test_every_static_file_has_the_headers_of_the_static_files(app: Starle
 
 
 async def test_errors_preflights_and_rest_answers_have_the_strictest_policy(app: Starlette) -> None:
-    async def fail(request: Request) -> Response:
-        raise RuntimeError("a defect")
-
-    app.router.routes.insert(0, Route("/defect", fail))
+    app.router.routes.insert(0, Route("/defect", _fail))
     preflight = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
     too_large = {"Content-Length": str(10**9)}
     async with client(app) as http:
@@ -140,9 +141,11 @@ async def test_only_html_of_the_graphql_endpoint_has_the_policy_of_the_ide(app: 
             assert_policy(answer, API)
 
 
-async def test_browsers_are_told_to_keep_to_https_only_behind_https(app: Starlette, tmp_path: Path) -> None:
+async def test_strict_transport_security_is_sent_only_behind_https(app: Starlette, tmp_path: Path) -> None:
     async with client(app, "https") as http:
         assert_policy(await http.get("/display"), PAGE, https=True)
+        app.router.routes.insert(0, Route("/defect", _fail))
+        assert_policy(await http.get("/defect"), API, https=True)
     public = create_app(settings(tmp_path, public_url="https://gateway.example"))
     async with client(public) as http:
         assert_policy(await http.get("/display"), PAGE, https=True)

@@ -282,7 +282,7 @@ async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(em
     database = Database(empty_url, key_ring=ring(key("new", "y"), key("old")))
     interrupted = rotate_secrets(database, batch_rows=2)
     assert await anext(interrupted) == KeyCount("webhook_endpoint", "secret", "new", 2)
-    await cast(AsyncGenerator[KeyCount, None], interrupted).aclose()
+    await interrupted.aclose()
     counts = {(count.column, count.key_id): count.count for count in await count_secrets(database)}
     assert (counts["secret", "new"], counts["secret", "old"]) == (2, 5)
     changed = [batch.count async for batch in rotate_secrets(database, batch_rows=2)]

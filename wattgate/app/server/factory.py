@@ -29,7 +29,7 @@ from wattgate.app.server.drain import Readiness
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.pages import page_routes
-from wattgate.app.server.security_headers import API, HeaderPolicies, SecurityHeadersMiddleware
+from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.alert_rules import AlertRuleWorker
@@ -429,5 +429,5 @@ async def unexpected_error_response(request: Request, error: Exception) -> Respo
     Starlette sends it outside the middleware, so it gets the security headers here.
     """
     response = error_response(Internal("An error has occurred"))
-    response.raw_headers += API.headers
+    response.raw_headers += [*API.headers, *([HSTS] if request.url.scheme == "https" else [])]
     return response

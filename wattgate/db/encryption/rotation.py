@@ -1,6 +1,6 @@
 """The keys that the stored secrets of a database use: verify them at the start, count them, and rotate them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ async def count_secrets(database: Database) -> list[KeyCount]:
     return counts
 
 
-async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> AsyncIterator[KeyCount]:
+async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> AsyncGenerator[KeyCount, None]:
     """Encrypt every secret with the first key that is not under it yet. Yield each batch after its commit.
 
     An interrupted rotation continues where it stopped, because rows under the first key are left out. Texts that are

@@ -209,7 +209,7 @@ class GraphQLPipeline:
         return cost
 
     async def _settled(self, charge: OperationCharge) -> OperationCharge:
-        """Charge what is not charged yet. Raise BudgetExhausted if the budget of the caller does not cover it."""
+        """Charge the missing part of the cost. Raise BudgetExhausted if the budget of the caller does not cover it."""
         try:
             await charge.settle()
         except RateLimited:
