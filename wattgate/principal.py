@@ -1,7 +1,7 @@
 """Authenticated callers, their roles, permissions and OAuth scopes."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from types import MappingProxyType
@@ -157,8 +157,11 @@ class Principal:
     """The authenticated caller of an operation.
 
     `user_id` is the account's user, or the user for whom an application acts (header `userId`).
-    `token_id` and `expires_at` are set if the caller sent a token, and `oauth_scopes` if it is an OAuth token.
-    `trusted_only` restricts the application's callers to registered GraphQL documents.
+    `token_id` and `expires_at` are set if the caller sent a token. `oauth_scopes` and `grant_id` are set if it is an
+    OAuth token: all tokens from one authorization code share the grant. `credential_name` is the username of an
+    application's credential. `secret_version` identifies the password or secret that the caller sent, without revealing
+    it: it differs after each change. `trusted_only` restricts the application's callers to registered GraphQL
+    documents.
     """
 
     role: Role
@@ -170,6 +173,15 @@ class Principal:
     expires_at: datetime | None = None
     oauth_scopes: frozenset[str] | None = None
     trusted_only: bool = False
+    grant_id: str | None = None
+    credential_name: str | None = None
+    secret_version: str | None = field(default=None, repr=False)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The caller behind the credentials: new credentials with the same identity may replace these."""
+        ids = (self.application_id, self.account_id, self.user_id, self.grant_id)
+        return (self.role.value, *(name or "" for name in ids))
 
     def access_scope(self, permission: Permission) -> AccessScope | None:
         """Return the access scope of a permission for this caller; None if it is not granted.

@@ -211,3 +211,28 @@ async def test_migration_leaves_existing_applications_open_to_any_document(empty
     await upgrade(database)
     assert await is_current(database)
     await database.close()
+
+
+async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> None:
+    database = Database(empty_url)
+
+    def add_old_push_token(connection: Connection) -> None:
+        migrate(connection, "0014")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "account", application_id="a", account_id="c", user_id="u")
+        put(connection, "mobile_app_token", application_id="a", user_id="u", account_id="c", token="fcm:old")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(add_old_push_token)
+    await upgrade(database)
+    columns = "token, added_by_token_id"
+    async with database.engine.begin() as connection:
+        result = await connection.execute(text(f"SELECT {columns} FROM mobile_app_token"))
+        assert [tuple(row) for row in result] == [("fcm:old", None)]
+        assert await connection.run_sync(differences) == []
+        await connection.run_sync(lambda sync: migrate(sync, "0014", down=True))
+        assert (await connection.execute(text("SELECT token FROM mobile_app_token"))).scalar_one() == "fcm:old"
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()

@@ -72,6 +72,13 @@ async def test_bus_opens_many_topics_at_once(watcher: Watcher, topic: str) -> No
     assert {event.topic: event.payload.value for event in watcher.events} == {name: n for n, name in enumerate(topics)}
 
 
+async def test_bus_knows_the_topics_that_are_open(watcher: Watcher, topic: str) -> None:
+    await watcher.bus.open_topics([topic])
+    assert watcher.bus.is_connected
+    assert await watcher.bus.has_topic(topic)
+    assert not await watcher.bus.has_topic(f"{topic}:other")
+
+
 async def test_events_on_topics_that_are_not_open_do_not_arrive(watcher: Watcher, topic: str) -> None:
     await watcher.bus.publish([reading(topic, 1)])
     await watcher.bus.open_topics([topic, "left"])

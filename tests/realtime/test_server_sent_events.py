@@ -150,7 +150,12 @@ async def reserve_stream(house: House) -> str:
 
 async def start_operation(house: House, token: str, operation_id: str, query: str, **variables: Any) -> httpx.Response:
     body = {"query": query, "variables": variables, "extensions": {"operationId": operation_id}}
-    return await house.http.post("/graphql", json=body, headers={TOKEN: token})
+    return await house.http.post("/graphql", json=body, headers=operation_headers(house, token))
+
+
+def operation_headers(house: House, token: str) -> dict[str, str]:
+    """Return the headers of a request that starts or stops an operation on a stream."""
+    return {TOKEN: token, **house.one.headers["account"]}
 
 
 async def test_single_connection_stream_carries_operations_until_each_is_stopped(
@@ -167,7 +172,8 @@ async def test_single_connection_stream_carries_operations_until_each_is_stopped
         assert result["payload"].pop("extensions").keys() == {"cost"}
         assert result == {"id": "q", "payload": {"data": {"__typename": "Query"}}}
         assert await events.event() == {"event": "complete", "data": '{"id":"q"}'}
-        stopped = await served.http.delete("/graphql", params={"operationId": "a"}, headers={TOKEN: token})
+        headers = operation_headers(served, token)
+        stopped = await served.http.delete("/graphql", params={"operationId": "a"}, headers=headers)
         assert stopped.status_code == 200
         await post(served, resource_id, 7)
         result = await events.next_data()
@@ -184,4 +190,4 @@ async def test_stream_needs_a_reservation_by_an_authenticated_caller(served: Hou
     assert (await start_operation(served, token, "q", "{ nothing }")).status_code == 400
     assert (await start_operation(served, token, "q", "{ __typename }")).status_code == 404
     assert (await start_operation(served, token, "", "{ __typename }")).status_code == 400
-    assert (await served.http.delete("/graphql", headers={TOKEN: token})).status_code == 400
+    assert (await served.http.delete("/graphql", headers=operation_headers(served, token))).status_code == 400

@@ -33,7 +33,7 @@ WIRES: dict[str, Any] = {"direct": UvicornWire, "portable": "websockets-sansio"}
 NEVER = 1e9
 """A delay in seconds that no test reaches."""
 
-BACKGROUND_TASKS = 2
+BACKGROUND_TASKS = 3
 """Number of tasks that run even without connections."""
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field value } }"

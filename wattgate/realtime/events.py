@@ -8,6 +8,7 @@ import msgspec
 
 from wattgate.energy.network_state import NetworkState
 from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
+from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 
 
@@ -31,14 +32,28 @@ class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
 
 
 class CredentialsRevoked(msgspec.Struct, frozen=True):
-    """Payload on the topic of revocations: tokens of an account are revoked.
+    """Payload on the topic of revocations: credentials of an account, a user or an application are revoked.
 
     With `token_ids` None, all credentials of the account are revoked. The token `except_token_id` stays valid.
+    `user_id` is a closed user, for whom no application may act any more. `credential_name` is the username of an
+    application's credential with a new secret. Earlier versions read only `account_id`, which is then empty.
     """
 
-    account_id: str
+    account_id: str = ""
     token_ids: tuple[str, ...] | None = None
     except_token_id: str | None = msgspec.field(name="but", default=None)
+    user_id: str | None = None
+    credential_name: str | None = None
+
+    def applies_to(self, caller: Principal) -> bool:
+        """Return whether the credentials of a caller are among the revoked ones."""
+        if self.user_id is not None:
+            return caller.user_id == self.user_id
+        if self.credential_name is not None:
+            return caller.credential_name == self.credential_name
+        named = self.token_ids is None or caller.token_id in self.token_ids
+        spared = self.except_token_id is not None and caller.token_id == self.except_token_id
+        return caller.account_id == self.account_id and named and not spared
 
 
 class ConnectionsDisplaced(msgspec.Struct, frozen=True):

@@ -5,8 +5,9 @@ budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -43,6 +44,17 @@ from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire
 
 OPERATION_HEADER = "x-graphql-operation"
 
+FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
+"""Returns the callers whose credentials are no longer valid."""
+
+CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=5)
+"""Age at which a long request checks its credentials again, before it reads or writes the next part."""
+
+
+async def find_none_revoked(principals: Collection[Principal]) -> Collection[Principal]:
+    """Return no caller: credentials that no database knows are never revoked."""
+    return ()
+
 
 def build_routes(
     operations: Iterable[Operation],
@@ -50,6 +62,7 @@ def build_routes(
     runner: Runner,
     schema: Schema,
     authenticate: Authenticate,
+    find_revoked: FindRevoked = find_none_revoked,
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
@@ -58,7 +71,7 @@ def build_routes(
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, budgets, clock)
+    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -110,8 +123,11 @@ class ParsedRequest:
 class Dispatcher:
     """Serve endpoints: authenticate, parse arguments, charge the cost, run the operation and render its result."""
 
-    def __init__(self, runner: Runner, authenticate: Authenticate, budgets: Budgets, clock: Clock) -> None:
+    def __init__(
+        self, runner: Runner, authenticate: Authenticate, find_revoked: FindRevoked, budgets: Budgets, clock: Clock
+    ) -> None:
         self._runner = runner
+        self._find_revoked = find_revoked
         self._authenticate = authenticate
         self._budgets = budgets
         self._clock = clock
@@ -162,7 +178,7 @@ class Dispatcher:
 
     async def _execute(self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest) -> Response:
         headers = {OPERATION_HEADER: endpoint.operation.name}
-        run = partial(self._run, principal)
+        run = self._run_for(principal)
         if not isinstance(parsed.source, LegacyRequest):
             return json_response(await parsed.source(run), endpoint.rest.status, headers)
         result = await run(endpoint.operation, parsed.arguments)
@@ -184,8 +200,23 @@ class Dispatcher:
         chunks = endpoint.legacy_format.render_stream(rest_result, rerun)
         return StreamingResponse(chunks, endpoint.rest.status, headers, media_type=endpoint.rest.media_type)
 
-    async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
-        return await self._runner.run(operation, principal, arguments)
+    def _run_for(self, principal: Principal) -> RunOperation:
+        """Return a function that runs the operations of a request, which are many if its body is streamed.
+
+        It raises Unauthenticated when the credentials are no longer valid, within CREDENTIAL_CHECK_INTERVAL.
+        """
+        checked_at = self._clock()
+
+        async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
+            nonlocal checked_at
+            now = self._clock()
+            if now - checked_at >= CREDENTIAL_CHECK_INTERVAL:
+                if await self._find_revoked([principal]):
+                    raise Unauthenticated("The credentials were revoked during the request.")
+                checked_at = now
+            return await self._runner.run(operation, principal, arguments)
+
+        return run
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:

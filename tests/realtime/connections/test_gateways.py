@@ -8,7 +8,13 @@ import pytest
 
 from tests.realtime.connections.conftest import OpenHouse
 from tests.realtime.connections.test_lifecycle import assert_open, connected
-from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, TOKEN, start_operation, stream
+from tests.realtime.test_server_sent_events import (
+    EVENT_STREAM_HEADERS,
+    TOKEN,
+    operation_headers,
+    start_operation,
+    stream,
+)
 from tests.support.live import NEVER, READINGS, LiveHouse, Settled, live_house
 from tests.support.redis_server import redis_server
 from tests.support.socket import socket
@@ -106,7 +112,8 @@ async def test_event_stream_accepts_operations_through_another_gateway(
             ("a", 1),
             ("b", 1),
         }
-        stopped = await first_gateway.http.delete("/graphql", params={"operationId": "a"}, headers={TOKEN: token})
+        headers = operation_headers(first_gateway, token)
+        stopped = await first_gateway.http.delete("/graphql", params={"operationId": "a"}, headers=headers)
         assert stopped.status_code == 200
         await second_gateway.until(lambda: second_gateway.listening(resource_id) == 1)
         await first_gateway.publish_readings(resource_id, 2)

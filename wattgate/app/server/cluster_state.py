@@ -11,6 +11,8 @@ from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.connections.connection_slots import ConnectionSlots, LocalConnectionSlots
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
+from wattgate.realtime.connections.redis_stream_reservations import RedisStreamReservations
+from wattgate.realtime.connections.stream_reservations import LocalStreamReservations, StreamReservations
 from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
 from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
@@ -19,24 +21,31 @@ from wattgate.realtime.server_address import ServerAddress
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """State that gateways share: connection slots, rate limit buckets, and texts of persisted queries (APQ)."""
+    """State that gateways share.
+
+    It has connection slots, rate limit buckets, texts of persisted queries (APQ), and reserved event streams.
+    """
 
     connection_slots: ConnectionSlots
     rate_buckets: BucketStore
     apq_store: ApqStore
+    stream_reservations: StreamReservations
 
 
 def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterState]:
     """Create the event bus and the shared state: in Redis if it is configured, else in memory."""
     local_buckets, local_apq_store = LocalBucketStore(), LocalApqStore()
+    local_reservations = LocalStreamReservations(clock)
     if settings.redis_url is None:
-        return MemoryBus(), ClusterState(LocalConnectionSlots(), local_buckets, local_apq_store)
+        slots = LocalConnectionSlots()
+        return MemoryBus(), ClusterState(slots, local_buckets, local_apq_store, local_reservations)
     bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
     redis = BestEffortRedis(bus.client)
     return bus, ClusterState(
         RedisConnectionSlots(bus.client, clock),
         RedisBucketStore(redis, local_buckets),
         RedisApqStore(redis, local_apq_store),
+        RedisStreamReservations(redis, local_reservations, clock),
     )
 
 

@@ -16,7 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.types import Lifespan
+from starlette.types import ASGIApp, Lifespan
 
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
@@ -109,6 +109,7 @@ class Gateway:
     authenticator: Authenticator
     subscription_service: SubscriptionService
     realtime: RealtimeRuntime
+    event_streams: EventStreamRegistry
     budgets: Budgets
     trusted_documents: TrustedDocumentStore
     readiness: Readiness = field(default_factory=Readiness)
@@ -153,6 +154,7 @@ def build_gateway(
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
+    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
     return Gateway(
         database=database,
         bus=bus,
@@ -162,7 +164,8 @@ def build_gateway(
         pipeline=pipeline,
         authenticator=authenticator,
         subscription_service=service,
-        realtime=RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings)),
+        realtime=realtime,
+        event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
     )
@@ -194,10 +197,7 @@ def create_app(
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
-    authenticate = gateway.authenticator.authenticate
-    http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
-    streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
-    graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
+    graphql = _graphql_endpoint(gateway, settings)
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
@@ -235,12 +235,22 @@ def create_app(
     return application
 
 
+def _graphql_endpoint(gateway: Gateway, settings: Settings) -> ASGIApp:
+    """Return the endpoint for event streams, which passes other requests to the endpoint for queries and mutations."""
+    authenticate = gateway.authenticator.authenticate
+    http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
+    return EventStreamEndpoint(
+        gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
+    )
+
+
 def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
     return build_routes(
         OPERATIONS,
         runner=gateway.runner,
         schema=gateway.schema,
         authenticate=gateway.authenticator.authenticate,
+        find_revoked=gateway.subscription_service.find_revoked,
         budgets=gateway.budgets,
         clock=clock,
     )

@@ -39,6 +39,12 @@ def hash_secret(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
+def secret_version(stored: str | bytes | None) -> str:
+    """Return a short name for the stored hash of a password or secret. It differs after each change of the secret."""
+    data = stored.encode() if isinstance(stored, str) else stored or b""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
 _TOKEN_STATEMENT = (
     select(
         col(Token.application_id),
@@ -47,6 +53,7 @@ _TOKEN_STATEMENT = (
         col(Token.token_id),
         col(Token.expires_at),
         col(Token.scope),
+        col(Token.family),
         col(Account.administrator),
         col(Application.trusted_only),
     )
@@ -75,7 +82,7 @@ class CredentialLookup:
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = rows[0]
+        application_id, user_id, account_id, token_id, expires_at, scope, family, administrator, trusted_only = rows[0]
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=AuthScheme.TOKEN,
@@ -86,6 +93,7 @@ class CredentialLookup:
             expires_at=expires_at,
             oauth_scopes=None if scope is None else frozenset(scope.split()),
             trusted_only=trusted_only,
+            grant_id=family,
         )
 
     async def principal_by_application_credential(self, username: str, secret: str) -> Principal | None:
@@ -106,6 +114,8 @@ class CredentialLookup:
             AuthScheme.BASIC,
             application_id=credential.application_id,
             trusted_only=credential.trusted_only,
+            credential_name=username,
+            secret_version=secret_version(credential.secret_digest),
         )
 
     async def principal_by_password(
@@ -138,6 +148,7 @@ class CredentialLookup:
             user_id=account.user_id,
             account_id=account.account_id,
             trusted_only=account.trusted_only,
+            secret_version=secret_version(account.password_hash),
         )
 
     async def _find_account(self, application_id: str, username: str) -> Row[Any] | None:
@@ -195,28 +206,64 @@ class CredentialLookup:
         return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
-        """Return the principals whose token is expired or deleted, or whose account is no longer active."""
-        token_ids = {principal.token_id for principal in principals if principal.token_id is not None}
-        account_ids = {principal.account_id for principal in principals if principal.account_id is not None}
-        valid_token_ids = await self._filter_keys(col(Token.token_id), token_ids, col(Token.expires_at) > now)
-        valid_account_ids = await self._filter_keys(col(Account.account_id), account_ids, col(Account.active).is_(True))
-        return {
-            principal
-            for principal in principals
-            if (principal.token_id is not None and principal.token_id not in valid_token_ids)
-            or (principal.account_id is not None and principal.account_id not in valid_account_ids)
-        }
+        """Return the principals whose credential is no longer valid.
 
-    async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
-        """Return the candidates whose rows meet the condition."""
-        sorted_keys, matching_keys = sorted(candidates), set[str]()
+        A token is expired or deleted, an account or a user is closed, or a password or secret was changed.
+        """
+        token, account, credential = col(Token.token_id), col(Account.account_id), col(ApplicationCredential.username)
+        tokens = await self._secrets(token, token, _names(principals, "token_id"), col(Token.expires_at) > now)
+        accounts = await self._secrets(
+            account, col(Account.password_hash), _names(principals, "account_id"), col(Account.active).is_(True)
+        )
+        credentials = await self._secrets(
+            credential,
+            col(ApplicationCredential.secret_digest),
+            _names(principals, "credential_name"),
+            col(ApplicationCredential.active).is_(True),
+        )
+        user = col(User.user_id)
+        acting = [principal for principal in principals if principal.role is Role.APPLICATION]
+        users = await self._secrets(user, user, _names(acting, "user_id"), col(User.active).is_(True))
+
+        def is_valid(principal: Principal) -> bool:
+            has_token = principal.token_id is None or principal.token_id in tokens
+            has_user = principal.role is not Role.APPLICATION or principal.user_id is None or principal.user_id in users
+            return (
+                has_token
+                and has_user
+                and _has_secret(principal, principal.account_id, accounts)
+                and _has_secret(principal, principal.credential_name, credentials)
+            )
+
+        return {principal for principal in principals if not is_valid(principal)}
+
+    async def _secrets(self, key: Any, secret: Any, candidates: Collection[str], condition: Any) -> dict[str, Any]:
+        """Return the stored secret of each candidate whose row meets the condition."""
+        sorted_keys, secrets_by_key = sorted(candidates), dict[str, Any]()
+        if not sorted_keys:
+            return secrets_by_key
         async with self._database.reader() as session:
             for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
                 in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
-                result = await session.execute(select(key).where(in_batch, condition), execution_options=SCOPED_OPTION)
-                matching_keys.update(result.scalars())
-        return matching_keys
+                statement = select(key, secret).where(in_batch, condition)
+                result = await session.execute(statement, execution_options=SCOPED_OPTION)
+                secrets_by_key.update((name, value) for name, value in result)
+        return secrets_by_key
 
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader() as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
+
+
+def _names(principals: Collection[Principal], attribute: str) -> set[str]:
+    """Return the values of an attribute that are not None."""
+    return {value for principal in principals if (value := getattr(principal, attribute)) is not None}
+
+
+def _has_secret(principal: Principal, name: str | None, secrets_by_name: Mapping[str, Any]) -> bool:
+    """Return whether the named account or credential still has the secret that the principal sent, if it sent one."""
+    if name is None:
+        return True
+    if name not in secrets_by_name:
+        return False
+    return principal.secret_version in (None, secret_version(secrets_by_name[name]))

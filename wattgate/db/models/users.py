@@ -28,7 +28,11 @@ class OneTimeCode(Tenanted, table=True):
 
 
 class MobileAppToken(Tenanted, table=True):
-    """The push token of an app in which an account is logged in."""
+    """The push token of an app in which an account is logged in.
+
+    `added_by_token_id` is the log-in token that added it, which may have expired since. A push token without one hangs
+    on the account alone.
+    """
 
     __tablename__ = "mobile_app_token"
     __table_args__ = (UniqueConstraint("account_id", "token"),)
@@ -39,6 +43,7 @@ class MobileAppToken(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     token: str
+    added_by_token_id: str | None = Field(default=None, index=True)
     created_at: datetime = created_at_field()
 
 

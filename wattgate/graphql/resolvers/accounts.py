@@ -12,10 +12,10 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
-    log_out,
     parse_email,
     require_account,
     verify_password,
@@ -89,10 +89,10 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """Close an account: deactivate it and revoke its tokens. The record is kept."""
+    """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept."""
     account = await call.rows.edit(models.Account, account_id)
     account.active, account.status = False, "inactive"
-    await log_out(call, call.rows, account_id)
+    await end_account_credentials(call, call.rows, account_id)
     return account
 
 
@@ -163,37 +163,48 @@ async def change_name(call: Call, *, name: str) -> types.Done:
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
 async def change_password(call: Call, *, old_password: str, new_password: str) -> types.Done:
-    """Change the password of the calling account. All its tokens except the one of this request are revoked."""
+    """Change the password of the calling account.
+
+    All its tokens except the one of this request are revoked, and all its push tokens except those that were added with
+    the token of this request are removed.
+    """
     account = await require_account(call)
     if not await verify_password(call.rows, account, old_password):
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     hashed = await hash_new_password(new_password, None)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
-    await log_out(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
+    await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
     return types.Done(valid=True)
 
 
 @operation(
     OperationKind.MUTATION,
     returns=types.Done,
-    needs=Permission.ACCOUNT_WRITE,
+    needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
 )
 async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
     """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
     For a browser, pass the result of `PushManager.subscribe` as JSON. An account has at most 20 push tokens; the oldest
-    is removed.
+    is removed. The push token ends when the token of this request is revoked, when the password is changed by another
+    login, or when the account is closed.
     """
     account = await call.rows.get(models.Account, account_id)
     if problem := token_problem(new_token):
         raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
-    if not await call.rows.count(models.MobileAppToken, *_token_conditions(account_id, new_token)):
+    added_by = call.principal.token_id if call.principal.account_id == account_id else None
+    existing = _token_conditions(account_id, new_token)
+    if not await call.rows.update(models.MobileAppToken, *existing, added_by_token_id=added_by):
         await _delete_oldest_tokens(call, account_id)
         await call.rows.add(
             models.MobileAppToken(
-                user_id=account.user_id, account_id=account_id, token=new_token, created_at=call.rows.now
+                user_id=account.user_id,
+                account_id=account_id,
+                token=new_token,
+                added_by_token_id=added_by,
+                created_at=call.rows.now,
             )
         )
     return types.Done(valid=True)
@@ -202,7 +213,7 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
 @operation(
     OperationKind.MUTATION,
     returns=types.Done,
-    needs=Permission.ACCOUNT_WRITE,
+    needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
 )
 async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:

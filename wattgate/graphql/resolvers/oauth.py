@@ -20,7 +20,8 @@ from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
-from wattgate.graphql.services.login import TOKEN_LIFETIME, invalidate_token_family, issue_token, log_in, rows_for_login
+from wattgate.graphql.services.credential_endings import end_grant
+from wattgate.graphql.services.login import TOKEN_LIFETIME, issue_token, log_in, rows_for_login
 from wattgate.graphql.types import oauth as types
 from wattgate.principal import OAUTH_SCOPES, Permission
 
@@ -237,7 +238,7 @@ async def _redeem_code(
         raise _invalid_grant()
     record = await rows.edit(models.AuthorizationCode, known.code_id)
     if record.used_at is not None:
-        await invalidate_token_family(call, rows, record.family)
+        await end_grant(call, rows, record.family)
         raise _invalid_grant()
     same = hmac.compare_digest(record.code_challenge, s256(verifier))
     if record.expires_at <= rows.now or record.redirect_uri != redirect_uri or not same:
@@ -256,7 +257,7 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
         raise _invalid_grant()
     record = await rows.edit(models.RefreshToken, known.refresh_token_id)
     if record.used_at is not None:
-        await invalidate_token_family(call, rows, record.family)
+        await end_grant(call, rows, record.family)
         raise _invalid_grant()
     if record.expires_at <= rows.now:
         raise _invalid_grant()

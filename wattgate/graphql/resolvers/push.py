@@ -15,7 +15,7 @@ URGENCY = {"High": "high", "Low": "normal"}
 """Urgency header of a push (RFC 8030, section 5.3) by the priority of its alert."""
 
 
-@operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
+@operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.CREDENTIAL_WRITE)
 async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
     """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)

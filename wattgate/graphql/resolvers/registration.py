@@ -15,12 +15,12 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
+from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
     find_account,
     hash_new_password,
-    log_out,
     parse_email,
     rows_for_login,
     verify_password,
@@ -171,7 +171,10 @@ async def reset_password(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> accounts.Done:
-    """Set a new password with the token from the password reset e-mail. All tokens of the account are revoked."""
+    """Set a new password with the token from the password reset e-mail.
+
+    All tokens of the account are revoked, and all its push tokens are removed.
+    """
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, None)
     account = await _find_open_account(rows, username, directory_id)
@@ -180,7 +183,7 @@ async def reset_password(
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
-    await log_out(call, rows, account.account_id)
+    await end_account_credentials(call, rows, account.account_id)
     return accounts.Done(valid=True)
 
 

@@ -8,8 +8,8 @@ from wattgate.db import models
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.credential_endings import end_token
 from wattgate.graphql.services.login import (
-    invalidate_token,
     issue_token,
     log_in,
     require_account,
@@ -126,4 +126,4 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
     )
     if token is None:
         raise NotFound(f"No token with id {token_id}.")
-    await invalidate_token(call, call.rows, token)
+    await end_token(call, call.rows, token)

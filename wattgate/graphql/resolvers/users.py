@@ -8,11 +8,11 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.credential_endings import end_user
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
     find_account,
-    log_out,
     normalize_username,
     validate_new_username,
 )
@@ -65,8 +65,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     await call.rows.flush()
     of_user = col(models.Account.user_id) == user_id
     await call.rows.update(models.Account, of_user, active=False, status="inactive")
-    for account in await call.rows.all(models.Account, of_user):
-        await log_out(call, call.rows, account.account_id)
+    await end_user(call, call.rows, user_id)
     return await build_user(call.rows, user)
 
 

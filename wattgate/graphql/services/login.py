@@ -1,4 +1,4 @@
-"""Login: accounts, passwords, tokens and logout, shared by the operations of the user system."""
+"""Login: accounts, passwords and tokens, shared by the operations of the user system."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,20 +8,14 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
-from wattgate.db.column_types import new_id
 from wattgate.db.identity import passwords
 from wattgate.db.identity.credentials import hash_secret, new_secret
 from wattgate.db.identity.login_backoff import enforce_login_backoff, failed_login_values, successful_login_values
-from wattgate.db.rows import Rows, model_columns
+from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
 from wattgate.graphql.core.operation import Call
-from wattgate.realtime import topics
-from wattgate.realtime.events import CredentialsRevoked, Event
 
 TOKEN_LIFETIME = timedelta(days=7)
-
-CREDENTIAL_MODELS = (models.Token, models.RefreshToken, models.AuthorizationCode, models.OneTimeCode)
-"""Credentials that log in to an account, or can be exchanged for a login, without its password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,44 +115,6 @@ async def issue_token(rows: Rows, account: models.Account, **oauth: Any) -> Issu
         )
     )
     return IssuedToken(token, to_ms(expires_at) // 1000)
-
-
-async def log_out(call: Call, rows: Rows, account_id: str, *, except_token_id: str | None = None) -> None:
-    """Revoke all credentials that log in to an account without its password, except the token with `except_token_id`.
-
-    Also close the connections of the account, including those opened with its password: the password was changed or is
-    no longer valid.
-    """
-    for model in CREDENTIAL_MODELS:
-        columns = model_columns(model)
-        await rows.delete(
-            model,
-            columns["account_id"] == account_id,
-            columns[model.key] != except_token_id if except_token_id else True,
-        )
-    _emit_revoked(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
-
-
-async def invalidate_token(call: Call, rows: Rows, token: models.Token) -> None:
-    """Revoke a token. For a token of an OAuth client, revoke all tokens from the same authorization code."""
-    if token.family is not None:
-        return await invalidate_token_family(call, rows, token.family)
-    await rows.delete(models.Token, col(models.Token.token_id) == token.token_id)
-    return _emit_revoked(call, CredentialsRevoked(token.account_id, (token.token_id,)))
-
-
-async def invalidate_token_family(call: Call, rows: Rows, family: str) -> None:
-    """Revoke all OAuth tokens that were issued from one authorization code."""
-    in_family = col(models.Token.family) == family
-    tokens = await rows.all(models.Token, in_family)
-    await rows.delete(models.Token, in_family)
-    await rows.delete(models.RefreshToken, col(models.RefreshToken.family) == family)
-    for account_id in {token.account_id for token in tokens}:
-        _emit_revoked(call, CredentialsRevoked(account_id, tuple(token.token_id for token in tokens)))
-
-
-def _emit_revoked(call: Call, revoked: CredentialsRevoked) -> None:
-    call.emit(Event(topics.revocations(), new_id(), revoked))
 
 
 async def validate_new_username(rows: Rows, username: str, directory_id: str) -> str:

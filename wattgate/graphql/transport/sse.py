@@ -5,18 +5,24 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
+from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
 from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string
+from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.connections.event_stream import EventStream
-from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry
+from wattgate.realtime.connections.event_stream_registry import EventStreamRegistry, StreamRequest
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
+from wattgate.realtime.rate_limit.budgets import Budgets, rate_limit_headers, rate_limited_error
 
 TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"
+
+RESERVATION_COST = MUTATION_WEIGHT
+"""Cost of the reservation of a stream."""
 
 EVENT_STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 """Headers that stop proxies from buffering events."""
@@ -31,12 +37,14 @@ class EventStreamEndpoint:
         streams: EventStreamRegistry,
         service: SubscriptionService,
         authenticate: Authenticate,
+        budgets: Budgets,
         next_app: ASGIApp,
     ) -> None:
         self._runtime = runtime
         self._streams = streams
         self._service = service
         self._authenticate = authenticate
+        self._budgets = budgets
         self._next_app = next_app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,26 +90,38 @@ class EventStreamEndpoint:
     async def _serve_single(self, token: str, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream for many operations ("single connection" mode): reserve, open, add or stop an operation."""
         response: Response
-        principal = await self._authenticate(request.headers)
+        asked = StreamRequest(token, await self._authenticate(request.headers), foreign_origin(request))
         match request.method:
             case "PUT":
-                response = PlainTextResponse(self._streams.reserve(principal), 201)
+                response = await self._reserve(asked)
             case "GET":
-                async with self._streams.open_stream(token, principal) as stream:
+                async with self._streams.open_stream(asked) as stream:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                operation_request = parse_body(await request.body())
-                operation_id = (operation_request.extensions or {}).get("operationId")
-                if not isinstance(operation_id, str) or not operation_id:
-                    raise BadInput("extensions.operationId is missing")
-                prepared = await self._service.prepare(principal, operation_request)
-                await self._streams.start_operation(token, operation_id, operation_request, prepared)
+                await self._start_operation(asked, parse_body(await request.body()))
                 response = Response(status_code=202)
             case _:
-                await self._streams.stop_operation(token, request.query_params.get("operationId", ""))
+                await self._streams.stop_operation(asked, request.query_params.get("operationId", ""))
                 response = Response(status_code=200)
         await response(scope, receive, send)
+
+    async def _reserve(self, asked: StreamRequest) -> Response:
+        """Charge the caller for a reservation, and return its token."""
+        asked.require_caller()
+        balance = await self._budgets.charge(asked.principal, RESERVATION_COST)
+        if balance is not None and not balance.granted:
+            raise rate_limited_error(balance)
+        token = await self._streams.reserve(asked.principal, asked.origin)
+        return PlainTextResponse(token, 201, {**rate_limit_headers(balance), "Cache-Control": "no-store"})
+
+    async def _start_operation(self, asked: StreamRequest, operation: OperationRequest) -> None:
+        asked.require_caller()
+        operation_id = (operation.extensions or {}).get("operationId")
+        if not isinstance(operation_id, str) or not operation_id:
+            raise BadInput("extensions.operationId is missing")
+        prepared = await self._service.prepare(asked.principal, operation)
+        await self._streams.start_operation(asked, operation_id, operation, prepared)
 
 
 def _stream_token(request: HttpRequest) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.realtime.connections.asgi_wire import AsgiWire
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -47,10 +48,8 @@ class WebSocketEndpoint:
 
     def _is_origin_allowed(self, socket: WebSocket) -> bool:
         """Return whether the page that opens the socket is allowed. Clients other than browsers send no origin."""
-        origin = socket.headers.get("origin")
-        if origin is None or "*" in self._allowed_origins or origin in self._allowed_origins:
-            return True
-        if origin.partition("://")[2] == socket.headers.get("host"):
+        origin = foreign_origin(socket)
+        if origin is None or origin in self._allowed_origins or "*" in self._allowed_origins:
             return True
         log.info("WebSocket rejected: the origin %.100r is not allowed", origin)
         return False

@@ -71,5 +71,15 @@ class Bus(Protocol):
         Raise Unavailable if the bus is unavailable.
         """
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether events of other processes arrive at the moment."""
+
+    async def has_topic(self, topic: str) -> bool:
+        """Return whether the topic is open in a process, or was within TOPIC_LEASE_SECONDS.
+
+        Raise Unavailable if the bus is unavailable.
+        """
+
     async def check(self) -> None:
         """Raise Unavailable, with the reason, if the server of the bus does not reply or is too old."""

@@ -104,6 +104,13 @@ class MemoryBus:
         streams = [(self._streams.get(topic), position) for topic, position in topic_positions]
         return [None if stream is None else stream.events_since(position) for stream, position in streams]
 
+    @property
+    def is_connected(self) -> bool:
+        return True
+
+    async def has_topic(self, topic: str) -> bool:
+        return topic in self._streams
+
     async def check(self) -> None:
         return
 

@@ -58,6 +58,7 @@ from wattgate.realtime.bus.redis_client import (
     MIN_REDIS_VERSION,
     RedisClient,
     StreamEntry,
+    exists_call,
     open_calls,
     reset_calls,
     stream_key,
@@ -177,6 +178,14 @@ class RedisBus:
             self._decode_entries(topic, entries_by_position.get((topic, position)))
             for topic, position in topic_positions
         ]
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connected.is_set()
+
+    async def has_topic(self, topic: str) -> bool:
+        (exists,) = await self._retry_until_timeout(lambda: self.client.run([exists_call(stream_key(topic))]))
+        return bool(exists)
 
     async def check(self) -> None:
         try:

@@ -68,6 +68,7 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 redis.call('PUBLISH', KEYS[1], id .. ' ')
 return 1
 """
+EXISTS_SCRIPT = "return redis.call('EXISTS', KEYS[1])"
 RUN_SINCE_SCRIPT = """
 if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then
   redis.call('HSET', KEYS[1], 'run', ARGV[1], 'since', ARGV[2])
@@ -120,6 +121,11 @@ def publish_calls(events: Iterable[tuple[str, bytes]]) -> list[ScriptCall]:
 def open_calls(keys: Iterable[str]) -> list[ScriptCall]:
     """Build calls that create each missing stream, renew its lease, and return its newest id."""
     return [ScriptCall(OPEN_STREAM_SCRIPT, (key,), (TOPIC_LEASE_SECONDS,)) for key in keys]
+
+
+def exists_call(key: str) -> ScriptCall:
+    """Build a call that returns 1 if a stream exists, else 0."""
+    return ScriptCall(EXISTS_SCRIPT, (key,), ())
 
 
 def reset_calls(keys: Iterable[str]) -> list[ScriptCall]:

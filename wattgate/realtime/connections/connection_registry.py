@@ -6,15 +6,16 @@ import itertools
 import logging
 import math
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from functools import partial
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
 
 from wattgate.clock import to_ms
 from wattgate.errors import GatewayError, Unavailable
 from wattgate.metrics import CONNECTION_LIMIT_REACHED, OPEN_CONNECTIONS
-from wattgate.principal import Principal
+from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import Bus
@@ -29,6 +30,10 @@ log = logging.getLogger(__name__)
 
 CONTROL_TOPICS = (topics.revocations(), topics.displacements())
 RETRY_BACKOFF = Backoff(min_seconds=0.5, max_seconds=30.0)
+RECENT_SECONDS = 30.0
+MAX_RECENT_REVOCATIONS = 1_000
+"""Age and number of the revocations that a connection is compared with when it is authenticated."""
+
 DRAIN_BATCHES_PER_SECOND = 10
 """A drain closes this many batches of connections a second."""
 
@@ -61,12 +66,14 @@ class ConnectionRegistry:
         self._empty = asyncio.Event()
         self._empty.set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._recent_revocations: deque[tuple[datetime, CredentialsRevoked]] = deque(maxlen=MAX_RECENT_REVOCATIONS)
 
     def start(self) -> None:
         """Listen to revocations and displacements, and start the periodic tasks."""
         self._hub.add_listener(self, CONTROL_TOPICS)
         self._start_task(self._open_control_topics())
         self._start_task(self._run_periodically(self._limits.credential_recheck_seconds, self.recheck_credentials))
+        self._start_task(self._run_periodically(self._limits.offline_recheck_seconds, self._recheck_offline))
         self._start_task(self._run_periodically(SLOT_LEASE_SECONDS / 3, self._renew_slots))
 
     async def stop(self) -> None:
@@ -123,6 +130,17 @@ class ConnectionRegistry:
             event = Event(topics.displacements(), displaced[0], ConnectionsDisplaced(tuple(displaced)))
             self.on_event(event)
             await self._bus.publish([event])
+        await self.close_if_revoked(connection)
+
+    async def close_if_revoked(self, connection: ClientConnection) -> None:
+        """Close a connection whose credentials were revoked while they were authenticated.
+
+        The revocation may have been dispatched after the credentials were read and before the connection had them.
+        """
+        oldest = self._service.now() - timedelta(seconds=RECENT_SECONDS)
+        caller = connection.principal
+        if any(at >= oldest and revoked.applies_to(caller) for at, revoked in self._recent_revocations):
+            await self._close_invalid([connection])
 
     # closing
 
@@ -130,7 +148,8 @@ class ConnectionRegistry:
         """Close the connections that an event on one of `CONTROL_TOPICS` concerns."""
         match event.payload:
             case CredentialsRevoked() as revoked:
-                self._close_revoked(partial(_is_revoked, revoked))
+                self._recent_revocations.append((self._service.now(), revoked))
+                self._close_revoked(revoked.applies_to)
             case ConnectionsDisplaced(slot_ids=slot_ids):
                 for slot_id in slot_ids:
                     if slot_id in self._connections_by_slot:
@@ -141,10 +160,17 @@ class ConnectionRegistry:
         self._start_task(self.recheck_credentials())
 
     async def recheck_credentials(self) -> None:
-        """Close the connections whose token or account is no longer valid in the database."""
-        principals = {
-            connection.principal for connection in self._connections if connection.principal.account_id is not None
-        }
+        """Close the connections whose credentials are no longer valid in the database."""
+        await self._close_invalid(self._connections)
+
+    async def _recheck_offline(self) -> None:
+        """Check the credentials while no notification of another gateway can arrive."""
+        if not self._bus.is_connected:
+            await self.recheck_credentials()
+
+    async def _close_invalid(self, connections: Iterable[ClientConnection]) -> None:
+        callers = {connection.principal for connection in connections}
+        principals = {caller for caller in callers if caller.role is not Role.ANONYMOUS}
         if principals:
             revoked = await self._service.find_revoked(principals)
             self._close_revoked(revoked.__contains__)
@@ -207,10 +233,3 @@ class ConnectionRegistry:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("A task of the connection registry failed with an unexpected error", exc_info=error)
-
-
-def _is_revoked(revoked: CredentialsRevoked, caller: Principal) -> bool:
-    """Return whether a revocation applies to the credentials of a caller."""
-    named = revoked.token_ids is None or caller.token_id in revoked.token_ids
-    spared = revoked.except_token_id is not None and caller.token_id == revoked.except_token_id
-    return caller.account_id == revoked.account_id and named and not spared

@@ -32,6 +32,9 @@ class ConnectionLimits:
     credential_recheck_seconds: float = 60.0
     """Interval between two checks in the database for revoked tokens and closed accounts without a notification."""
 
+    offline_recheck_seconds: float = 5.0
+    """Interval between these checks while the gateway has no connection to Redis."""
+
     max_operations: int = 100
     """Maximum concurrent operations on a connection."""
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 from wattgate.enums import TRACE_ID
-from wattgate.errors import GatewayError, Internal, RateLimited
+from wattgate.errors import GatewayError, Internal, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, OPEN_SUBSCRIPTIONS
 from wattgate.principal import Principal
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -70,11 +71,13 @@ class Operations:
         prepared: PreparedOperation | None = None,
         since: str | None = None,
         trace_id: str = "",
+        checks_credentials: bool = False,
     ) -> None:
         """Start an operation. Its id must not be in use.
 
         `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
-        outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one.
+        outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one. With
+        `checks_credentials`, the operation fails if the credentials of the connection are no longer valid.
         """
         max_operations = self._runtime.limits.max_operations
         if len(self._running) >= max_operations:
@@ -83,7 +86,8 @@ class Operations:
             )
             self._client.send_errors(operation_id, encode_errors(error))
         else:
-            coroutine = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
+            execute = partial(self._execute, operation_id, request, prepared, since, checks_credentials)
+            coroutine = self._supervise(operation_id, execute, trace_id or _trace_id_of(request))
             self._running[operation_id] = asyncio.create_task(coroutine)
 
     def end_with_errors(self, operation_id: str, errors: bytes) -> None:
@@ -105,19 +109,12 @@ class Operations:
         for operation_id in tuple(self._running):
             self.stop(operation_id)
 
-    async def _supervise(
-        self,
-        operation_id: str,
-        request: OperationRequest,
-        prepared: PreparedOperation | None,
-        since: str | None,
-        trace_id: str,
-    ) -> None:
+    async def _supervise(self, operation_id: str, execute: Callable[[], Awaitable[None]], trace_id: str) -> None:
         """Execute an operation. An error ends the operation and is sent to the client."""
         TRACE_ID.set(trace_id)
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
-                await self._execute(operation_id, request, prepared, since)
+                await execute()
         except OperationRejected as rejected:
             self.end_with_errors(operation_id, rejected.errors)
         except GatewayError as error:
@@ -127,9 +124,16 @@ class Operations:
             self.end_with_errors(operation_id, encode_errors(Internal("an unexpected error has occurred")))
 
     async def _execute(
-        self, operation_id: str, request: OperationRequest, prepared: PreparedOperation | None, since: str | None
+        self,
+        operation_id: str,
+        request: OperationRequest,
+        prepared: PreparedOperation | None,
+        since: str | None,
+        checks_credentials: bool,
     ) -> None:
         """Send the result of a query or mutation, or start a subscription. The task then ends."""
+        if checks_credentials and await self._runtime.service.find_revoked([self._client.principal]):
+            raise Unauthenticated("the credentials were revoked")
         started = await self._runtime.service.start_operation(self._client.principal, request, prepared)
         if isinstance(started, OperationResult):
             self._client.send_result(operation_id, started.payload)

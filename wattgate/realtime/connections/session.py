@@ -28,7 +28,7 @@ sends the backlog first, then new messages. The session closes with TOO_SLOW if 
 Invariants:
 - `backlog` is None while the wire accepts messages, and in CLOSED.
 - In CLOSED, no operation runs, and no deadline but `_end_deadline` is set.
-- New credentials never change the identity of the caller (`_identity_of`), because subscriptions keep running.
+- New credentials never change the identity of the caller (`Principal.identity`), because subscriptions keep running.
 
 See `event_stream` for the counterpart over server-sent events, and docs/reference/realtime.md for the client's view.
 """
@@ -212,6 +212,8 @@ class Session:
         await self._authenticate({**(self._headers or {}), **protocol.string_members(payload)})
         self._headers = None
         await self._runtime.connections.acquire_slots(self)
+        if self._state is ConnectionState.CLOSED:  # the credentials were revoked in the meantime
+            return
         self._state = ConnectionState.READY
         self._end_deadline = None
         self._schedule_ping()
@@ -225,18 +227,19 @@ class Session:
         self._start_authentication("ping", partial(self._reauthenticate, protocol.string_members(payload)))
 
     async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
-        await self._authenticate(credentials, _identity_of(self.principal))
+        await self._authenticate(credentials, self.principal.identity)
+        await self._runtime.connections.close_if_revoked(self)
         expires_at = self.principal.expires_at
         self.send(protocol.encode_pong({"expiresAt": None if expires_at is None else format_iso(expires_at)}))
 
     async def _authenticate(
-        self, credentials: Mapping[str, str], expected_identity: tuple[object, ...] | None = None
+        self, credentials: Mapping[str, str], expected_identity: tuple[str, ...] | None = None
     ) -> None:
         """Set the caller. Raise Unauthenticated if the credentials are missing, invalid or those of another caller."""
         service, wheel = self._runtime.service, self._runtime.timer_wheel
         principal = await service.authenticate(credentials)
         if principal.role is Role.ANONYMOUS or (
-            expected_identity is not None and _identity_of(principal) != expected_identity
+            expected_identity is not None and principal.identity != expected_identity
         ):
             raise Unauthenticated("Access denied")
         self.principal, self._token_expired, self._token_deadline = principal, False, None
@@ -392,8 +395,3 @@ class Session:
         if self._authentication_task is not None and self._authentication_task is not asyncio.current_task():
             self._authentication_task.cancel()
         self._operations.stop_all()
-
-
-def _identity_of(principal: Principal) -> tuple[object, ...]:
-    """Return the identity of a caller, which new credentials must not change."""
-    return principal.role, principal.application_id, principal.account_id, principal.user_id

@@ -1,0 +1,96 @@
+"""The ends of credentials: one function for each kind, which also ends everything that depends on the credential.
+
+`STORED_CAPABILITIES` lists the tables of what depends on a credential. Connections depend on credentials too: each end
+emits a `CredentialsRevoked`, and every gateway closes the connections that it applies to. `graphql.capabilities` lists
+all capabilities for readers.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.db.column_types import new_id
+from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.rows import Condition, Rows, model_columns
+from wattgate.graphql.core.operation import Call
+from wattgate.realtime import topics
+from wattgate.realtime.events import CredentialsRevoked, Event
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCapability:
+    """A table whose rows depend on an account (`account_id`), and on a token or a grant if the columns are named."""
+
+    model: type[Tenanted]
+    token_column: str | None = None
+    grant_column: str | None = None
+
+
+STORED_CAPABILITIES = (
+    StoredCapability(models.Token, token_column="token_id", grant_column="family"),
+    StoredCapability(models.RefreshToken, grant_column="family"),
+    StoredCapability(models.AuthorizationCode),
+    StoredCapability(models.OneTimeCode),
+    StoredCapability(models.MobileAppToken, token_column="added_by_token_id"),
+)
+"""The stored capabilities of an account that work without its password."""
+
+
+async def end_account_credentials(
+    call: Call, rows: Rows, account_id: str, *, except_token_id: str | None = None
+) -> None:
+    """End what depends on an account, because its password was changed or the account was closed.
+
+    The token with `except_token_id`, and what depends on it, stay. Connections that were opened with the password end.
+    """
+    for stored in STORED_CAPABILITIES:
+        columns = model_columns(stored.model)
+        where: list[Condition] = [columns["account_id"] == account_id]
+        if except_token_id is not None and stored.token_column is not None:
+            where.append(columns[stored.token_column].is_distinct_from(except_token_id))
+        await rows.delete(stored.model, *where)
+    _emit(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
+
+
+async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
+    """End a token and what depends on it. For a token of an OAuth client, end the whole grant."""
+    if token.family is not None:
+        return await end_grant(call, rows, token.family)
+    await _delete_of_tokens(rows, [token.token_id])
+    return _emit(call, CredentialsRevoked(token.account_id, (token.token_id,)))
+
+
+async def end_grant(call: Call, rows: Rows, family: str) -> None:
+    """End an OAuth grant: all tokens that were issued from one authorization code, and what depends on them."""
+    tokens = await rows.all(models.Token, col(models.Token.family) == family)
+    token_ids = tuple(token.token_id for token in tokens)
+    await _delete_of_tokens(rows, token_ids)
+    for stored in STORED_CAPABILITIES:
+        if stored.grant_column is not None:
+            await rows.delete(stored.model, model_columns(stored.model)[stored.grant_column] == family)
+    for account_id in {token.account_id for token in tokens}:
+        _emit(call, CredentialsRevoked(account_id, token_ids))
+
+
+async def end_user(call: Call, rows: Rows, user_id: str) -> None:
+    """End what depends on the accounts of a closed user, and on applications that act for the user."""
+    for account in await rows.all(models.Account, col(models.Account.user_id) == user_id):
+        await end_account_credentials(call, rows, account.account_id)
+    _emit(call, CredentialsRevoked(user_id=user_id))
+
+
+def end_application_credential(call: Call, credential_name: str) -> None:
+    """End what depends on the secret of an application's credential, which was changed: its connections."""
+    _emit(call, CredentialsRevoked(credential_name=credential_name))
+
+
+async def _delete_of_tokens(rows: Rows, token_ids: Collection[str]) -> None:
+    for stored in STORED_CAPABILITIES:
+        if stored.token_column is not None:
+            await rows.delete(stored.model, model_columns(stored.model)[stored.token_column].in_(token_ids))
+
+
+def _emit(call: Call, revoked: CredentialsRevoked) -> None:
+    call.emit(Event(topics.revocations(), new_id(), revoked))

@@ -1,0 +1,14 @@
+"""Origins of requests: the page of a browser that sends a request, or opens a socket."""
+
+from starlette.requests import HTTPConnection
+
+
+def foreign_origin(connection: HTTPConnection) -> str | None:
+    """Return the origin of the page that sends the request; None for a page of the gateway, and without a page.
+
+    Browsers send the header with every request to another origin. To the own origin, they send it only with some
+    methods.
+    """
+    origin = connection.headers.get("origin")
+    is_own = origin is not None and origin.partition("://")[2] == connection.headers.get("host")
+    return None if is_own else origin
