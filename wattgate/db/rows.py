@@ -132,6 +132,10 @@ class Rows:
         self._write_session.add(credential)
         return application
 
+    async def application_credential(self, username: str) -> ApplicationCredential | None:
+        """Return the credential of an application for changes, or None. Only operations of the system use this."""
+        return await self._write_session.get(ApplicationCredential, username, with_for_update=True)
+
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""
         return await self._session.get(Application, self.application_id)

@@ -253,6 +253,7 @@ OPERATIONS: tuple[Operation, ...] = (
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,
+    provisioning.rotate_application_secret,
     provisioning.create_user,
     oauth.create_oauth_client,
     trusted_documents.register_documents,

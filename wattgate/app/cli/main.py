@@ -16,6 +16,7 @@ from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
+from wattgate.app.cli.application_commands import app_app
 from wattgate.app.cli.document_commands import documents_app
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
@@ -34,7 +35,6 @@ from wattgate.app.workers.delivery_handlers import create_smtp_channel
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.delivery.channels.smtp import SmtpChannel
-from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.errors import GatewayError, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
@@ -46,7 +46,6 @@ DEMO_FOLDER = Path(".wattgate")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
-app_app = typer.Typer(no_args_is_help=True, help="Manage applications. Every record belongs to one.")
 user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accounts.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 for name, commands in (
@@ -191,31 +190,6 @@ def db_upgrade() -> None:
     """
     run_async(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
     out.print("The database has the schema of this version.")
-
-
-@app_app.command("create")
-def app_create(
-    name: Annotated[str, typer.Argument(help="Name of the application.")],
-    username: Annotated[str, typer.Option(help="Username of its first Basic credential.")],
-    culture: Annotated[
-        str, typer.Option(help="Default culture (language and region) of its messages.")
-    ] = DEFAULT_CULTURE,
-) -> None:
-    """Create an application and print its credential. The secret is shown only once.
-
-    Example: wattgate app create "My app" --username my-app
-    """
-    arguments = {"name": name, "username": username, "culture_code": culture}
-    application = run_async(
-        with_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
-        )
-    )
-    out.print(
-        f"Application id  {application.application_id}\nBasic           {application.username}:{application.secret}",
-        soft_wrap=True,
-    )
 
 
 @user_app.command("create")

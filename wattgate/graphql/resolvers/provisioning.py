@@ -8,13 +8,14 @@ from wattgate.db.identity.credentials import hash_secret, new_secret
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.credential_endings import end_application_credential
 from wattgate.graphql.services.login import hash_new_password, normalize_username
 from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedApplication:
-    """A new application and its credential. The secret is stored as a hash and cannot be shown again."""
+    """An application and its new credential. The secret is stored as a hash and cannot be shown again."""
 
     application_id: str
     username: str
@@ -46,6 +47,18 @@ async def create_application(
         models.ApplicationCredential(username=username, secret_digest=hash_secret(chosen), application_id=""),
     )
     return CreatedApplication(application.application_id, username, chosen)
+
+
+@operation(OperationKind.MUTATION, returns=CreatedApplication, needs=Permission.SYSTEM)
+async def rotate_application_secret(call: Call, *, username: str) -> CreatedApplication:
+    """Give a credential of an application a new secret. The old one, and connections opened with it, end."""
+    credential = await call.rows.application_credential(username)
+    if credential is None:
+        raise NotFound(f"No application credential with username {username}.")
+    chosen = new_secret()
+    credential.secret_digest = hash_secret(chosen)
+    end_application_credential(call, username)
+    return CreatedApplication(credential.application_id, username, chosen)
 
 
 @operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)

@@ -1,0 +1,53 @@
+"""Commands for applications and their credentials."""
+
+from typing import Annotated
+
+import typer
+
+from wattgate.app.cli.gateway_context import out, run_async, with_gateway
+from wattgate.app.settings import Settings
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
+from wattgate.graphql.resolvers import provisioning
+from wattgate.principal import Principal, Role
+
+app_app = typer.Typer(no_args_is_help=True, help="Manage applications. Every record belongs to one.")
+
+
+@app_app.command("create")
+def app_create(
+    name: Annotated[str, typer.Argument(help="Name of the application.")],
+    username: Annotated[str, typer.Option(help="Username of its first Basic credential.")],
+    culture: Annotated[
+        str, typer.Option(help="Default culture (language and region) of its messages.")
+    ] = DEFAULT_CULTURE,
+) -> None:
+    """Create an application and print its credential. The secret is shown only once.
+
+    Example: wattgate app create "My app" --username my-app
+    """
+    arguments = {"name": name, "username": username, "culture_code": culture}
+    application = run_async(
+        with_gateway(
+            Settings(),
+            lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
+        )
+    )
+    _print_credential(application)
+
+
+@app_app.command("rotate-secret")
+def app_rotate_secret(username: Annotated[str, typer.Argument(help="Username of the Basic credential.")]) -> None:
+    """Give a credential of an application a new secret, and print it once. The old secret ends immediately.
+
+    Example: wattgate app rotate-secret my-app
+    """
+    rotate, system = provisioning.rotate_application_secret, Principal(Role.SYSTEM)
+    _print_credential(
+        run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(rotate, system, {"username": username})))
+    )
+
+
+def _print_credential(created: provisioning.CreatedApplication) -> None:
+    out.print(
+        f"Application id  {created.application_id}\nBasic           {created.username}:{created.secret}", soft_wrap=True
+    )
