@@ -1,10 +1,8 @@
 """Stored secrets are encrypted with the first key of the ring, and bound to their row."""
 
 import stat
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import pytest
 from pydantic import ValidationError

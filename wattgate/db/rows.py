@@ -329,6 +329,10 @@ class Rows:
         statement = select(func.count()).select_from(counted)
         return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
+    async def count_in_application(self, model: type[M], *where: Condition) -> int:
+        """Return the number of records of all users of the application that meet the conditions, as bounds need it."""
+        return await Rows(self._session, self.application_id, now=self.now).count(model, *where)
+
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""
         column = model_columns(model)[group_by]

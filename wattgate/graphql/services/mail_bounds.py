@@ -37,17 +37,17 @@ async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_i
 async def _exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
     """Return which bound another mail would exceed, or None."""
     bound = MAIL_BOUNDS[kind]
-    rows = call.rows.for_application(call.rows.application_id)  # an address may belong to several users
     counted = (
         col(Delivery.kind) == kind,
         col(Delivery.state) != DeliveryState.SUPPRESSED,
-        col(Delivery.created_at) > rows.now - BOUND_WINDOW,
+        col(Delivery.created_at) > call.rows.now - BOUND_WINDOW,
     )
     checks = (
         (col(Delivery.address) == address, bound.for_address, "address"),
         (col(Delivery.user_id) == user_id, bound.for_user, "user"),
     )
     for condition, maximum, what in checks:
-        if await rows.count(Delivery, condition, *counted) >= maximum:
+        # an address may belong to several users
+        if await call.rows.count_in_application(Delivery, condition, *counted) >= maximum:
             return f"more than {maximum} mails to this {what} in {int(BOUND_WINDOW.total_seconds() // 60)} minutes"
     return None
