@@ -4,6 +4,7 @@ A `Dispatcher` serves all routes. It authenticates the caller, parses the argume
 budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
@@ -24,16 +26,17 @@ from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.input_worker import InputWorker
+from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
-from wattgate.graphql.transport.http import read_body
+from wattgate.graphql.transport.http import read_body, send_body
 from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge
-from wattgate.rest_compat.error_responses import error_response, json_response
+from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
@@ -189,6 +192,9 @@ class Dispatcher:
         edges = await self._load_edges(endpoint, principal, rows, charge)
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
+            if charge.charged >= LARGE_COST:
+                body = await encode_large_json(await asyncio.to_thread(_response_body, endpoint, rest_result))
+                return EncodedResponse(body, endpoint.rest.status, {**NO_STORE, **headers}, JSON)
             return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 
         async def rerun(**replaced: Any) -> Any:
@@ -230,6 +236,14 @@ class Dispatcher:
             return await self._runner.run(operation, principal, arguments)
 
         return run_part
+
+
+class EncodedResponse(Response):
+    """A response whose body is written in parts if it is large."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send_body(send, bytes(self.body))
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:

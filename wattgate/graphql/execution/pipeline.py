@@ -21,6 +21,7 @@ from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.input_worker import InputWorker
+from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
@@ -57,13 +58,16 @@ class PipelineResult:
         """The remaining budget of the caller, or None without a budget."""
         return self.charge.balance
 
-    def encode_result(self) -> bytes:
+    async def encode_result(self) -> bytes:
         """Encode the result in JSON, without its cost."""
-        return encode_json(self._to_dict())
+        return await self._encode(self._to_dict())
 
-    def encode_with_cost(self) -> bytes:
+    async def encode_with_cost(self) -> bytes:
         """Encode the result and its cost in JSON, data first."""
-        return encode_json({**self._to_dict(), "extensions": {"cost": cost_extension(self.charge)}})
+        return await self._encode({**self._to_dict(), "extensions": {"cost": cost_extension(self.charge)}})
+
+    async def _encode(self, body: dict[str, Any]) -> bytes:
+        return encode_json(body) if self.charge.charged < LARGE_COST else await encode_large_json(body)
 
     def _to_dict(self) -> dict[str, Any]:
         if self.errors:
