@@ -32,7 +32,7 @@ COLUMNS = "mutation ($s: [NewReadingColumns!]!) { recordReadingColumns(series: $
 LIVE = "subscription ($s: [ID!]!) { readings(resourceIds: $s) { value } }"
 EVENTS = "text/event-stream"
 GRAPHQL = "application/graphql-response+json"
-MEGABYTES = [{}] * 1_000_000
+MEGABYTES: list[dict[str, Any]] = [{}] * 1_000_000
 
 
 def body_of(document: str, series: Any) -> str:

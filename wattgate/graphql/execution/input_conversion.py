@@ -51,8 +51,9 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
         for graphql_name, python_name, convert_member in fields:
             if graphql_name in value:
                 member = value[graphql_name]
-                unchanged = convert_member is None or member is None or member is UNSET
-                members[python_name] = member if unchanged else convert_member(member, context)
+                if convert_member is not None and member is not None and member is not UNSET:
+                    member = convert_member(member, context)
+                members[python_name] = member
         return type_(**members)
 
     return convert
@@ -66,8 +67,9 @@ def _field(definition: StrawberryObjectDefinition, field: Any, config: Strawberr
 def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
     """Return the function that converts a value of a type, or None for scalars and enums, which stay unchanged."""
     if isinstance(type_, StrawberryMaybe | LazyType):
+        unresolved: Any = type_
         return lambda value, context: convert_argument(
-            value, type_, context.scalar_registry, context.config, context.info, path=context.path
+            value, unresolved, context.scalar_registry, context.config, context.info, path=context.path
         )
     if isinstance(type_, StrawberryOptional):
         return _converter_of(type_.of_type)
@@ -75,10 +77,11 @@ def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
         convert_item = _converter_of(type_.of_type)
         if convert_item is None:
             return lambda values, context: list(values)
-        return lambda values, context: [None if item is None else convert_item(item, context) for item in values]
+        convert_present: Callable[[Any, Any], Any] = convert_item
+        return lambda values, context: [None if item is None else convert_present(item, context) for item in values]
     if not has_object_definition(type_):
         return None
-    definition = type_.__strawberry_definition__
+    definition: Any = type_.__strawberry_definition__
 
     def convert(value: Any, context: Any) -> Any:
         return definition.from_input(type_, value, context)

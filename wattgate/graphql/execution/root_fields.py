@@ -157,7 +157,7 @@ def _condition_values(operation: OperationDefinitionNode, raw_variables: Mapping
 def _is_included(directives: Directives, conditions: Mapping[str, bool]) -> bool:
     for directive in directives:
         name = directive.name.value
-        if name not in ("skip", "include"):
+        if name not in ("skip", "include") or not directive.arguments:
             continue
         condition = directive.arguments[0].value
         value = (
