@@ -300,7 +300,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"hysteresis": "2.1"}, "hysteresis"),
     ({"hysteresis": "-1"}, "hysteresis"),
     ({"threshold": None}, "threshold"),
-    ({"threshold": "NaN"}, "threshold"),
+    ({"threshold": "1e20"}, "threshold"),
     ({"threshold": "1.2345"}, "threshold"),
     ({"kind": "NO_DATA"}, "threshold"),
     ({"kind": "PACE", "threshold": "-1"}, "threshold"),

@@ -67,9 +67,9 @@ def _field(definition: StrawberryObjectDefinition, field: Any, config: Strawberr
 def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
     """Return the function that converts a value of a type, or None for scalars and enums, which stay unchanged."""
     if isinstance(type_, StrawberryMaybe | LazyType):
-        wrapped: Any = type_
+        unresolved: Any = type_
         return lambda value, context: convert_argument(
-            value, wrapped, context.scalar_registry, context.config, context.info, path=context.path
+            value, unresolved, context.scalar_registry, context.config, context.info, path=context.path
         )
     if isinstance(type_, StrawberryOptional):
         return _converter_of(type_.of_type)
@@ -81,7 +81,7 @@ def _converter_of(type_: Any) -> Callable[[Any, Any], Any] | None:
         return lambda values, context: [None if item is None else convert_present(item, context) for item in values]
     if not has_object_definition(type_):
         return None
-    definition: Any = type_.__strawberry_definition__  # an input type, so that it has from_input
+    definition: Any = type_.__strawberry_definition__
 
     def convert(value: Any, context: Any) -> Any:
         return definition.from_input(type_, value, context)

@@ -164,7 +164,7 @@ class GraphQLPipeline:
         """
         if document.kind is OperationType.SUBSCRIPTION:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
-        is_dry_run = request.extensions is not None and request.extensions.get(DRY_RUN) is True
+        is_dry_run = (request.extensions or {}).get(DRY_RUN) is True
         if not is_dry_run:
             refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
             if refusal is not None:
