@@ -11,6 +11,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
 from wattgate.db.engine import Database
+from wattgate.db.row_security import install_policies
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -24,6 +25,7 @@ async def upgrade(database: Database) -> None:
     """Run every migration that is not applied yet, in one transaction if the database supports that."""
     async with database.engine.begin() as connection:
         await connection.run_sync(_upgrade)
+    await database.close()  # new connections find out whether the policies exist
 
 
 async def is_current(database: Database) -> bool:
@@ -42,6 +44,7 @@ def _upgrade(connection: Connection) -> None:
     config = alembic_config()
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
+    install_policies(connection)
 
 
 def alembic_config() -> Any:

@@ -30,6 +30,7 @@ from wattgate.db.models import Application, ApplicationCredential, OAuthClient, 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
+from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
 
@@ -105,12 +106,17 @@ class Rows:
         return TariffPriceStore(self._session)
 
     def for_application(self, application_id: str) -> "Rows":
-        """Return the rows of an application before the caller is authenticated. Only login uses this."""
+        """Return the rows of an application before the caller is authenticated. Only login uses this.
+
+        The rest of the session may touch these rows.
+        """
+        scope_holder(self._session).scope = RowScope(application_id)
         return Rows(self._session, application_id, now=self.now)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
         """Return the OAuth client with this id, of any application. Only the login of the client uses this."""
-        return await self._session.get(OAuthClient, client_id, execution_options=SCOPED_OPTION)
+        with system_access(self._session, SystemAccess.FIND_OAUTH_CLIENT):
+            return await self._session.get(OAuthClient, client_id, execution_options=SCOPED_OPTION)
 
     async def application_ids_with(self, model: type[M], *where: Condition) -> list[str]:
         """Return the ids of all applications that have matching records. Only background tasks use this."""

@@ -265,6 +265,7 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
+        await _log_row_security(gateway)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield
@@ -273,6 +274,16 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
             await tracing.close()
 
     return lifespan
+
+
+async def _log_row_security(gateway: Gateway) -> None:
+    """Log whether PostgreSQL restricts statements to the rows of their scope. SQLite has no such policies."""
+    if gateway.database.is_sqlite:
+        return
+    if await gateway.database.has_row_security():
+        log.info("Row-level security is active")
+    else:
+        log.warning("Row-level security is not active; run `wattgate db upgrade`, which says what is missing")
 
 
 @asynccontextmanager

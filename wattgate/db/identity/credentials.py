@@ -18,6 +18,7 @@ from wattgate.db.identity import passwords
 from wattgate.db.identity.login_backoff import enforce_login_backoff, failed_login_values, successful_login_values
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.db.reader import fetch
+from wattgate.db.row_scope import SystemAccess
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
 from wattgate.principal import AuthScheme, Principal, Role
@@ -70,7 +71,7 @@ class CredentialLookup:
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             parameters = {"digest": hash_secret(token), "now": now}
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
@@ -161,7 +162,7 @@ class CredentialLookup:
         )
 
     async def _update_account(self, account_id: str, values: Mapping[str, Any]) -> None:
-        async with self._database.session() as session:
+        async with self._database.session(SystemAccess.FIND_CREDENTIALS) as session:
             statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
             await session.execute(statement, execution_options={**SCOPED_OPTION, "synchronize_session": False})
             await session.commit()
@@ -210,7 +211,7 @@ class CredentialLookup:
     async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
         """Return the candidates whose rows meet the condition."""
         sorted_keys, matching_keys = sorted(candidates), set[str]()
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
                 in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
                 result = await session.execute(select(key).where(in_batch, condition), execution_options=SCOPED_OPTION)
@@ -218,5 +219,5 @@ class CredentialLookup:
         return matching_keys
 
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.meter_network import MeterNetwork
+from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
@@ -88,7 +89,8 @@ class Operation:
     `resolver` is an async function of a `Call` and keyword arguments. It returns rows or, for a subscription, a
     `SubscriptionSource`. `needs` has no default on purpose: public operations declare Permission.ANYONE. A subscription
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
-    is the cost of a call, by default that of its kind. `sizes` declares list lengths.
+    is the cost of a call, by default that of its kind. `sizes` declares list lengths. `system_access` is the reason for
+    which the operation may touch the rows of all applications if the system runs it without an application.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Operation:
     resumes: bool = False
     weight: Amount | None = None
     sizes: tuple[ListSize, ...] = ()
+    system_access: SystemAccess | None = None
 
     @property
     def base_cost(self) -> Amount:
@@ -130,6 +133,7 @@ def operation(
     resumes: bool = False,
     weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
+    system_access: SystemAccess | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -149,6 +153,7 @@ def operation(
             resumes=resumes,
             weight=weight,
             sizes=tuple(sizes),
+            system_access=system_access,
         )
 
     return declare

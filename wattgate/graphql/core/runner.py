@@ -9,6 +9,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.reader import DatabaseSession
+from wattgate.db.row_scope import RowScope, Scope
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.enums import to_camel_case
@@ -53,9 +54,11 @@ class Runner:
         scope = check_permission(principal, operation.needs)
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
-        opened = self._database.session() if write else self._database.reader()
-        async with opened as session:
-            rows, network = self._rows(session, principal, scope), self._network(session)
+        rows_scope = _rows_scope(principal, scope)
+        session_scope = _session_scope(operation, principal, rows_scope)
+        open_session = self._database.session if write else self._database.reader
+        async with open_session(session_scope) as session:
+            rows, network = self._rows(session, rows_scope), self._network(session)
             call = Call(principal, rows, events.append, network=network, outbound_policy=self._outbound_policy)
             try:
                 result = await operation.resolver(call, **arguments)
@@ -77,26 +80,37 @@ class Runner:
         self, edge: EdgeField, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
-        scope = check_permission(principal, edge.needs)
+        scope = _rows_scope(principal, check_permission(principal, edge.needs))
         with self.tracer.step_span(edge.load.__name__):
-            async with self._database.reader() as session:
-                results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+            async with self._database.reader(scope) as session:
+                results: list[Any] = await edge.load(self._rows(session, scope), parents, **arguments)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
 
     async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
         """Return the result of a query function over the rows that the permission lets the principal see."""
-        scope = check_permission(principal, needs)
-        async with self._database.reader() as session:
-            return await query(self._rows(session, principal, scope))
+        scope = _rows_scope(principal, check_permission(principal, needs))
+        async with self._database.reader(scope) as session:
+            return await query(self._rows(session, scope))
 
-    def _rows(self, session: DatabaseSession, principal: Principal, scope: AccessScope) -> Rows:
-        own_rows_only = scope is AccessScope.OWN
-        if own_rows_only and principal.user_id is None:
-            raise Forbidden("this needs a user; applications name one in the header userId")
-        application_id = principal.application_id or NO_APPLICATION
-        return Rows(session, application_id, principal.user_id if own_rows_only else None, now=self._clock())
+    def _rows(self, session: DatabaseSession, scope: RowScope) -> Rows:
+        return Rows(session, scope.application_id, scope.user_id, now=self._clock())
+
+
+def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
+    """Return the rows that a principal may see. Raise Forbidden if these are a user's and it names none."""
+    own_rows_only = scope is AccessScope.OWN
+    if own_rows_only and principal.user_id is None:
+        raise Forbidden("this needs a user; applications name one in the header userId")
+    return RowScope(principal.application_id or NO_APPLICATION, principal.user_id if own_rows_only else None)
+
+
+def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
+    """Return the scope of the session: that of the rows, or that of the system for its work without an application."""
+    if principal.role is Role.SYSTEM and principal.application_id is None and operation.system_access is not None:
+        return operation.system_access
+    return rows_scope
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:
