@@ -106,7 +106,7 @@ async def test_rows_cannot_be_added_to_or_moved_to_another_application(home: Hou
     database = home.gateway.database
     foreign = {"application_id": home.other.application_id}
     async with database.session(scope_of(home.one)) as session:
-        session.add(User(**foreign))
+        session.add(User(application_id=home.other.application_id))
         with pytest.raises(DBAPIError, match="row-level security"):
             await session.flush()
     async with database.session(scope_of(home.one)) as session:

@@ -122,5 +122,8 @@ def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, 
 
 def _owner_columns() -> dict[str, str]:
     """Return the column with the owner of each table whose rows belong to users."""
-    models = [mapper.class_ for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)]
-    return {cast(Table, model.__table__).name: model.owner for model in models if model.owner}
+    owners: dict[str, str] = {}
+    for mapper in SQLModel._sa_registry.mappers:
+        if issubclass(mapper.class_, Tenanted) and mapper.class_.owner:
+            owners[cast(Table, mapper.local_table).name] = mapper.class_.owner
+    return owners

@@ -14,7 +14,7 @@ REFUSAL = "Entries of the audit log cannot be changed or deleted"
 
 def upgrade() -> None:
     json = sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql")
-    application = {"columns": ["application_id"], "refcolumns": ["application.application_id"]}
+    application = ["application_id"], ["application.application_id"]
     op.create_table(
         "audit_entry",
         sa.Column("application_id", sa.String(), nullable=False),
@@ -29,7 +29,7 @@ def upgrade() -> None:
         sa.Column("previous_digest", sa.String(), nullable=False),
         sa.Column("digest", sa.String(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(**application, name=op.f("fk_audit_entry_application_id")),
+        sa.ForeignKeyConstraint(*application, name=op.f("fk_audit_entry_application_id")),
         sa.PrimaryKeyConstraint("audit_entry_id", name=op.f("pk_audit_entry")),
         sa.UniqueConstraint("application_id", "sequence", name=op.f("uq_audit_entry_application_id_sequence")),
     )
@@ -39,7 +39,7 @@ def upgrade() -> None:
         sa.Column("application_id", sa.String(), nullable=False),
         sa.Column("sequence", sa.Integer(), nullable=False),
         sa.Column("digest", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(**application, name=op.f("fk_audit_head_application_id")),
+        sa.ForeignKeyConstraint(*application, name=op.f("fk_audit_head_application_id")),
         sa.PrimaryKeyConstraint("application_id", name=op.f("pk_audit_head")),
     )
     if op.get_bind().dialect.name == "sqlite":
