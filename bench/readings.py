@@ -84,6 +84,14 @@ class Driver:
     def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
         self._postgresql, self._sqlite = postgresql, sqlite
 
+    async def set_scope(self, application_id: str) -> None:
+        """Let the views of PostgreSQL show the readings of an application."""
+        if self._postgresql is not None:
+            await self._postgresql.execute(
+                "SELECT set_config('wattgate.application', $1, false), set_config('wattgate.user', '', false)",
+                application_id,
+            )
+
     async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
         """Insert rows into the table of readings: with one COPY, or one executemany in a transaction."""
         if self._postgresql:
@@ -341,6 +349,7 @@ async def _bench_reads(name: str, gateway: ServedGateway, driver: Driver) -> Non
     table = []
     for query in QUERIES:
         statements = await _capture_statements(gateway, query)
+        await driver.set_scope(gateway.application_id)
         paths: dict[str, Callable[[], Any]] = {
             "columns": partial(_query_graphql, gateway, COLUMNS, query, resource_id),
             "objects": partial(_query_graphql, gateway, OBJECTS, query, resource_id),

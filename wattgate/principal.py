@@ -68,6 +68,7 @@ class Permission(Enum):
     FLEXIBILITY_READ = auto()
     FLEXIBILITY_JOIN = auto()
     FLEXIBILITY_MANAGE = auto()
+    AUDIT_READ = auto()
     SYSTEM = auto()
 
 

@@ -18,6 +18,7 @@ from tests.support.house import PASSWORD, House, Tenant, basic, settle
 from tests.support.processes import gateway
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
+from tests.support.scopes import EVERYTHING
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
@@ -127,7 +128,7 @@ class Cluster:
 
     async def expire(self, token: str, seconds: float = -1.0) -> None:
         """Move the end of a token in the database."""
-        async with self.gateway.database.session() as session:
+        async with self.gateway.database.session(EVERYTHING) as session:
             statement = update(Token).where(col(Token.digest) == hash_secret(token))
             await session.execute(
                 statement.values(expires_at=utc_now() + timedelta(seconds=seconds)), execution_options=SCOPED_OPTION
@@ -165,7 +166,7 @@ class Holder:
         return Client(served, added["clientId"], added["clientSecret"], self.username, self.account_id)
 
     async def token_id(self, headers: Headers) -> str:
-        async with self.cluster.gateway.database.reader() as session:
+        async with self.cluster.gateway.database.reader(EVERYTHING) as session:
             token = await session.execute(
                 Token.__table__.select().where(col(Token.digest) == hash_secret(headers["token"])),  # type: ignore[attr-defined]
                 execution_options=SCOPED_OPTION,

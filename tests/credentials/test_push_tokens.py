@@ -4,6 +4,7 @@ import pytest
 from sqlmodel import col, select
 
 from tests.credentials.cluster import ACCOUNT_ACTS, TOKEN_ACTS, Act, Cluster, Headers, Holder, perform
+from tests.support.scopes import EVERYTHING
 from wattgate.db.models import MobileAppToken
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 
@@ -15,7 +16,7 @@ async def add(holder: Holder, headers: Headers, token: str) -> int:
 
 async def known(holder: Holder) -> list[str]:
     """Return the push tokens of the account in the database."""
-    async with holder.cluster.gateway.database.reader() as session:
+    async with holder.cluster.gateway.database.reader(EVERYTHING) as session:
         statement = select(MobileAppToken.token).where(col(MobileAppToken.account_id) == holder.account_id)
         return sorted((await session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
 

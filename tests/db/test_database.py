@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, select, text, update
 from sqlmodel import SQLModel, col
 
 from tests.support.house import House, tenant_on
+from tests.support.scopes import EVERYTHING
 from tests.support.tables import put
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
@@ -52,14 +53,14 @@ async def test_statement_without_application_filter_raises(served: House) -> Non
         update(AlertType).values(name="x"),
         delete(AlertType),
     ]
-    async with served.gateway.database.reader() as session:
+    async with served.gateway.database.reader(EVERYTHING) as session:
         for statement in statements:
             with pytest.raises(UnscopedStatementError):
                 await session.execute(statement)
 
 
 async def test_rows_never_return_records_of_another_application(served: House) -> None:
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
         other_key = served.other.ids["alert_type"]
         for method in (rows.get, rows.edit):
@@ -71,7 +72,7 @@ async def test_rows_never_return_records_of_another_application(served: House) -
 
 
 async def test_rows_of_one_user_exclude_records_of_other_users(served: House) -> None:
-    async with served.gateway.database.reader() as session:
+    async with served.gateway.database.reader(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
         assert await rows.all(Resource) == []
         assert await rows.count(Resource) == 0
@@ -117,7 +118,7 @@ async def test_concurrent_writers_of_one_reading_wait_for_each_other(database_ur
         await asyncio.gather(
             *(tenant.record(resource_id, (start, f"{n}"), (start - (n + 1) * half_hour, f"{n}")) for n in writers)
         )
-        async with tenant.gateway.database.reader() as session:
+        async with tenant.gateway.database.reader(EVERYTHING) as session:
             result = await session.execute(
                 text(
                     "SELECT at, value, revision FROM reading JOIN resource ON number = resource_number "
@@ -151,7 +152,7 @@ async def test_server_error_states_raise_unavailable(postgresql_url: str, state:
     gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with gateway.database.reader() as session:
+        async with gateway.database.reader(EVERYTHING) as session:
             await session.execute(text(fault))
     await gateway.database.close()
 
@@ -159,9 +160,9 @@ async def test_server_error_states_raise_unavailable(postgresql_url: str, state:
 async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
     database = Database(postgresql_url, pool_size=1)
     database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
-    async with database.reader():
+    async with database.reader(EVERYTHING):
         with pytest.raises(Unavailable):
-            async with database.reader():
+            async with database.reader(EVERYTHING):
                 pass
     await database.close()
 
@@ -195,7 +196,7 @@ async def test_migration_numbers_old_tariffs_and_supersedes_earlier_ones_with_th
     async with database.engine.begin() as connection:
         await connection.run_sync(create_old_tariffs)
     await upgrade(database)
-    async with database.reader() as session:
+    async with database.reader(EVERYTHING) as session:
         rows = Rows(session, "a", now=utc_now())
         tariffs = await rows.all(Tariff, order_by=[Tariff.version])
         (resource,) = await rows.all(Resource)

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant, house, tenant_on
+from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db import models
 from wattgate.db.models import Tenanted
@@ -71,7 +72,7 @@ async def tenant(tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("used", [0, 1, 40])
 async def test_application_gets_exactly_its_quota(tenant: Tenant, used: int) -> None:
-    async with tenant.gateway.database.session() as session:
+    async with tenant.gateway.database.session(EVERYTHING) as session:
         await Shelf(session, tenant, None).add_types(used)
         stored = await Rows(session, tenant.application_id, now=utc_now()).count(models.PromptType)
         limited = Shelf(
@@ -84,7 +85,7 @@ async def test_application_gets_exactly_its_quota(tenant: Tenant, used: int) -> 
 
 async def test_setting_limits_records_that_grow_with_users(tenant: Tenant) -> None:
     quotas: Quotas = {models.PromptType: Quota("prompt types", grows_with_users=True)}
-    async with tenant.gateway.database.session() as session:
+    async with tenant.gateway.database.session(EVERYTHING) as session:
         await Shelf(session, tenant, checker(quotas, 0)).add_types(20)
         with pytest.raises(QuotaExceeded, match="WATTGATE_APPLICATION_RECORDS"):
             await Shelf(session, tenant, checker(quotas, 15)).add_types(1)
@@ -92,7 +93,7 @@ async def test_setting_limits_records_that_grow_with_users(tenant: Tenant) -> No
 
 async def test_quota_of_a_user_does_not_count_the_records_of_others(tenant: Tenant) -> None:
     quotas: Quotas = {models.DfsUser: Quota("enrolments", per_user=2)}
-    async with tenant.gateway.database.session() as session:
+    async with tenant.gateway.database.session(EVERYTHING) as session:
         rows = Shelf(session, tenant, checker(quotas)).rows
         first, second = [(await rows.add(models.User())).user_id for _ in range(2)]
         for user_id in (first, second):
@@ -104,7 +105,7 @@ async def test_quota_of_a_user_does_not_count_the_records_of_others(tenant: Tena
 
 async def test_quota_of_a_parent_record(tenant: Tenant) -> None:
     quotas: Quotas = {models.LanguageContent: Quota("languages", per_parent=("content_id", 2))}
-    async with tenant.gateway.database.session() as session:
+    async with tenant.gateway.database.session(EVERYTHING) as session:
         rows = Shelf(session, tenant, checker(quotas)).rows
         contents = [await rows.add(models.Content(reference="a", name=name)) for name in ("first", "second")]
         for content in contents:
@@ -126,7 +127,7 @@ async def test_user_actions_are_limited_and_those_above_stay_readable(served: Ho
     type_id = added["data"]["addUserActionType"]["userActionTypeId"]
     limit = QUOTAS[models.UserAction].per_user
     assert limit is not None
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
         for _ in range(limit + 5):
             await rows.add(models.UserAction(user_id=served.one.user_id, user_action_type_id=type_id, data={}))
@@ -151,7 +152,7 @@ async def test_attributes_of_a_home_do_not_grow_without_end(served: House) -> No
 
 async def test_attributes_that_are_too_large_already_may_shrink(served: House) -> None:
     headers, home = served.one.headers["account"], served.one.ids["virtual_entity"]
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         record = await Rows(session, served.one.application_id, now=utc_now()).edit(models.VirtualEntity, home)
         record.attributes = {"first": "x" * MAX_ATTRIBUTES_BYTES, "second": "x" * MAX_ATTRIBUTES_BYTES}
         await session.commit()

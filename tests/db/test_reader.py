@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlmodel import SQLModel, col
 
 from tests.support.house import House
+from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.models import Tariff, Tenanted
@@ -48,7 +49,7 @@ async def test_fetch_returns_the_same_rows_as_sqlalchemy(served: House, model: t
     scope = table.columns["application_id"] == bindparam("application")
     statement = select(*table.columns).where(scope).order_by(*table.primary_key)
     parameters = {"application": served.one.application_id}
-    async with served.gateway.database.reader() as reader:
+    async with served.gateway.database.reader(EVERYTHING) as reader:
         rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
         expected = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
     assert [tuple(row) for row in rows] == [tuple(row) for row in expected]
@@ -62,7 +63,7 @@ async def test_fetch_binds_constants_and_parameters_in_order(served: House) -> N
         col(Tariff.valid_from) <= bindparam("until"),
     )
     parameters = {"until": utc_now(), "application": served.one.application_id}
-    async with served.gateway.database.reader() as reader:
+    async with served.gateway.database.reader(EVERYTHING) as reader:
         rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
         expected = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
     assert [tuple(row) for row in rows] == [tuple(row) for row in expected] != []
@@ -70,7 +71,7 @@ async def test_fetch_binds_constants_and_parameters_in_order(served: House) -> N
 
 async def test_statement_without_application_filter_raises(served: House) -> None:
     statement = select(col(Tariff.name))
-    async with served.gateway.database.reader() as reader:
+    async with served.gateway.database.reader(EVERYTHING) as reader:
         assert await fetch(reader, statement, execution_options=SCOPED_OPTION)
         with pytest.raises(UnscopedStatementError):
             await fetch(reader, statement)
@@ -80,7 +81,7 @@ async def test_statement_without_application_filter_raises(served: House) -> Non
 async def test_value_that_cannot_be_stored_raises_bad_input(database: Database, value: Any) -> None:
     kind = "text" if isinstance(value, str) else "bigint"
     with pytest.raises(BadInput):
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text(f"SELECT CAST(:value AS {kind})"), {"value": value})
 
 
@@ -88,7 +89,7 @@ async def test_value_that_cannot_be_stored_raises_bad_input(database: Database, 
 async def test_server_error_states_raise_unavailable(database: Database, state: str) -> None:
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text(fault))
 
 
@@ -101,7 +102,7 @@ async def test_refused_login_raises_unavailable(postgresql_url: str) -> None:
 
 async def test_programming_error_is_not_translated(database: Database) -> None:
     with pytest.raises(Exception, match="no_such_table"):
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
     assert await _select_one(database)
 
@@ -109,7 +110,7 @@ async def test_programming_error_is_not_translated(database: Database) -> None:
 async def test_connection_closed_by_the_server_is_replaced(database: Database, postgresql_url: str) -> None:
     other = Database(postgresql_url)
     server_pid = await _backend_pid(database)
-    async with other.reader() as reader:
+    async with other.reader(EVERYTHING) as reader:
         await reader.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": server_pid})
     await asyncio.sleep(0.1)  # time for the client to notice the closed connection
     assert await _backend_pid(database) != server_pid
@@ -118,7 +119,7 @@ async def test_connection_closed_by_the_server_is_replaced(database: Database, p
 
 async def test_connection_lost_during_a_statement_raises_unavailable_and_is_replaced(database: Database) -> None:
     with pytest.raises(Unavailable):
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text("SELECT pg_terminate_backend(pg_backend_pid())"))
     assert await _select_one(database)
 
@@ -129,7 +130,7 @@ async def test_cancellation_ends_the_postgresql_statement_and_keeps_the_connecti
     server_pid = await _backend_pid(database)
 
     async def sleep() -> None:
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text("SELECT pg_sleep(60)"))
 
     async with asyncio.timeout(20):
@@ -142,7 +143,7 @@ async def test_cancellation_ends_the_sqlite_statement(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}", pool_size=1)
 
     async def count() -> None:
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(
                 reader, text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
             )
@@ -157,7 +158,7 @@ async def test_cancellation_ends_the_sqlite_statement(tmp_path: Path) -> None:
 async def test_sqlite_error_raises_unavailable(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
     with pytest.raises(Unavailable):
-        async with database.reader() as reader:
+        async with database.reader(EVERYTHING) as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
     assert await _select_one(database) == 1
     await database.close()
@@ -168,7 +169,7 @@ async def test_readers_wait_for_a_free_connection(either_database: Database) -> 
 
 
 async def test_reader_uses_sqlalchemy_and_the_driver_on_one_connection(either_database: Database) -> None:
-    async with either_database.reader() as reader:
+    async with either_database.reader(EVERYTHING) as reader:
         assert (await reader.execute(text("SELECT 1"))).scalar_one() == 1
         assert [tuple(row) for row in await fetch(reader, text("SELECT 2"))] == [(2,)]
         assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
@@ -187,7 +188,7 @@ async def test_driver_statement_is_traced_as_a_span(empty_url: str) -> None:
         yield
 
     database = Database(empty_url, tracer=RecordingTracer())
-    async with database.reader() as reader:
+    async with database.reader(EVERYTHING) as reader:
         await fetch(reader, text("SELECT CAST(:n AS int)"), {"n": 7})
     await database.close()
     placeholder = "?" if database.is_sqlite else "$1"
@@ -195,12 +196,12 @@ async def test_driver_statement_is_traced_as_a_span(empty_url: str) -> None:
 
 
 async def _select_one(database: Database) -> int:
-    async with database.reader() as reader:
+    async with database.reader(EVERYTHING) as reader:
         ((value,),) = await fetch(reader, text("SELECT 1"))
     return int(value)
 
 
 async def _backend_pid(database: Database) -> int:
-    async with database.reader() as reader:
+    async with database.reader(EVERYTHING) as reader:
         ((pid,),) = await fetch(reader, text("SELECT pg_backend_pid()"))
     return int(pid)

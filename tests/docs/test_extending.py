@@ -13,6 +13,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.routing import Route
 from sqlmodel import SQLModel
+from tests.support.scopes import EVERYTHING
 from tests.support.servers import serving
 from wattgate.app.server.auth import Authenticator
 from wattgate.db import models
@@ -33,7 +34,7 @@ async def main():
     database = Database(f"sqlite:///{sys.argv[1]}")
     async with database.engine.begin() as connection:
         await connection.run_sync(SQLModel.metadata.create_all)
-    async with database.session() as session:
+    async with database.session(EVERYTHING) as session:
         session.add(models.Application(application_id="one", name="one", directory_id="d"))
         await session.flush()
         session.add(models.ApplicationCredential(username="u", secret_digest=hash_secret("s"), application_id="one"))

@@ -12,6 +12,7 @@ from sqlmodel import col
 
 from tests.support import people
 from tests.support.house import PASSWORD, House
+from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
@@ -78,7 +79,7 @@ async def client(served: House) -> Client:
 
 async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
     """Change columns in the database that no operation changes, such as expiry."""
-    async with house.gateway.database.session() as session:
+    async with house.gateway.database.session(EVERYTHING) as session:
         await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED_OPTION)
         await session.commit()
 
@@ -299,7 +300,7 @@ async def test_codes_tokens_and_secrets_are_stored_as_digests(served: House, cli
         (RefreshToken, granted["refresh_token"]),
         (Token, granted["access_token"]),
     ):
-        async with served.gateway.database.reader() as session:
+        async with served.gateway.database.reader(EVERYTHING) as session:
             statement = select(col(model.digest))
             stored = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalars().all()
         assert hash_secret(secret) in stored

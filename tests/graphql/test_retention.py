@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from tests.support.house import STORAGE
 from tests.support.schema import bring_up
+from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
@@ -342,7 +343,7 @@ async def test_write_during_purge_leaves_no_reading_without_rollup(
     await write(database, resource, day)
 
     async def purge() -> int:
-        async with database.session() as session:
+        async with database.session(EVERYTHING) as session:
             purged = await ReadingStore(session).purge([resource], to_ms(day + DAY), limit=5)
             await session.commit()
             return purged

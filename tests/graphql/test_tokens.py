@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from tests.support.house import PASSWORD, House, basic
+from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.passwords import DECOY_HASH, hash_password, password_matches
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, ApplicationCredential, Token
@@ -120,7 +121,7 @@ async def test_listed_token_can_be_revoked(served: House) -> None:
 
 async def test_expired_token_is_rejected(served: House) -> None:
     token = await served.one.add_token()
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         record = (
             await session.execute(
                 select(Token).where(col(Token.digest) == hash_secret(token)), execution_options=SCOPED_OPTION
@@ -179,7 +180,7 @@ async def test_only_the_specified_scheme_is_accepted(served: House) -> None:
 
 async def test_passwords_tokens_and_secrets_are_stored_as_hashes(served: House) -> None:
     token = await served.one.add_token()
-    async with served.gateway.database.reader() as session:
+    async with served.gateway.database.reader(EVERYTHING) as session:
         tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED_OPTION)).scalars().all()
         hashes = (
             (await session.execute(select(col(Account.password_hash)), execution_options=SCOPED_OPTION)).scalars().all()

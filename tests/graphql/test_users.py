@@ -12,6 +12,7 @@ from strawberry import ID
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic
+from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.login_backoff import backoff_id, enforce_login_backoff
 from wattgate.db.models import Account, LoginBackoff, LoginSource, OneTimeCode, Token
 from wattgate.db.rows import Rows
@@ -60,7 +61,7 @@ async def put(house: House, path: str, headers: dict[str, str], **body: Any) -> 
 
 async def change_account(house: House, account_id: str, **values: Any) -> None:
     """Change columns in the database that no operation changes."""
-    async with house.gateway.database.session() as session:
+    async with house.gateway.database.session(EVERYTHING) as session:
         await session.execute(
             update(Account).where(Account.account_id == account_id).values(**values),  # type: ignore[arg-type]
             execution_options=SCOPED_OPTION,
@@ -70,7 +71,7 @@ async def change_account(house: House, account_id: str, **values: Any) -> None:
 
 async def age_failures(house: House, span: timedelta) -> None:
     """Make all failed attempts to log in older."""
-    async with house.gateway.database.session() as session:
+    async with house.gateway.database.session(EVERYTHING) as session:
         for model in (LoginBackoff, LoginSource):
             await session.execute(
                 update(model).where(model.failures > 0).values(failed_at=datetime.now(UTC) - span),  # type: ignore[arg-type]
@@ -82,7 +83,7 @@ async def age_failures(house: House, span: timedelta) -> None:
 async def failures_of(house: House, person: Person) -> int:
     """Return the number of wrong passwords with a name from unknown sources."""
     application_id = house.one.application_id
-    async with house.gateway.database.session() as session:
+    async with house.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, application_id, now=datetime.now(UTC))
         application = await rows.application()
         assert application is not None
@@ -135,7 +136,7 @@ async def test_requested_code_is_stored_only_as_a_digest(served: House) -> None:
     )
     assert (response.status_code, response.json()) == (200, {"valid": True})
     code = await people.verification_code(served.one, user)
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         result = await session.execute(select(OneTimeCode), execution_options=SCOPED_OPTION)
         codes = [code_row for code_row in result.scalars() if code_row.user_id == user["userId"]]
     assert len(codes) == 2
@@ -161,7 +162,7 @@ async def test_expired_code_and_wrong_password_give_the_same_error(served: House
     code = await people.verification_code(served.one, user)
     body = {"username": user["username"], "token": code}
     no_password = await put(served, "/user/verify", application_header(served), **body, password="a wrong one")
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         await session.execute(
             update(OneTimeCode)
             .where(OneTimeCode.user_id == user["userId"])  # type: ignore[arg-type]
@@ -428,7 +429,7 @@ async def test_push_tokens_are_added_once_and_removed(served: House, person: Per
 
 
 async def push_tokens(house: House, person: Person) -> list[str]:
-    async with house.gateway.database.reader() as session:
+    async with house.gateway.database.reader(EVERYTHING) as session:
         statement = "select token from mobile_app_token where account_id = :account order by token"
         result = await session.execute(text(statement), {"account": person.account_id})
         return list(result.scalars())
@@ -474,10 +475,10 @@ async def test_failed_login_is_counted_and_failed_registration_is_rolled_back(se
     await person.log_in("wrong")
     assert await failures_of(served, person) == 1
     taken = {**NEW, "username": served.one.username}
-    async with served.gateway.database.reader() as session:
+    async with served.gateway.database.reader(EVERYTHING) as session:
         before = (await session.execute(text("select count(*) from app_user"))).scalar_one()
     await post(served, "/register", application_header(served), **taken)
-    async with served.gateway.database.reader() as session:
+    async with served.gateway.database.reader(EVERYTHING) as session:
         assert (await session.execute(text("select count(*) from app_user"))).scalar_one() == before
 
 
@@ -485,7 +486,7 @@ async def test_closing_an_account_deletes_its_codes_and_tokens(served: House, pe
     await person.token()
     await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
     await served.call("DELETE", f"/account/{person.account_id}", served.one.headers["application"])
-    async with served.gateway.database.session() as session:
+    async with served.gateway.database.session(EVERYTHING) as session:
         for model in (Token, OneTimeCode):
             result = await session.execute(select(model), execution_options=SCOPED_OPTION)
             assert person.account_id not in {row.account_id for row in result.scalars()}  # type: ignore[attr-defined]

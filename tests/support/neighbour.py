@@ -10,6 +10,7 @@ from strawberry import ID
 from tests.support import metering
 from tests.support.house import PASSWORD, Tenant
 from tests.support.sample_records import add_webhook, silence_rule
+from tests.support.scopes import EVERYTHING
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.types import alerts, content, prompts
@@ -80,7 +81,7 @@ def private_values(tenant: Tenant, neighbour: Tenant) -> set[str]:
 async def rows_of(neighbour: Tenant, values: Collection[str]) -> dict[str, list[Any]]:
     """Return every row of the database that contains one of the values, by table, and the neighbour's readings."""
     found: dict[str, list[Any]] = {}
-    async with neighbour.gateway.database.session() as session:
+    async with neighbour.gateway.database.session(EVERYTHING) as session:
         for table in SQLModel.metadata.sorted_tables:
             rows = (await session.execute(select(table), execution_options=SCOPED_OPTION)).all()
             found[table.name] = [tuple(row) for row in rows if any(value in values for value in row if _is_text(value))]

@@ -30,6 +30,8 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
+from wattgate.db.row_scope import Scope, ScopeHolder
+from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, Unavailable
 from wattgate.stored_json import UnstorableJson, encode_stored
@@ -47,6 +49,11 @@ SQLITE_PRAGMAS = (
 
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
+
+POSTGRESQL_OPTIONS: dict[str, Any] = {
+    "isolation_level": "AUTOCOMMIT",
+    "connect_args": {"connection_class": ScopedConnection},
+}
 
 PING_AFTER_SECONDS = 1.0
 """A connection that was unused for this many seconds is pinged before use."""
@@ -90,7 +97,7 @@ class Database:
         self._tracer = tracer
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
-            **({} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}),
+            **({} if self.is_sqlite else POSTGRESQL_OPTIONS),
             json_serializer=encode_stored,
             json_deserializer=_load_json,
             pool_size=pool_size,
@@ -109,12 +116,15 @@ class Database:
             event.listen(sync_engine, "begin", _begin_sqlite)
             event.listen(sync_engine, "handle_error", _interrupt_sqlite)
         else:
+            event.listen(sync_engine, "connect", _prepare_postgresql)
             event.listen(sync_engine, "checkin", _record_checkin)
             event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[AsyncSession]:
+    async def session(self, scope: Scope) -> AsyncIterator[AsyncSession]:
         """Open a session with a transaction. It is rolled back unless the caller commits it.
+
+        On PostgreSQL, policies restrict its statements to the rows of the scope.
 
         Only `Runner` and modules of `db` open sessions. Errors of the database are raised as a GatewayError, such as
         Unavailable if the database cannot be reached.
@@ -124,12 +134,13 @@ class Database:
         """
         with _translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
+                session.info["scope"] = ScopeHolder(scope)
                 await session.connection()
                 yield session
 
     @asynccontextmanager
-    async def reader(self) -> AsyncIterator[DatabaseReader]:
-        """Open a read-only session without a transaction.
+    async def reader(self, scope: Scope) -> AsyncIterator[DatabaseReader]:
+        """Open a read-only session without a transaction, restricted to the rows of the scope as in `session`.
 
         Each statement sees the committed data, as in a READ COMMITTED transaction. Without BEGIN and the end of the
         transaction, two round trips to the server are saved. Errors are raised as in `session`.
@@ -137,11 +148,12 @@ class Database:
         with _translate_errors():
             if self.is_sqlite:
                 async with self._reader_engine.connect() as connection:
-                    yield SqliteReader(connection, self._tracer)
+                    yield SqliteReader(connection, self._tracer, ScopeHolder(scope))
             else:
                 pool_connection = await self._acquire_connection()
+                holder = _driver_of(pool_connection).scope_holder = ScopeHolder(scope)
                 try:
-                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer)
+                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer, holder)
                 finally:
                     pool_connection.close()
 
@@ -155,6 +167,21 @@ class Database:
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             raise _database_unavailable(error) from error
 
+    async def lacks_row_security(self) -> bool:
+        """Return whether this is PostgreSQL without policies that restrict the statements."""
+        return not self.is_sqlite and not await self.has_row_security()
+
+    async def has_row_security(self) -> bool:
+        """Return whether the policies of PostgreSQL restrict the statements of sessions and readers."""
+        if self.is_sqlite:
+            return False
+        with _translate_errors():
+            pool_connection = await self._acquire_connection()
+            try:
+                return _driver_of(pool_connection).row_role == ROW_ROLE
+            finally:
+                pool_connection.close()
+
     async def close(self) -> None:
         await self.autocommit_engine.dispose()
 
@@ -163,7 +190,20 @@ class _GuardedSession(Session):
     """The session class that has the tenancy guard. Other users of SQLAlchemy in the process are not affected."""
 
 
+def _apply_scope(session: Session, transaction: Any, connection: Connection) -> None:
+    """Restrict the statements of a transaction to the scope of its session, which sets the role on PostgreSQL."""
+    if connection.dialect.name == "postgresql":
+        _driver_of(connection.connection).scope_holder = session.info["scope"]
+
+
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
+event.listen(_GuardedSession, "after_begin", _apply_scope)
+
+
+def _driver_of(pool_connection: PoolProxiedConnection) -> ScopedConnection:
+    driver = pool_connection.driver_connection
+    assert isinstance(driver, ScopedConnection)
+    return driver
 
 
 @contextmanager
@@ -226,8 +266,14 @@ def _interrupt_sqlite(context: ExceptionContext) -> None:
         adapted.run_async(lambda connection: connection.interrupt())
 
 
+def _prepare_postgresql(connection: Any, record: Any) -> None:
+    connection.run_async(lambda driver: driver.prepare_scope())
+
+
 def _record_checkin(connection: Any, record: Any) -> None:
     record.info["since"] = time.monotonic()
+    if record.driver_connection is not None:
+        record.driver_connection.scope_holder = None
 
 
 def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from wattgate.db.encryption.key_ring import KeyRing
 from wattgate.db.engine import Database
+from wattgate.db.row_security import install_policies
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -25,6 +26,8 @@ async def upgrade(database: Database) -> None:
     """Run every migration that is not applied yet, in one transaction if the database supports that."""
     async with database.engine.begin() as connection:
         await connection.run_sync(_upgrade, database.key_ring)
+    if not database.is_sqlite:
+        await database.close()  # new connections find out whether the policies exist
 
 
 async def is_current(database: Database) -> bool:
@@ -44,6 +47,7 @@ def _upgrade(connection: Connection, key_ring: KeyRing) -> None:
     config.attributes["key_ring"] = key_ring
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
+    install_policies(connection)
 
 
 def alembic_config() -> Any:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.driver import CompiledStatement, compile_statement
+from wattgate.db.row_scope import ScopeHolder
 from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
 from wattgate.tracer import Tracer
 
@@ -29,8 +30,9 @@ class DatabaseReader(ABC):
     fifth on SQLite. SQLAlchemy executes all others.
     """
 
-    def __init__(self, dialect: Dialect, tracer: Tracer) -> None:
+    def __init__(self, dialect: Dialect, tracer: Tracer, scope_holder: ScopeHolder) -> None:
         self.dialect = dialect
+        self.info: Mapping[str, Any] = {"scope": scope_holder}
         self._tracer = tracer
 
     async def execute(
@@ -78,8 +80,10 @@ class DatabaseReader(ABC):
 class PostgresqlReader(DatabaseReader):
     """A reader on a connection of asyncpg from the engine's pool."""
 
-    def __init__(self, engine: AsyncEngine, pool_connection: PoolProxiedConnection, tracer: Tracer) -> None:
-        super().__init__(engine.dialect, tracer)
+    def __init__(
+        self, engine: AsyncEngine, pool_connection: PoolProxiedConnection, tracer: Tracer, scope_holder: ScopeHolder
+    ) -> None:
+        super().__init__(engine.dialect, tracer, scope_holder)
         self._engine = engine
         self._pool_connection = pool_connection
 
@@ -101,8 +105,8 @@ class SqliteReader(DatabaseReader):
     Each call of aiosqlite goes to a thread. SQLAlchemy makes four calls for each statement, this class makes one.
     """
 
-    def __init__(self, connection: AsyncConnection, tracer: Tracer) -> None:
-        super().__init__(connection.dialect, tracer)
+    def __init__(self, connection: AsyncConnection, tracer: Tracer, scope_holder: ScopeHolder) -> None:
+        super().__init__(connection.dialect, tracer, scope_holder)
         self._connection = connection
         self._driver: Any = cast(Connection, connection.sync_connection).connection.driver_connection
 

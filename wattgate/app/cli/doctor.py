@@ -38,6 +38,8 @@ def doctor() -> None:
         )
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and has the schema of this version; the keys decrypt its secrets")
+    if run_async(with_gateway(settings, lambda gateway: gateway.database.lacks_row_security())):
+        out.print("[yellow]database[/]   row-level security is not active: run wattgate db upgrade", soft_wrap=True)
     if settings.redis_url is not None:
         _check_redis(settings)
     if settings.mqtt_url is not None:

@@ -14,6 +14,7 @@ from rich.table import Table
 from starlette.applications import Starlette
 
 from wattgate.app.cli.application_commands import app_app
+from wattgate.app.cli.audit_commands import audit_app
 from wattgate.app.cli.doctor import doctor
 from wattgate.app.cli.document_commands import documents_app
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
@@ -60,6 +61,7 @@ for name, commands in (
     ("template", template_app),
     ("documents", documents_app),
     ("keys", keys_app),
+    ("audit", audit_app),
 ):
     app.add_typer(commands, name=name)
 app.command()(doctor)

@@ -312,6 +312,7 @@ def _lifespan(
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         await verify_keys(gateway.database)
+        await _log_row_security(gateway)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 with watchdog.running():
@@ -322,6 +323,14 @@ def _lifespan(
             await tracing.close()
 
     return lifespan
+
+
+async def _log_row_security(gateway: Gateway) -> None:
+    """Log whether PostgreSQL restricts statements to the rows of their scope. SQLite has no such policies."""
+    if await gateway.database.lacks_row_security():
+        log.warning("Row-level security is not active; run `wattgate db upgrade`, which says what is missing")
+    elif not gateway.database.is_sqlite:
+        log.info("Row-level security is active")
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from wattgate.db.encryption.key_ring import PREFIX, KeyRing, SecretKeyError, Sec
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS
 from wattgate.db.engine import Database
 from wattgate.db.models import SecretKey
+from wattgate.db.row_scope import SystemAccess
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import Conflict
 
@@ -37,12 +38,12 @@ async def verify_keys(database: Database) -> None:
 
     Raise SecretKeyError if a key in use is missing or has another value.
     """
-    async with database.session() as session:
+    async with database.session(SystemAccess.ROTATE_KEYS) as session:
         known = {key.key_id for key in await _checked_keys(session, database.key_ring)}
     if not database.key_ring.key_ids or database.key_ring.current_id in known:
         return
     try:
-        async with database.session() as session:
+        async with database.session(SystemAccess.ROTATE_KEYS) as session:
             session.add(_new_record(database.key_ring))
             await session.commit()
     except Conflict:  # another process has recorded it
@@ -52,7 +53,7 @@ async def verify_keys(database: Database) -> None:
 async def count_secrets(database: Database) -> list[KeyCount]:
     """Return the number of secrets of each encrypted column by key, without counts of 0."""
     counts: list[KeyCount] = []
-    async with database.session() as session:
+    async with database.session(SystemAccess.ROTATE_KEYS) as session:
         in_use = set((await session.execute(select(col(SecretKey.key_id)))).scalars()) | set(database.key_ring.key_ids)
         for table, _, column in _encrypted_columns():
             conditions: dict[str | None, Any] = {
@@ -77,7 +78,7 @@ async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> As
     for table, key, column in _encrypted_columns():
         last = ""
         while True:
-            async with database.session() as session:
+            async with database.session(SystemAccess.ROTATE_KEYS) as session:
                 batch = await _rows_under_other_keys(session, database.key_ring, table, key, column, last, batch_rows)
                 changed = 0
                 for row_id, stored in batch:
@@ -98,7 +99,7 @@ async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> As
 
 async def _forget_unused_keys(database: Database) -> None:
     used = {count.key_id for count in await count_secrets(database)} | {database.key_ring.current_id}
-    async with database.session() as session:
+    async with database.session(SystemAccess.ROTATE_KEYS) as session:
         await session.execute(delete(SecretKey).where(col(SecretKey.key_id).not_in(used)))
         await session.commit()
 

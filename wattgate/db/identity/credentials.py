@@ -18,6 +18,7 @@ from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.db.reader import fetch
+from wattgate.db.row_scope import RowScope, SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
@@ -69,7 +70,7 @@ class CredentialLookup:
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             parameters = {"digest": hash_secret(token), "now": now}
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
@@ -118,7 +119,7 @@ class CredentialLookup:
         Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
         passwords.
         """
-        async with self._database.reader() as session:
+        async with self._database.reader(RowScope(application_id)) as session:
             rows = Rows(session, application_id, now=now)
             application = await rows.application()
             directory_id = application.directory_id if application else ""
@@ -153,11 +154,11 @@ class CredentialLookup:
     ) -> None:
         """Store the outcome of an attempt. A right password that changes nothing needs no transaction."""
         if is_right:
-            async with self._database.reader() as session:
+            async with self._database.reader(RowScope(application_id)) as session:
                 await attempt.recheck(Rows(session, application_id, now=now))
             if not attempt.must_record_success(now):
                 return
-        async with self._database.session() as write_session:
+        async with self._database.session(RowScope(application_id)) as write_session:
             rows = Rows(write_session, application_id, now=now)
             await (attempt.record_success(rows) if is_right else attempt.record_failure(rows))
             await write_session.commit()
@@ -227,7 +228,7 @@ class CredentialLookup:
         sorted_keys, secrets_by_key = sorted(candidates), dict[str, Any]()
         if not sorted_keys:
             return secrets_by_key
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
                 in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
                 statement = select(key, secret).where(in_batch, condition)
@@ -236,7 +237,7 @@ class CredentialLookup:
         return secrets_by_key
 
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
-        async with self._database.reader() as session:
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
 
 

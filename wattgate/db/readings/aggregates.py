@@ -14,6 +14,7 @@ import numpy as np
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
+from wattgate.db.readings.tables import own_table
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.storage_fields import has_hourly_rollup
@@ -162,7 +163,7 @@ _SAMPLE_COLUMNS = ("at", "value", "quality", "revision", "received_at")
 _SELECT_SAMPLES = {
     "sqlite": f"""
         SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE_COLUMNS)}
-        FROM {{series}} s CROSS JOIN reading r
+        FROM {{series}} s CROSS JOIN {{reading}} r
         WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",  # noqa: S608 (names of our own columns only; values are parameters)
     # one byte string for each series and column, which takes half the time of arrays
     "postgresql": f"""
@@ -171,7 +172,7 @@ _SELECT_SAMPLES = {
         CROSS JOIN LATERAL (
             SELECT {", ".join(f"string_agg(int8send(r.{name}), '') AS {name}" for name in _SAMPLE_COLUMNS)}
             FROM (
-                SELECT {", ".join(_SAMPLE_COLUMNS)} FROM reading
+                SELECT {", ".join(_SAMPLE_COLUMNS)} FROM {{reading}}
                 WHERE resource_number = s.number AND field = s.field AND at >= :first AND at < :last ORDER BY at
             ) r
         ) a
@@ -201,7 +202,10 @@ async def fetch_aggregates(
         if source.table not in spans:
             continue
         statement = _SELECT_AGGREGATES[dialect].format(
-            selected=source.select_list, source=source.table, series=_SERIES.sql(dialect), spans=_SPANS.sql(dialect)
+            selected=source.select_list,
+            source=own_table(source.table, dialect),
+            series=_SERIES.sql(dialect),
+            spans=_SPANS.sql(dialect),
         )
         parameters = _SERIES.parameters(dialect, series) | _SPANS.parameters(dialect, spans[source.table])
         if dialect != "sqlite":  # with these limits the planner skips the partitions of other months
@@ -217,7 +221,7 @@ async def _fetch_samples(
 ) -> dict[SeriesKey, Sequence[list[int]]]:
     """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series."""
     dialect = dialect_name(session)
-    statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect))
+    statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect), reading=own_table("reading", dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
     rows = await fetch(session, cached_text(statement), parameters)
     if dialect == "sqlite":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.aggregates import SeriesKey
+from wattgate.db.readings.tables import insert_tables
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral
@@ -24,7 +25,7 @@ _SELECT_INTEGRALS = f"""
         FROM (
             SELECT s.number, s.field, r.value, r.at, lead(r.at, 1, CAST(:until AS bigint))
                    OVER (PARTITION BY s.number, s.field ORDER BY r.at) AS following
-            FROM {{since}} s CROSS JOIN reading r
+            FROM {{since}} s CROSS JOIN {{reading}} r
             WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.at
               AND r.at >= :first AND r.at < :until
         ) read
@@ -38,7 +39,7 @@ async def fetch_power_integrals(
     """Return the integrals of power series (resource number, field, start) in each half hour up to an instant."""
     integrals: dict[SeriesKey, list[PowerIntegral]] = {(number, field): [] for number, field, _ in since}
     dialect = dialect_name(session)
-    statement = cached_text(_SELECT_INTEGRALS.replace("{since}", _SERIES_SINCE.sql(dialect)))
+    statement = cached_text(insert_tables(_SELECT_INTEGRALS.replace("{since}", _SERIES_SINCE.sql(dialect)), dialect))
     limits = {
         "first": min(at for _, _, at in since),
         "until": until,

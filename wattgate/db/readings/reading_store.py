@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select, text
-from sqlmodel import col
+import numpy as np
+from sqlalchemy import text
 
-from wattgate.db.models import Reading
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings import aggregates, partitions, recording
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
 from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
+from wattgate.db.readings.tables import insert_tables
+from wattgate.db.row_scope import SystemAccess, system_access
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
@@ -35,15 +36,20 @@ _READING_COLUMNS = "r.at, r.value, r.quality"
 _SERIES = TableParameter("series", {"number": "bigint", "field": "int"})
 _SELECT_EXTREME = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
-    FROM {{series}} s CROSS JOIN reading r
+    FROM {{series}} s CROSS JOIN {{reading}} r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
-        SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""  # noqa: S608 (names of our own columns only; values are parameters)
+        SELECT at FROM {{reading}} WHERE resource_number = s.number AND field = s.field
+        ORDER BY at {{order}} LIMIT 1)"""  # noqa: S608 (names of our own columns only; values are parameters)
+_SELECT_LIST = f"""
+    SELECT {_READING_COLUMNS} FROM {{reading}} r
+    WHERE r.resource_number = :number AND r.field = :field AND r.at >= :start AND r.at < :stop
+    ORDER BY r.at LIMIT :limit"""  # noqa: S608 (names of our own columns only; values are parameters)
 _NEWEST = TableParameter("newest", {"number": "bigint", "field": "int", "since": "bigint"})
 _SELECT_RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
-    FROM {newest} s CROSS JOIN reading r
+    FROM {newest} s CROSS JOIN {reading} r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.since AND r.at >= coalesce((
-        SELECT at FROM reading WHERE resource_number = s.number AND field = s.field AND at >= s.since
+        SELECT at FROM {reading} WHERE resource_number = s.number AND field = s.field AND at >= s.since
         ORDER BY at DESC LIMIT 1 OFFSET {depth}), s.since)
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
@@ -54,8 +60,8 @@ it."""
 _SELECT_RECEIVED = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s
-    JOIN reading_day d ON d.resource_number = s.number AND d.field = s.field AND d.received_at >= :since
-    JOIN reading r ON r.resource_number = s.number AND r.field = s.field
+    JOIN {{reading_day}} d ON d.resource_number = s.number AND d.field = s.field AND d.received_at >= :since
+    JOIN {{reading}} r ON r.resource_number = s.number AND r.field = s.field
         AND r.at >= d.at AND r.at < d.at + {DAY_MS} AND r.received_at >= :since
     WHERE d.at >= :oldest
     ORDER BY r.received_at, r.at, s.number, s.field
@@ -63,24 +69,24 @@ _SELECT_RECEIVED = f"""
 _SERIES_SINCE = TableParameter("since", {"number": "bigint", "field": "int", "start": "bigint"})
 _SELECT_SINCE = """
     SELECT s.number, s.field, r.at, r.value
-    FROM {since} s CROSS JOIN reading r
+    FROM {since} s CROSS JOIN {reading} r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.start AND r.at >= :oldest
     ORDER BY s.number, s.field, r.at
     LIMIT :limit"""
 _POINTS = TableParameter("places", {"number": "bigint", "field": "int", "at": "bigint"})
 _SELECT_POINTS = f"""
     SELECT p.number, p.field, {_READING_COLUMNS}
-    FROM {{places}} p CROSS JOIN reading r
+    FROM {{places}} p CROSS JOIN {{reading}} r
     WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""  # noqa: S608 (names of our own columns only; values are parameters)
 _GAPS = TableParameter(
     "gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"}
 )
 _SELECT_FIRST_GAP = """
     SELECT g.number, g.field, g.start, (
-        SELECT min(r.at) + g.step FROM reading r
+        SELECT min(r.at) + g.step FROM {reading} r
         WHERE r.resource_number = g.number AND r.field = g.field AND r.at >= g.start AND r.at < g.stop
           AND NOT EXISTS (
-            SELECT 1 FROM reading n
+            SELECT 1 FROM {reading} n
             WHERE n.resource_number = g.number AND n.field = g.field AND n.at = r.at + g.step))
     FROM {gaps} g"""
 
@@ -88,7 +94,7 @@ _SELECT_FIRST_GAP = """
 _NUMBERS = TableParameter("numbers", {"number": "bigint", "before": "bigint"})
 _SELECT_EXPIRED = """
     SELECT n.number FROM {numbers} n
-    WHERE EXISTS (SELECT 1 FROM reading_day d WHERE d.resource_number = n.number AND d.at < n.before)"""
+    WHERE EXISTS (SELECT 1 FROM {reading_day} d WHERE d.resource_number = n.number AND d.at < n.before)"""
 _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
@@ -101,9 +107,17 @@ class ReadingStore:
         self._session = session
 
     async def record(self, readings: ReadingColumns, now_ms: int) -> None:
-        """Store readings. A stored reading with another value or quality is revised."""
-        if len(readings.at):
-            await recording.upsert_readings(await self._session.connection(), readings, now_ms)
+        """Store readings. A stored reading with another value or quality is revised.
+
+        Raise UnscopedStatementError if the session may not change one of the resources.
+        """
+        if not len(readings.at):
+            return
+        connection = await self._session.connection()
+        if connection.dialect.name == "postgresql":
+            await recording.lock_resources(connection, np.unique(readings.number).tolist())
+        with system_access(self._session, SystemAccess.RECORD_READINGS):
+            await recording.upsert_readings(connection, readings, now_ms)
 
     async def purge(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
         """Delete the readings of up to `limit` resources before a midnight (UTC). Return the number of resources."""
@@ -114,17 +128,19 @@ class ReadingStore:
             connection.dialect.name == "postgresql"
         ):  # a concurrent write would leave readings that no daily rollup contains
             await recording.lock_resources(connection, [number for number, _ in selected])
-        for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
-            statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
-            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
+        with system_access(self._session, SystemAccess.RECORD_READINGS):
+            for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
+                statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
+                await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
         return len(selected)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""
         connection = await self._session.connection()
         if connection.dialect.name == "postgresql":
-            await partitions.drop_empty_partitions(connection, unused_since)
-            await partitions.ensure_upcoming_partitions(connection, now)
+            with system_access(self._session, SystemAccess.MAINTAIN_PARTITIONS):
+                await partitions.drop_empty_partitions(connection, unused_since)
+                await partitions.ensure_upcoming_partitions(connection, now)
 
     async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: BucketGrid) -> dict[SeriesKey, Aggregates]:
         """Aggregate each series in each bucket. The values of `series` are the sampling intervals (ms) of the fields.
@@ -140,14 +156,9 @@ class ReadingStore:
     async def list_readings(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[StoredReading]:
         """Return up to `limit` readings of a series in [start, stop), oldest first."""
         number, field = series
-        statement = (
-            select(col(Reading.at), col(Reading.value), col(Reading.quality))
-            .where(col(Reading.resource_number) == number, col(Reading.field) == field)
-            .where(col(Reading.at) >= start, col(Reading.at) < stop)
-            .order_by(col(Reading.at))
-            .limit(limit)
-        )
-        return [StoredReading(*row) for row in await self._session.execute(statement)]
+        statement = cached_text(insert_tables(_SELECT_LIST, dialect_name(self._session)))
+        parameters = {"number": number, "field": field, "start": start, "stop": stop, "limit": limit}
+        return [StoredReading(*row) for row in await fetch(self._session, statement, parameters)]
 
     async def list_since(
         self, series: Mapping[SeriesKey, int], *, limit: int
@@ -180,11 +191,11 @@ class ReadingStore:
 
     async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """Return the newest reading of each series. Series without readings are left out."""
-        return await self._fetch_extreme("max", series)
+        return await self._fetch_extreme("DESC", series)
 
     async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """Return the oldest reading of each series. Series without readings are left out."""
-        return await self._fetch_extreme("min", series)
+        return await self._fetch_extreme("ASC", series)
 
     async def receipts(self, series: Sequence[tuple[int, int, int]], count: int) -> dict[SeriesKey, list[Receipt]]:
         """Return the receipts of up to `count` newest readings of each series (number, field, since), in order.
@@ -213,13 +224,14 @@ class ReadingStore:
         )
         return [((number, field), StoredReading(*stored)) for number, field, *stored in rows]
 
-    async def _fetch_extreme(self, sql_function: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        result_rows = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
+    async def _fetch_extreme(self, order: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
+        result_rows = await self._fetch(_SELECT_EXTREME.replace("{order}", order), _SERIES, series)
         return {(number, field): StoredReading(*stored) for number, field, *stored in result_rows}
 
     async def _fetch(
         self, sql: str, table_parameter: TableParameter, rows: Sequence[Any], **more: int
     ) -> Sequence[Any]:
         dialect = dialect_name(self._session)
-        statement = cached_text(sql.replace(f"{{{table_parameter.name}}}", table_parameter.sql(dialect)))
+        sql = sql.replace(f"{{{table_parameter.name}}}", table_parameter.sql(dialect))
+        statement = cached_text(insert_tables(sql, dialect))
         return await fetch(self._session, statement, {**table_parameter.parameters(dialect, rows), **more})

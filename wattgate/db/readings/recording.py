@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions, rollups
 from wattgate.db.table_parameter import TableParameter
+from wattgate.db.tenancy_guard import UnscopedStatementError
 from wattgate.energy.arrays import IntArray, is_group_start
 
 
@@ -93,15 +94,14 @@ _COPY_HEADER, _COPY_TRAILER = b"PGCOPY\n\xff\r\n\x00" + bytes(8), b"\xff\xff"
 async def upsert_readings(connection: AsyncConnection, readings: ReadingColumns, now_ms: int) -> None:
     """Store readings. A stored reading with another value or quality is revised.
 
-    On SQLite only one transaction writes at a time. On PostgreSQL, writers of the same resources wait for each
-    other. Otherwise a writer could compute rollups without the uncommitted readings of another.
+    On SQLite only one transaction writes at a time. On PostgreSQL, lock the resources first. Writers of the same
+    resources wait for each other, so that none computes rollups without the uncommitted readings of another.
     """
     if connection.dialect.name == "sqlite":
         columns = (readings.number, readings.field, readings.at, readings.value, readings.quality)
         rows = [(*row, 0, now_ms) for row in zip(*(column.tolist() for column in columns), strict=True)]
         await connection.exec_driver_sql(_UPSERT_ROW, rows)
     else:
-        await lock_resources(connection, np.unique(readings.number).tolist())
         months = np.unique(readings.at.astype("datetime64[ms]").astype("datetime64[M]"))
         await partitions.ensure_partitions(connection, months.astype("datetime64[ms]").astype(np.int64).tolist())
         await _copy_readings(connection, readings, now_ms)
@@ -109,8 +109,16 @@ async def upsert_readings(connection: AsyncConnection, readings: ReadingColumns,
 
 
 async def lock_resources(connection: AsyncConnection, numbers: Sequence[int]) -> None:
-    """Lock the readings of these resources on PostgreSQL until the transaction ends. Readers do not wait."""
-    await connection.execute(_LOCK_RESOURCES, {"numbers": numbers})
+    """Lock the readings of these resources on PostgreSQL until the transaction ends. Readers do not wait.
+
+    Raise UnscopedStatementError if the policies do not show all of them: writes of readings themselves run without.
+    """
+    locked = (await connection.execute(_LOCK_RESOURCES, {"numbers": numbers})).all()
+    if len(locked) != len(numbers):
+        raise UnscopedStatementError(
+            f"{len(numbers) - len(locked)} of {len(numbers)} resources are not in the scope of the session. "
+            "Take their numbers from Rows."
+        )
 
 
 async def _copy_readings(connection: AsyncConnection, readings: ReadingColumns, now_ms: int) -> None:

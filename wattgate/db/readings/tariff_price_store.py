@@ -1,14 +1,18 @@
 """Prices of dynamic tariffs in SQL. Instants are milliseconds since 1970 (UTC), rates are millionths of a penny."""
 
 from collections.abc import Collection, Sequence
+from typing import cast
 
-from sqlalchemy import select
+from sqlalchemy import MetaData, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import col
 
 from wattgate.db.models import TariffPrice
 from wattgate.db.reader import DatabaseSession, dialect_name
 from wattgate.energy.timeline import Price
+
+_PRICES = cast(Table, TariffPrice.__table__)  # type: ignore[attr-defined]
+_OWN_PRICES = _PRICES.to_metadata(MetaData(), name="own_tariff_price")
+"""The view of the prices that the session may see, on PostgreSQL."""
 
 
 class TariffPriceStore:
@@ -38,11 +42,12 @@ class TariffPriceStore:
         prices: dict[str, list[Price]] = {}
         if not tariff_ids:
             return prices
+        prices_table = _OWN_PRICES if dialect_name(self._session) == "postgresql" else _PRICES
+        tariff, at_column, rate_column = (prices_table.c[name] for name in ("tariff_id", "at", "rate"))
         statement = (
-            select(col(TariffPrice.tariff_id), col(TariffPrice.at), col(TariffPrice.rate))
-            .where(col(TariffPrice.tariff_id).in_(tariff_ids))
-            .where(col(TariffPrice.at) >= start, col(TariffPrice.at) < stop)
-            .order_by(col(TariffPrice.tariff_id), col(TariffPrice.at))
+            select(tariff, at_column, rate_column)
+            .where(tariff.in_(tariff_ids), at_column >= start, at_column < stop)
+            .order_by(tariff, at_column)
             .limit(limit)
         )
         for tariff_id, at, rate in await self._session.execute(statement):

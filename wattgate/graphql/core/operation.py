@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
 from wattgate.db.meter_network import MeterNetwork
+from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
@@ -95,7 +96,8 @@ class Operation:
     `SubscriptionSource`. `needs` has no default on purpose: public operations declare Permission.ANYONE. A subscription
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
-    client's address if `address_policy` is set.
+    client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
+    rows of all applications if the system runs it without an application.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Operation:
     weight: Amount | None = None
     sizes: tuple[ListSize, ...] = ()
     address_policy: AddressPolicy | None = None
+    system_access: SystemAccess | None = None
 
     @property
     def base_cost(self) -> Amount:
@@ -139,6 +142,7 @@ def operation(
     weight: Amount | None = None,
     sizes: Sequence[ListSize] = (),
     address_policy: AddressPolicy | None = None,
+    system_access: SystemAccess | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -159,6 +163,7 @@ def operation(
             weight=weight,
             sizes=tuple(sizes),
             address_policy=address_policy,
+            system_access=system_access,
         )
 
     return declare

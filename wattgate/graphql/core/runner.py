@@ -9,15 +9,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
+from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
+from wattgate.db.row_scope import RowScope, Scope
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
+from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind
@@ -71,9 +74,13 @@ class Runner:
             await self._address_limits.charge(operation.address_policy, client)
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
-        opened = self._database.session() if write else self._database.reader()
-        async with opened as session:
-            rows, network = self._rows(session, principal, scope), self._network(session)
+        rows_scope = _rows_scope(principal, scope)
+        session_scope = _session_scope(operation, principal, rows_scope)
+        open_session = self._database.session if write else self._database.reader
+        async with open_session(session_scope) as session:
+            rows, network = self._rows(session, principal, rows_scope), self._network(session)
+            if is_audited(operation, principal):
+                rows.recorder = ChangeRecorder()
             call = Call(
                 principal,
                 rows,
@@ -92,6 +99,8 @@ class Runner:
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
+                if rows.recorder is not None:
+                    await record_act(rows, operation, principal, arguments)
                 await session.commit()
         await self._publish(events)
         return result
@@ -104,10 +113,10 @@ class Runner:
         self, edge: EdgeField, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
-        scope = check_permission(principal, edge.needs)
+        scope = _rows_scope(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
         with self.tracer.step_span(edge.load.__name__):
-            async with self._database.reader() as session:
+            async with self._database.reader(scope) as session:
                 results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
@@ -115,19 +124,29 @@ class Runner:
 
     async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
         """Return the result of a query function over the rows that the permission lets the principal see."""
-        scope = check_permission(principal, needs)
-        async with self._database.reader() as session:
+        scope = _rows_scope(principal, check_permission(principal, needs))
+        async with self._database.reader(scope) as session:
             return await query(self._rows(session, principal, scope))
 
-    def _rows(self, session: DatabaseSession, principal: Principal, scope: AccessScope) -> Rows:
-        own_rows_only = scope is AccessScope.OWN
-        if own_rows_only and principal.user_id is None:
-            raise Forbidden("this needs a user; applications name one in the header userId")
-        application_id = principal.application_id or NO_APPLICATION
+    def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
-        user_id = principal.user_id if own_rows_only else None
         key_ring = self._database.key_ring
-        return Rows(session, application_id, user_id, now=self._clock(), quotas=quotas, key_ring=key_ring)
+        return Rows(session, scope.application_id, scope.user_id, now=self._clock(), quotas=quotas, key_ring=key_ring)
+
+
+def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
+    """Return the rows that a principal may see. Raise Forbidden if these are a user's and it names none."""
+    own_rows_only = scope is AccessScope.OWN
+    if own_rows_only and principal.user_id is None:
+        raise Forbidden("this needs a user; applications name one in the header userId")
+    return RowScope(principal.application_id or NO_APPLICATION, principal.user_id if own_rows_only else None)
+
+
+def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
+    """Return the scope of the session: that of the rows, or that of the system for its work without an application."""
+    if principal.role is Role.SYSTEM and principal.application_id is None and operation.system_access is not None:
+        return operation.system_access
+    return rows_scope
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:

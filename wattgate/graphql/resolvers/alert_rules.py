@@ -14,6 +14,7 @@ from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
 from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries import alert_rules as queries
+from wattgate.db.row_scope import SystemAccess
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.enums import Function, Period, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
@@ -120,7 +121,7 @@ async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.Ale
     return rule
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_due_rules(call: Call) -> list[str]:
     """Return the applications with rules whose next evaluation is due."""
     return await call.rows.application_ids_with(

@@ -13,6 +13,7 @@ from strawberry import ID
 from wattgate.clock import EPOCH, from_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
+from wattgate.db.row_scope import SystemAccess
 from wattgate.energy import meter_points
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import CatchUpState
@@ -94,7 +95,7 @@ async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Su
 # Operations for the worker `app/workers/catch_ups.py`. It runs them for each application.
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_catch_ups(call: Call) -> list[str]:
     """Return the applications with catch-ups that wait for a worker."""
     return await call.rows.application_ids_with(models.CatchUp, _claimable_condition(call.rows.now))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from wattgate.db.models import Delivery
+from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.channels.channel import Outcome
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -24,7 +25,7 @@ class DueDeliveries:
     next_at: datetime | None
 
 
-@operation(OperationKind.QUERY, returns=DueDeliveries, needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=DueDeliveries, needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueDeliveries:
     """Return the applications with due deliveries of these kinds or, if there are none, when the next one is due."""
     applications = await call.rows.application_ids_with(

@@ -14,6 +14,7 @@ from wattgate.db.models import (
     Notification,
     TestMail,
 )
+from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
 from wattgate.delivery.channels.smtp import SUPPRESS_ADDRESS
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
@@ -141,7 +142,7 @@ async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subje
     await call.rows.keep_newest(KeptMail, MAX_KEPT_MAILS)
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_mail(call: Call) -> list[str]:
     """Return the applications with kept mails."""
     return await call.rows.application_ids_with(KeptMail)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.secrets import hash_secret, new_secret
+from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -22,7 +23,12 @@ class CreatedApplication:
     secret: str
 
 
-@operation(OperationKind.MUTATION, returns=CreatedApplication, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=CreatedApplication,
+    needs=Permission.SYSTEM,
+    system_access=SystemAccess.CREATE_APPLICATION,
+)
 async def create_application(
     call: Call,
     *,

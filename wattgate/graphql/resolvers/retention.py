@@ -9,6 +9,7 @@ from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity.login_backoff import forget_old_failures
 from wattgate.db.readings.series_keys import resource_number
+from wattgate.db.row_scope import SystemAccess
 from wattgate.energy.buckets import DAY_MS
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -43,7 +44,7 @@ async def set_retention(
     return resource_type
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_retention(call: Call) -> list[str]:
     """Return the applications with a resource type whose readings are not kept forever."""
     return await call.rows.application_ids_with(

@@ -9,6 +9,7 @@ from sqlmodel import col
 
 from wattgate.clock import format_iso
 from wattgate.db import models
+from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery import circuit_breaker
 from wattgate.delivery.channels.channel import (
     MessageContent,
@@ -113,7 +114,7 @@ async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, a
     return True
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_old_events(call: Call) -> list[str]:
     """Return the applications with events older than EVENT_RETENTION."""
     return await call.rows.application_ids_with(

@@ -1,0 +1,60 @@
+"""The rows that a session may touch: those of an application, those of a user, or all of them for a named reason.
+
+On PostgreSQL the policies of row-level security enforce the scope of each statement (`db.row_security`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class RowScope:
+    """The rows of one application, or only those of one of its users if `user_id` is set."""
+
+    application_id: str
+    user_id: str | None = None
+
+
+class SystemAccess(Enum):
+    """The reasons for which a statement may touch the rows of all applications. A test lists every use."""
+
+    FIND_CREDENTIALS = "The credential of a caller determines the application."
+    FIND_OAUTH_CLIENT = "An OAuth client logs in with its client id, which determines the application."
+    FIND_WORK = "A background worker lists the applications that have work."
+    LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
+    CREATE_APPLICATION = "A new application has no rows yet."
+    RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."
+    ROTATE_KEYS = "The keys of the stored secrets of all applications are checked and change together."
+    MAINTAIN_PARTITIONS = "Only the owner of a table creates and drops its partitions."
+
+
+Scope = RowScope | SystemAccess
+
+
+@dataclass(slots=True)
+class ScopeHolder:
+    """The current scope of a session. Each statement runs in the scope that is set when it is sent."""
+
+    scope: Scope
+
+
+def scope_holder(session: Any) -> ScopeHolder:
+    """Return the holder of the scope of a session that `Database` opened."""
+    holder = session.info["scope"]
+    assert isinstance(holder, ScopeHolder)
+    return holder
+
+
+@contextmanager
+def system_access(session: Any, access: SystemAccess) -> Iterator[None]:
+    """Let the statements of a session touch all rows until the context exits."""
+    holder = scope_holder(session)
+    previous = holder.scope
+    holder.scope = access
+    try:
+        yield
+    finally:
+        holder.scope = previous

@@ -1,0 +1,186 @@
+"""Connections of asyncpg that send the row scope with each statement, without a round trip of its own.
+
+PostgreSQL's extended protocol treats all messages up to the next Sync as one implicit transaction. asyncpg executes a
+prepared statement with Bind, Execute and Sync. This module writes another Bind and Execute before them. They set the
+role and the scope with `set_config(..., true)`, so the settings end with the transaction, implicit or not:
+
+    to the server:    Bind+Execute (scope)   Bind+Execute+Sync (statement of asyncpg)
+    from the server:  2 D C (dropped here)   2 D ... C Z (passed on to asyncpg)
+
+A statement therefore never runs in the scope of an earlier one, and nothing remains on the connection for a pooler to
+pass on. asyncpg has no public interface for this, so `ScopedConnection` wraps the protocol that it receives.
+https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
+"""
+
+import asyncio
+import struct
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, cast
+
+import asyncpg
+
+from wattgate.db.row_scope import RowScope, Scope, ScopeHolder, SystemAccess
+
+ROW_ROLE = "wattgate_rows"
+"""The role whose statements are subject to the policies."""
+
+NO_ROLE = "none"
+"""The value of PostgreSQL's setting `role` for the role that logged in."""
+
+SCOPE_STATEMENT = "wattgate_scope"
+_SET_SCOPE = (
+    "SELECT set_config('role', $1, true), set_config('wattgate.application', $2, true),"
+    " set_config('wattgate.user', $3, true)"
+)
+_FIND_ROLE = """
+    SELECT CASE
+        WHEN to_regclass('own_reading') IS NULL OR to_regrole($1::text) IS NULL THEN false
+        WHEN NOT has_table_privilege($1::text, 'own_reading', 'SELECT') THEN false
+        ELSE pg_has_role(current_user, $1::text, $2::text)
+    END"""
+SCOPE_RESPONSES = b"2DC"
+"""The types of the messages that answer the scope: BindComplete, DataRow, CommandComplete."""
+
+_HEADER = struct.Struct("!ci")
+
+
+class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
+    """A connection whose statements run in the scope of its holder. Without a holder, the scope is not set."""
+
+    def __init__(self, protocol: Any, transport: Any, *arguments: Any) -> None:
+        self.scope_holder: ScopeHolder | None = None
+        self.row_role = NO_ROLE
+        self._scope_statement: Any = None
+        super().__init__(_ScopedProtocol(protocol, transport, self), transport, *arguments)
+
+    async def prepare_scope(self) -> None:
+        """Prepare the statement that sets the scope, and find out whether the role of the policies can be set."""
+        privilege = "SET" if self.get_server_version() >= (16, 0) else "MEMBER"
+        if await self.fetchval(_FIND_ROLE, ROW_ROLE, privilege):
+            self.row_role = ROW_ROLE
+        self._scope_statement = await self.prepare(_SET_SCOPE, name=SCOPE_STATEMENT)
+
+    def scope_messages(self) -> bytes:
+        """Return the messages that set the scope of the next statement; none if it needs none."""
+        if self.scope_holder is None:
+            return b""
+        scope = self.scope_holder.scope
+        if isinstance(scope, SystemAccess) and not self.is_in_transaction():
+            return b""  # the settings of every earlier statement have ended
+        return _encode_scope(scope, self.row_role)
+
+
+@lru_cache(maxsize=1024)
+def _encode_scope(scope: Scope, row_role: str) -> bytes:
+    """Encode the Bind and Execute messages that set a scope. The values are parameters and never part of SQL."""
+    values = (NO_ROLE, "", "")
+    if isinstance(scope, RowScope):
+        values = (row_role, scope.application_id, scope.user_id or "")
+    encoded = [value.encode(errors="surrogatepass") for value in values]  # PostgreSQL rejects invalid text
+    parameters = b"".join(struct.pack("!i", len(value)) + value for value in encoded)
+    bind = b"\0" + SCOPE_STATEMENT.encode() + b"\0" + struct.pack("!hh", 0, len(encoded)) + parameters + b"\0\0"
+    execute = b"\0" + struct.pack("!i", 0)
+    return _HEADER.pack(b"B", len(bind) + 4) + bind + _HEADER.pack(b"E", len(execute) + 4) + execute
+
+
+class _ScopedProtocol:
+    """The protocol object of asyncpg, with the scope written before each message that binds a statement."""
+
+    def __init__(self, protocol: Any, transport: Any, connection: ScopedConnection) -> None:
+        self._protocol = protocol
+        self._transport = transport
+        self._connection = connection
+        self._responses = ScopeResponses(protocol)
+        self._needs_sync = False
+        transport.set_protocol(self._responses)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._protocol, name)
+
+    async def bind_execute(self, *arguments: Any, **options: Any) -> Any:
+        return await self._run_scoped(self._protocol.bind_execute, arguments, options)
+
+    async def bind_execute_many(self, *arguments: Any, **options: Any) -> Any:
+        return await self._run_scoped(self._protocol.bind_execute_many, arguments, options)
+
+    async def bind(self, *arguments: Any, **options: Any) -> Any:
+        return await self._run_scoped(self._protocol.bind, arguments, options)
+
+    async def query(self, *arguments: Any) -> Any:
+        if self._needs_sync:
+            await self._synchronize()
+        return await self._protocol.query(*arguments)
+
+    async def _run_scoped(self, send: Any, arguments: Any, options: Any) -> Any:
+        if self._needs_sync:
+            await self._synchronize()
+        messages = self._connection.scope_messages()
+        if not messages:
+            return await send(*arguments, **options)
+        self._transport.write(messages)
+        self._responses.expected += SCOPE_RESPONSES
+        try:
+            return await send(*arguments, **options)
+        except asyncpg.PostgresError:
+            raise  # the server has answered, so it has seen the Sync of the statement
+        except BaseException:
+            self._needs_sync = True  # asyncpg may have raised before it sent the statement and its Sync
+            raise
+
+    async def _synchronize(self) -> None:
+        """Send a query of its own, which waits for a cancelled statement and ends an implicit transaction."""
+        with suppress(asyncpg.InFailedSQLTransactionError):
+            await self._protocol.query("SELECT 1", None)
+        self._needs_sync = False
+
+
+class ScopeResponses(asyncio.Protocol):
+    """Receive the data of the server. Drop the answers to the scope messages, and pass the rest on to asyncpg.
+
+    If the scope cannot be set, the error is passed on: the server then skips the statement, and asyncpg raises.
+    """
+
+    def __init__(self, protocol: asyncio.Protocol) -> None:
+        self._protocol = protocol
+        self._incomplete = b""
+        self.expected = b""
+
+    def data_received(self, data: bytes) -> None:
+        if not self.expected:
+            self._protocol.data_received(data)
+            return
+        data = self._incomplete + data
+        start = 0
+        while self.expected and (end := _message_end(data, start)):
+            kind = data[start : start + 1]
+            if kind == self.expected[:1]:
+                self.expected = self.expected[1:]
+            else:
+                if kind in b"EZ":  # the server skips the rest up to the Sync
+                    self.expected = b""
+                self._protocol.data_received(data[start:end])
+            start = end
+        self._incomplete = data[start:] if self.expected else b""
+        if not self.expected and start < len(data):
+            self._protocol.data_received(data[start:])
+
+    def eof_received(self) -> bool | None:
+        return self._protocol.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._protocol.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
+
+
+def _message_end(data: bytes, start: int) -> int | None:
+    """Return the position after the message that begins at `start`; None if it is incomplete."""
+    if len(data) - start < _HEADER.size:
+        return None
+    end = start + 1 + cast(int, _HEADER.unpack_from(data, start)[1])
+    return end if end <= len(data) else None
