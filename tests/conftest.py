@@ -20,6 +20,7 @@ from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
+from tests.support.stalls import StallRecorder, recording
 from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
 from wattgate.app.server.factory import create_app
@@ -41,6 +42,21 @@ def pytest_collection_finish() -> None:
     """Exclude imported modules and collected tests from garbage collection: they are many objects, and all in use."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stalls_of_session() -> Iterator[StallRecorder]:
+    """The stalls of all requests to gateways of this process."""
+    with recording(StallRecorder()) as recorder:
+        yield recorder
+
+
+@pytest.fixture(autouse=True)
+def no_request_stalls_the_loop(stalls_of_session: StallRecorder) -> Iterator[None]:
+    """Fail a test whose requests hold up the event loop for more than 100 ms of processor time."""
+    stalls_of_session.stalls.clear()
+    yield
+    assert [str(stall) for stall in stalls_of_session.stalls] == []
 
 
 @pytest.fixture(scope="session")
