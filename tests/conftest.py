@@ -52,11 +52,15 @@ def stalls_of_session() -> Iterator[StallRecorder]:
 
 
 @pytest.fixture(autouse=True)
-def no_request_stalls_the_loop(stalls_of_session: StallRecorder) -> Iterator[None]:
-    """Fail a test whose requests hold up the event loop for more than 100 ms of processor time."""
+def no_request_stalls_the_loop(request: pytest.FixtureRequest, stalls_of_session: StallRecorder) -> Iterator[None]:
+    """Fail a test whose requests hold up the event loop for more than 100 ms of processor time.
+
+    The marker `stalls` names a test in which that is known, and why.
+    """
     stalls_of_session.stalls.clear()
     yield
-    assert [str(stall) for stall in stalls_of_session.stalls] == []
+    if request.node.get_closest_marker("stalls") is None:
+        assert [str(stall) for stall in stalls_of_session.stalls] == []
 
 
 @pytest.fixture(scope="session")

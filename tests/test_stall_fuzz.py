@@ -105,7 +105,7 @@ def _cases(operation: Operation, example: dict[str, Any]) -> list[Case]:
 def _callers(operation: Operation, number: int) -> list[str]:
     """Return the callers of a case: all in the long form, else one with the permission and sometimes nobody."""
     if FUZZ is not None:
-        return ["anonymous", "account", "administrator", "application", "acting"]
+        return ["anonymous", "account", "application"]
     permitted = "account" if operation.needs in GRANTS[Role.ACCOUNT] else "application"
     return [permitted, "anonymous"] if number == 0 else [permitted]
 
@@ -141,7 +141,7 @@ def _requests(operation: Operation, variables: dict[str, Any]) -> Iterator[tuple
         change = REST_ARGUMENTS.get(rest.route_key)
         try:
             remaining = dict(change(variables) if change else variables)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        except (AttributeError, ArithmeticError, KeyError, TypeError, ValueError, IndexError):
             continue  # the odd value has no form in the format of this endpoint
 
         def in_path(match: re.Match[str], values: dict[str, Any] = remaining) -> str:

@@ -4,6 +4,7 @@ A `Dispatcher` serves all routes. It authenticates the caller, parses the argume
 budgets, runs the operation, and renders the result in the endpoint's format.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
@@ -23,8 +25,10 @@ from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
+from wattgate.graphql.transport.http import send_body
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.rate_limit.budgets import (
     UNLIMITED_BUDGETS,
@@ -35,7 +39,7 @@ from wattgate.realtime.rate_limit.budgets import (
 )
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
-from wattgate.rest_compat.error_responses import error_response, json_response
+from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
@@ -130,7 +134,7 @@ class Dispatcher:
             balance = await self._budgets.charge(principal, cost)
             if balance and not balance.granted:
                 raise rate_limited_error(balance)
-            response = await self._execute(endpoint, principal, parsed)
+            response = await self._execute(endpoint, principal, parsed, is_large=cost >= LARGE_COST)
         except GatewayError as error:
             legacy_format = endpoint.legacy_format
             is_rejection = isinstance(error, RateLimited | Unauthenticated)
@@ -160,7 +164,9 @@ class Dispatcher:
         )
         return ParsedRequest(endpoint.binder.bind(raw), legacy_request)
 
-    async def _execute(self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest) -> Response:
+    async def _execute(
+        self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest, *, is_large: bool
+    ) -> Response:
         headers = {OPERATION_HEADER: endpoint.operation.name}
         run = partial(self._run, principal)
         if not isinstance(parsed.source, LegacyRequest):
@@ -176,6 +182,9 @@ class Dispatcher:
                 raise value
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
+            if is_large:
+                body = await encode_large_json(await asyncio.to_thread(_response_body, endpoint, rest_result))
+                return EncodedResponse(body, endpoint.rest.status, {**NO_STORE, **headers}, JSON)
             return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 
         async def rerun(**replaced: Any) -> Any:
@@ -186,6 +195,14 @@ class Dispatcher:
 
     async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
         return await self._runner.run(operation, principal, arguments)
+
+
+class EncodedResponse(Response):
+    """A response whose body is written in parts if it is large."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send_body(send, bytes(self.body))
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:

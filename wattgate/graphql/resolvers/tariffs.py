@@ -9,7 +9,7 @@ from sqlmodel import col
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.tariffs import priced_resource_id
-from wattgate.energy.tariffs import find_price_problem, find_problems, normalize_rates
+from wattgate.energy.tariffs import MAX_PARTS, find_price_problem, find_problems, normalize_rates
 from wattgate.energy.timeline import Price, to_scaled
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
@@ -39,6 +39,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     belongs to the resource whose cost it has.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
+    if len(input.bands) > MAX_PARTS:
+        problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
+        raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
     tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
     tariff.resource_id, tariff.valid_from = priced_resource_id(resource), from_ms(to_ms(input.valid_from))

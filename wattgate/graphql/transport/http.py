@@ -5,10 +5,12 @@ invalid document or invalid variables also gets 400 if the client accepts `appli
 if it accepts only `application/json`, as clients of that media type expect.
 """
 
+import asyncio
 import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -18,7 +20,8 @@ from strawberry.http.ides import get_graphql_ide_html
 
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.execution.documents import InvalidRequest
-from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline, PipelineResult, encode_json
+from wattgate.graphql.execution.json_encoding import encode_json
+from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline, PipelineResult
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, accepts_html, negotiate_media_type
 from wattgate.principal import Authenticate
@@ -30,6 +33,9 @@ Headers = list[tuple[bytes, bytes]]
 
 MIN_COMPRESSED_BYTES = 2_048
 """Size in bytes from which a response is compressed, for clients that accept gzip."""
+
+LARGE_BODY_BYTES = 256 * 1024
+"""Size from which a body is compressed in a thread, and written in parts of this size."""
 
 GZIP_LEVEL = 5
 """Compression level of gzip. A higher one takes more time than it saves."""
@@ -50,11 +56,20 @@ class GraphQLResponse:
         body = self.body
         fields = [(b"content-type", self.media_type.encode()), (b"vary", b"Accept, Accept-Encoding"), *self.headers]
         if len(body) >= MIN_COMPRESSED_BYTES and b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b""):
-            body = gzip.compress(body, GZIP_LEVEL)
+            compress = partial(gzip.compress, body, GZIP_LEVEL)
+            body = compress() if len(body) < LARGE_BODY_BYTES else await asyncio.to_thread(compress)
             fields.append((b"content-encoding", b"gzip"))
         fields.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": self.status, "headers": fields})
-        await send({"type": "http.response.body", "body": body})
+        await send_body(send, body)
+
+
+async def send_body(send: Send, body: bytes) -> None:
+    """Send a body. Send a large one in parts, each when the client has taken most of those before."""
+    for start in range(0, len(body) - LARGE_BODY_BYTES, LARGE_BODY_BYTES):
+        await send({"type": "http.response.body", "body": body[start : start + LARGE_BODY_BYTES], "more_body": True})
+    rest = (len(body) - 1) // LARGE_BODY_BYTES * LARGE_BODY_BYTES if len(body) > LARGE_BODY_BYTES else 0
+    await send({"type": "http.response.body", "body": body[rest:]})
 
 
 class GetNotAllowed(Exception):
@@ -110,9 +125,9 @@ class GraphQLEndpoint:
             return error_response(error, media)
         budget_headers = _budget_headers(reply.balance)
         return (
-            _cacheable_response(reply, media, headers, budget_headers)
+            await _cacheable_response(reply, media, headers, budget_headers)
             if method == "GET"
-            else GraphQLResponse(200, reply.encode_with_cost(), media, budget_headers)
+            else GraphQLResponse(200, await reply.encode_with_cost(), media, budget_headers)
         )
 
 
@@ -178,18 +193,25 @@ def _errors_response(
     )
 
 
-def _cacheable_response(
+async def _cacheable_response(
     reply: PipelineResult, media: str, headers: Mapping[str, str], budget_headers: Headers
 ) -> GraphQLResponse:
     """Return the response to a GET, with an entity tag, so that the client can revalidate its copy.
 
     The tag is weak, because it does not cover the cost, which differs in every response.
     """
-    tag = f'W/"{hashlib.sha256(reply.encode_result()).hexdigest()[:32]}"'
+    tag = f'W/"{(await _digest(await reply.encode_result()))[:32]}"'
     response_headers = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *budget_headers]
     if tag in headers.get("if-none-match", ""):
         return GraphQLResponse(304, b"", media, response_headers)
-    return GraphQLResponse(200, reply.encode_with_cost(), media, response_headers)
+    return GraphQLResponse(200, await reply.encode_with_cost(), media, response_headers)
+
+
+async def _digest(content: bytes) -> str:
+    """Return the SHA-256 of a content. That of a large one is computed in a thread."""
+    if len(content) < LARGE_BODY_BYTES:
+        return hashlib.sha256(content).hexdigest()
+    return (await asyncio.to_thread(hashlib.sha256, content)).hexdigest()
 
 
 def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLResponse:

@@ -14,7 +14,7 @@ from graphql.execution.values import VariableValues
 
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.pipeline import encode_json
+from wattgate.graphql.execution.json_encoding import encode_json
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
 

@@ -155,7 +155,7 @@ class SubscriptionService:
             raise _rejection(invalid.errors) from None
         except BudgetExhausted as exhausted:
             raise exhausted.error from None
-        return OperationResult(reply.encode_with_cost())
+        return OperationResult(await reply.encode_with_cost())
 
     async def _begin_subscription(
         self, principal: Principal, request: OperationRequest, document: Document

@@ -79,6 +79,7 @@ from wattgate.graphql.execution.compiled.values import (
     checked_coercion,
     enum_names,
     gather_or_cancel,
+    pause,
     resolve_abstract,
 )
 
@@ -90,6 +91,9 @@ NEEDS_COERCION = {
     "Int": "{0}.__class__ is not int or not -2147483648 <= {0} <= 2147483647",
 }
 """For each built-in scalar, the condition on a value that needs coercion. Other values are used as they are."""
+
+OBJECTS_PER_TURN = 1_000
+"""Objects after which a plan lets the event loop serve other requests. They take some milliseconds."""
 
 RootFunction = Callable[..., Any]
 """Computes the value of one response key: (context, variables) or, for a subscription, (context, variables, payload).
@@ -156,17 +160,19 @@ class _CodeGenerator:
     def __init__(self, checks: TypeChecks, binder: FieldArgumentBinder) -> None:
         self.lines = CodeBlock()
         self.constants: dict[str, Any] = {
-            "__builtins__": {builtin.__name__: builtin for builtin in (iter, zip, str, int, float, bool)},
+            "__builtins__": {builtin.__name__: builtin for builtin in (iter, len, zip, str, int, float, bool)},
             "SerializedColumn": SerializedColumn,
             "FallbackRequired": FallbackRequired,
             "check_lengths": check_lengths,
             "as_list": as_list,
             "resolve_abstract": resolve_abstract,
             "gather_or_cancel": gather_or_cancel,
+            "pause": pause,
         }
         self._checks = checks
         self._argument_binder = binder
         self._name_counter = count(1)
+        self._can_await = True
 
     def _new_name(self, kind: str) -> str:
         return f"{kind}_{next(self._name_counter)}"
@@ -187,6 +193,7 @@ class _CodeGenerator:
         """Add the function of a root field and return its name."""
         name, body = self._new_name("root"), CodeBlock(1)
         is_payload = isinstance(selected.source, PayloadSource)
+        self._can_await = not is_payload or selected.has_nested_edges
         match selected.source:
             case Operation():
                 operation = self._add_constant("operation", selected.source)
@@ -206,7 +213,7 @@ class _CodeGenerator:
         elif selected.field is not None:
             self._write_value(body, "x", selected.field.type, selected)
         body.add("return x")
-        keyword = "def" if is_payload and not selected.has_nested_edges else "async def"
+        keyword = "async def" if self._can_await else "def"
         self._add_function(f"{keyword} {name}(c, v{', x' if is_payload else ''}):", body)
         return name
 
@@ -287,6 +294,7 @@ class _CodeGenerator:
         )
         self._write_object(loop, "o", selection, edge_results)
         loop.add("D.append(o)")
+        loop.add(f"if not len(D) % {OBJECTS_PER_TURN}: await pause()")
         body.add("return D")
         self._add_function(f"async def {name}(c, v, L):", body)
         return name
@@ -336,6 +344,8 @@ class _CodeGenerator:
         loop = lines.block(f"for {item} in as_list({var}):")
         self._write_value(loop, item, kind.of_type, selected)
         loop.add(f"{results}.append({item})")
+        if selected.selections_by_type and self._can_await:
+            loop.add(f"if not len({results}) % {OBJECTS_PER_TURN}: await pause()")
         lines.add(f"{var} = {results}")
 
     def _write_abstract(self, lines: CodeBlock, var: str, kind: GraphQLAbstractType, selected: SelectedField) -> None:

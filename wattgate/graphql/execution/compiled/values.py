@@ -80,6 +80,11 @@ def check_lengths(results: Any, parents: Sequence[Any]) -> list[Any]:
     return checked
 
 
+async def pause() -> None:
+    """Let the event loop serve other requests."""
+    await asyncio.sleep(0)
+
+
 async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     """Await coroutines concurrently and return their results.
 

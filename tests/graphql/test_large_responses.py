@@ -1,0 +1,94 @@
+"""Large requests and responses are read, made and written in pieces, between which the loop serves other requests."""
+
+import asyncio
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from starlette.types import Message
+
+from tests.support.house import House
+from tests.support.stalls import StallRecorder
+from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_json, encode_large_json, encode_pieces
+from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
+
+ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for number in range(PIECE_VALUES)]
+
+VALUES: dict[str, Any] = {
+    "small": {"a": [1, {"b": None}]},
+    "empty": {"a": [], "b": {}},
+    "rows": {"data": {"rows": ROWS, "more": {"of": ROWS}}, "extensions": {"cost": {"requested": 1}}},
+    "rows of columns": {"data": [{"at": ["2026"] * PIECE_VALUES, "value": [0.25] * PIECE_VALUES}] * 3},
+    "scalars": list(range(3 * PIECE_VALUES)),
+    "object": {f"name {number}": number for number in range(2 * PIECE_VALUES)},
+    "nested": [[[[1] * PIECE_VALUES]], [[2] * PIECE_VALUES], "x"],
+    "integers beyond 64 bits": [10**30, *[1] * PIECE_VALUES, 10**40],
+}
+
+MONTHS = [f"m{number}: readings(resourceId: $id, range: $range, period: PT30M) {{ ...s }}" for number in range(10)]
+READINGS = f"""query ($id: ID!, $range: TimeRange!) {{ {" ".join(MONTHS)} }}
+fragment s on ReadingSeries {{ buckets {{ start end value count }} }}"""
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+async def test_pieces_have_the_same_content(value: Any) -> None:
+    pieces = list(encode_pieces(value))
+    assert json.loads(b"".join(pieces)) == value
+    assert await encode_large_json(value) == b"".join(pieces)
+    assert max(map(len, pieces)) < 1_000_000
+
+
+async def test_pieces_have_the_bytes_of_the_whole() -> None:
+    for name in ("small", "rows", "rows of columns", "object", "nested"):
+        assert b"".join(encode_pieces(VALUES[name])) == encode_json(VALUES[name])
+
+
+async def test_other_requests_run_between_pieces() -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    await encode_large_json(VALUES["rows"])
+    counting.cancel()
+    assert turns > 5
+
+
+@pytest.mark.parametrize("length", [0, 1, LARGE_BODY_BYTES, LARGE_BODY_BYTES + 1, 3 * LARGE_BODY_BYTES])
+@pytest.mark.parametrize("encoding", [b"", b"gzip"])
+async def test_large_bodies_are_written_in_parts(length: int, encoding: bytes) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        raise AssertionError("a response reads nothing")
+
+    body = bytes(number % 251 for number in range(length))
+    await GraphQLResponse(200, body, "application/json")({"headers": [(b"accept-encoding", encoding)]}, receive, send)
+    start, *parts = sent
+    written = b"".join(part["body"] for part in parts)
+    assert (gzip.decompress(written) if (b"content-encoding", b"gzip") in start["headers"] else written) == body
+    assert (b"content-length", str(len(written)).encode()) in start["headers"]
+    assert [part.get("more_body", False) for part in parts] == [True] * (len(parts) - 1) + [False]
+    assert max(len(part["body"]) for part in parts) <= LARGE_BODY_BYTES
+
+
+async def test_twenty_thousand_buckets_do_not_stall_the_loop(served: House, stalls_of_session: StallRecorder) -> None:
+    start = datetime(2025, 1, 1, tzinfo=UTC)
+    variables = {
+        "id": served.one.ids["resource"],
+        "range": {"start": start.isoformat(), "end": (start + timedelta(days=41)).isoformat()},
+    }
+    for _ in range(3):  # the second request compiles the document
+        stalls_of_session.stalls.clear()
+        body = await served.graphql(READINGS, served.one.headers["account"], **variables)
+        assert "errors" not in body, body["errors"]
+        assert [len(month["buckets"]) for month in body["data"].values()] == [41 * 48] * 10
