@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from re import _parser as parser  # there is no public parser of patterns
+from re import _parser as parser
 from typing import Any
 
 import pytest

@@ -58,7 +58,7 @@ class Case:
 
 
 def operations() -> list[Operation]:
-    """Return all operations with arguments. Operations that end logins come last."""
+    """Return all operations with arguments. The operations of RUN_LAST come last."""
     served = [one for one in OPERATIONS if one.kind is not OperationKind.SUBSCRIPTION and one.arguments]
     return sorted(served, key=lambda one: RUN_LAST.index(one.name) if one.name in RUN_LAST else -1)
 

@@ -117,7 +117,7 @@ def recording(recorder: StallRecorder) -> Iterator[StallRecorder]:
             name = f"{scope.get('method', scope['type'])} {scope['path']}"
             await measured(recorder, name, call(app, scope, receive, send))
 
-    Starlette.__call__ = call_measured  # type: ignore[method-assign, assignment]
+    Starlette.__call__ = call_measured  # type: ignore[method-assign,assignment]
     try:
         yield recorder
     finally:

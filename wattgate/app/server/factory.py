@@ -234,6 +234,8 @@ def create_app(
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
+    workers = [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background]
+
     async def serve_reference(request: Request) -> Response:
         return JSONResponse(reference)
 
@@ -258,12 +260,7 @@ def create_app(
         ],
         middleware=_middleware(settings, tracing),
         exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
-        lifespan=_lifespan(
-            gateway,
-            tracing,
-            [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background],
-            LoopWatchdog(logs_stacks=settings.environment == "development"),
-        ),
+        lifespan=_lifespan(settings, gateway, tracing, workers),
     )
     application.state.gateway = gateway
     return application
@@ -300,7 +297,7 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
 
 
 def _lifespan(
-    gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask], watchdog: LoopWatchdog
+    settings: Settings, gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]
 ) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
@@ -315,7 +312,7 @@ def _lifespan(
         await _log_row_security(gateway)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
-                with watchdog.running():
+                with LoopWatchdog(logs_stacks=settings.environment == "development").running():
                     yield
         finally:
             await gateway.runner.templates.close()
