@@ -73,7 +73,8 @@ async def verify_password(
     many wrong passwords. A caller that raises an error must set `commits_changes`, so that the count is stored.
     """
     application = await rows.application()
-    key = backoff_id(rows, directory_id or (application and application.directory_id), normalize_username(username))
+    own_directory_id = application.directory_id if application else None
+    key = backoff_id(rows, directory_id or own_directory_id, normalize_username(username))
     attempt = await LoginAttempt.begin(rows, account, key, call.client)
     if not await attempt.verify(password, call.address_limits):
         await attempt.record_failure(rows)

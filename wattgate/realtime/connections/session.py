@@ -109,6 +109,7 @@ class Session:
 
     __slots__ = (
         "_authentication_task",
+        "_client",
         "_end_deadline",
         "_headers",
         "_message_credits",
