@@ -1,7 +1,7 @@
 """Limits against guessing and flooding: by username, by known source, and by client address, on both interfaces."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
 from typing import Any
@@ -9,10 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import Engine, event
+from websockets.exceptions import ConnectionClosed
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic, house
 from tests.support.servers import Databases
+from tests.support.socket import socket
 from wattgate.app.server.client_middleware import DEVICE_COOKIE
 from wattgate.db.identity.passwords import HASH_POOL, HashPool
 from wattgate.errors import Unavailable
@@ -197,7 +199,7 @@ async def test_work_of_basic_is_the_same_for_known_and_unknown_names(proxied: Ho
     assert "hash" in done[0][1]
 
 
-async def refused_after(attempts: int, attempt: Any) -> httpx.Response:
+async def refused_after(attempts: int, attempt: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
     """Make attempts that are not limited, and return the answer to one more, which is."""
     for _ in range(attempts):
         answer = await attempt()
@@ -296,6 +298,18 @@ async def test_documents_without_credentials_are_bounded_by_address(proxied: Hou
     assert (await send(proxied.one.headers["account"])).status_code != 429
 
 
+async def test_wrong_credentials_on_sockets_are_charged_to_the_address_of_the_handshake(
+    proxied: House, address: str
+) -> None:
+    for _ in range(LIMIT):
+        async with socket(proxied.url, headers={"X-Forwarded-For": address}) as opened:
+            await opened.say(type="connection_init", payload={"authorization": basic("made-up", "x")["Authorization"]})
+            with pytest.raises(ConnectionClosed):
+                await opened.hear()
+    headers = {"X-Forwarded-For": address, **basic("made-up", "wrong")}
+    assert_limited(await proxied.call("GET", "/account", headers))
+
+
 async def test_addresses_of_one_ipv6_network_share_a_limit(proxied: House) -> None:
     async def register(address: str) -> int:
         body = {"name": "Ada", "username": "", "email": "ada@example.org", "password": PASSWORD}
@@ -326,7 +340,7 @@ async def test_hashes_wait_in_bounded_number() -> None:
         await pool.run(may_end.wait)
     assert refused.value.retry_after
     may_end.set()
-    assert list(await asyncio.gather(running, waiting)) == [True, True]
+    assert [await running, await waiting] == [True, True]
     assert await pool.run(lambda: 1) == 1
 
 

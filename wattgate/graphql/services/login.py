@@ -67,7 +67,7 @@ async def verify_password(
     many wrong passwords. A caller that raises an error must set `commits_changes`, so that the count is stored.
     """
     application = await rows.application()
-    own_directory_id = None if application is None else application.directory_id
+    own_directory_id = application.directory_id if application else None
     key = backoff_id(rows, directory_id or own_directory_id, normalize_username(username))
     attempt = await LoginAttempt.begin(rows, account, key, call.client)
     if not await attempt.verify(password, call.address_limits):
