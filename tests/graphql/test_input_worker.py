@@ -1,13 +1,25 @@
 """The thread that validates large inputs: its bound, and the bounds of bodies that are checked before parsing."""
 
 import asyncio
+import re
 import threading
 
 import pytest
 
+from tests.support.documents import ROOT
 from wattgate.errors import TooLarge, Unavailable
 from wattgate.graphql.execution.input_worker import MAX_WAITING, InputWorker
-from wattgate.request_limits import INLINE_BODY_BYTES, MAX_BODY_COMMAS, MAX_BODY_CONTAINERS, check_structure
+from wattgate.request_limits import (
+    BYTES_PER_UNIT,
+    FREE_BODY_BYTES,
+    INLINE_BODY_BYTES,
+    MAX_ANONYMOUS_BODY_BYTES,
+    MAX_BODY_COMMAS,
+    MAX_BODY_CONTAINERS,
+    MAX_SUBSCRIPTION_BYTES,
+    check_structure,
+)
+from wattgate.stored_json import INPUT_JSON_LIMITS
 
 
 async def test_large_inputs_are_validated_in_a_thread_and_small_ones_on_the_event_loop() -> None:
@@ -36,3 +48,23 @@ def test_bodies_with_too_many_values_are_refused_without_parsing(body: bytes, pa
     with pytest.raises(TooLarge, match=part):
         check_structure(body)
     check_structure(body[1:])
+
+
+def test_limits_page_states_the_limits_on_requests_and_values() -> None:
+    page = (ROOT / "docs" / "reference" / "limits.md").read_text()
+    rows = dict(re.findall(r"^\| ([^|]+?) \| ([\d,]+) \|", page, re.MULTILINE))
+    documented = {name: int(maximum.replace(",", "")) for name, maximum in rows.items()}
+    expected = {
+        "body without credentials": MAX_ANONYMOUS_BODY_BYTES,
+        "request for a subscription": MAX_SUBSCRIPTION_BYTES,
+        "lists and objects": MAX_BODY_CONTAINERS,
+        "values": MAX_BODY_COMMAS,
+        "large requests that wait for validation": MAX_WAITING,
+        "levels": INPUT_JSON_LIMITS.depth,
+        "values: members, items, lists and objects": INPUT_JSON_LIMITS.values,
+        "characters of a member name": INPUT_JSON_LIMITS.key_characters,
+        "characters of a text": INPUT_JSON_LIMITS.text_characters,
+        "characters of all names and texts, and 8 for each other value": INPUT_JSON_LIMITS.characters,
+    }
+    assert {name: documented[name] for name in expected} == expected
+    assert f"one unit for each {BYTES_PER_UNIT} bytes above {FREE_BODY_BYTES // 1024} KiB" in page

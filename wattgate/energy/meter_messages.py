@@ -178,7 +178,7 @@ def _parse_value(part: Any, mapping: ValueMapping) -> Measurement | None:
     if isinstance(number, bool) or not isinstance(number, int | Decimal):
         raise MeterMessageError(f"{'.'.join(mapping.value_path)} is not a number")
     try:
-        amount = parse_decimal(number)
+        amount = Decimal(number) if isinstance(number, int) else parse_decimal(number)
     except InvalidDecimal as error:
         raise MeterMessageError(f"{'.'.join(mapping.value_path)}: {error}") from None
     unit = None if mapping.unit_path is None else _get_member(part, *mapping.unit_path)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from wattgate.decimals import InvalidDecimal, parse_decimal
+from wattgate.decimals import MAX_NUMBER_CHARACTERS, InvalidDecimal, parse_decimal
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
@@ -162,8 +162,8 @@ def parse_number(text: str) -> float:
     """Parse a number. Raise InvalidLine if the text is not a number, or has more digits than a double keeps."""
     try:
         number = parse_decimal(text)
-    except InvalidDecimal as error:
-        raise InvalidLine(str(error)) from None
+    except InvalidDecimal:
+        raise InvalidLine(f"{text[:MAX_NUMBER_CHARACTERS]!r} is not a number") from None
     value = float(number)
     if len(text) > MAX_EXACT_CHARACTERS and Decimal(repr(value)) != number:
         raise InvalidLine(f"{text} has more digits than can be stored")
