@@ -1,7 +1,7 @@
-"""Tables of the reference pages that are generated from the code: settings and commands.
+"""Tables of the reference pages that are generated from the code: settings, commands and capabilities.
 
-`python -m tests.support.reference_pages` writes them into docs/reference/settings.md and docs/reference/cli.md. A test
-compares both pages with the generated text.
+`python -m tests.support.reference_pages` writes them into settings.md, cli.md and credentials.md of docs/reference.
+Tests compare the pages with the generated text.
 """
 
 import inspect
@@ -17,15 +17,20 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
+from tests.support.capability_tests import TESTS
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
+from wattgate.graphql.capabilities import CAPABILITIES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 SETTINGS_PAGE = REFERENCE / "settings.md"
 CLI_PAGE = REFERENCE / "cli.md"
+CREDENTIALS_PAGE = REFERENCE / "credentials.md"
 
 _SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of settings -->)", re.DOTALL)
 _COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
+
+_CAPABILITIES = re.compile(r"(<!-- capabilities -->\n).*?(<!-- end of capabilities -->)", re.DOTALL)
 
 EXAMPLE = "Example: "
 """Prefix of the last paragraph in the help of each command."""
@@ -54,6 +59,22 @@ def with_commands(page: str) -> str:
     """Return the page with a generated description of the named command between each pair of marks."""
     known = commands()
     return _COMMAND.sub(lambda marked: marked[1] + command_section(marked[2], known[marked[2]]) + marked[3], page)
+
+
+def with_capabilities(page: str) -> str:
+    """Return the page with a generated table of the registry of capabilities between its marks."""
+    return _CAPABILITIES.sub(lambda marked: marked[1] + capability_table() + marked[2], page)
+
+
+def capability_table() -> str:
+    """Return a Markdown table of the capabilities, each with the test that ends it."""
+    rows = ["| capability | ends with | bound | end | within | test |", "|---|---|---|---|---|---|"]
+    for row in CAPABILITIES:
+        anchors = ", ".join(anchor.value for anchor in row.depends_on)
+        path, _, test = TESTS[row.name].partition("::")
+        link = f"[{test}](../../{path})"
+        rows.append(f"| {row.name} | {anchors} | {row.bound} | {row.ends} | {row.within} | {link} |")
+    return "\n".join(rows) + "\n"
 
 
 def settings_table(names: list[str]) -> str:
@@ -171,3 +192,4 @@ def _switch(parameter: Any) -> str:
 if __name__ == "__main__":
     SETTINGS_PAGE.write_text(with_settings(SETTINGS_PAGE.read_text()))
     CLI_PAGE.write_text(with_commands(CLI_PAGE.read_text()))
+    CREDENTIALS_PAGE.write_text(with_capabilities(CREDENTIALS_PAGE.read_text()))

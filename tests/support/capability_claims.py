@@ -1,0 +1,78 @@
+"""The places in the code where a capability can be kept: columns, classes that keep a caller, and keys of Redis."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Column, LargeBinary
+from sqlmodel import SQLModel
+
+import wattgate
+from wattgate.db import models
+from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
+
+MODULES = sorted(Path(wattgate.__file__).parent.rglob("*.py"))
+
+SECRET_NAME = re.compile(
+    r"(.*_)?(token|secret|digest|password|credential|family|grant|session)(_.*)?|(code|key|pin)(_.*)?"
+)
+"""Names of columns with secrets, or with the ids of credentials."""
+
+CREDENTIAL_TABLES = {stored.model.__tablename__ for stored in STORED_CAPABILITIES} | {
+    models.Account.__tablename__,
+    models.OAuthClient.__tablename__,
+    models.ApplicationCredential.__tablename__,
+}
+
+REDIS_KEY = re.compile(r"wattgate:(\{[a-z*]+\}|\{|[a-z-]+)")
+
+
+def stored_columns() -> set[str]:
+    """Return the columns that hold secrets or depend on credentials, as `table.column`."""
+    return {
+        f"{table.name}.{column.name}"
+        for table in SQLModel.metadata.sorted_tables
+        for column in table.columns
+        if _may_hold_capability(column)
+    }
+
+
+def _may_hold_capability(column: "Column[object]") -> bool:
+    references = {key.column.table.name for key in column.foreign_keys}
+    is_binary = isinstance(column.type, LargeBinary)
+    return bool(SECRET_NAME.fullmatch(column.name) or is_binary or references & CREDENTIAL_TABLES)
+
+
+def redis_keys() -> set[str]:
+    """Return the starts of the keys that the code writes."""
+    return {
+        match[0]
+        for node in _nodes()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := REDIS_KEY.match(node.value))
+    }
+
+
+def classes_with_callers() -> set[str]:
+    """Return the classes that keep a Principal in an attribute, or that register as a connection, as `class NAME`."""
+    return {
+        f"class {definition.name}"
+        for definition in _nodes()
+        if isinstance(definition, ast.ClassDef) and any(_keeps_caller(node) for node in ast.walk(definition))
+    }
+
+
+def _keeps_caller(node: ast.AST) -> bool:
+    match node:
+        case ast.AnnAssign(annotation=annotation):
+            return re.search(r"\bPrincipal\b", ast.unparse(annotation)) is not None
+        case ast.Assign(targets=targets):
+            return any(isinstance(target, ast.Attribute) and target.attr.endswith("principal") for target in targets)
+        case ast.Call(func=ast.Attribute(attr="add", value=ast.Attribute(attr="connections"))):
+            return True
+    return False
+
+
+def _nodes() -> Iterator[ast.AST]:
+    for path in MODULES:
+        yield from ast.walk(ast.parse(path.read_text()))

@@ -1,0 +1,82 @@
+"""The test of each row in the registry of capabilities, and the places that hold no capability, with the reasons."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+TESTS: Mapping[str, str] = MappingProxyType(
+    {
+        "WebSocket": "tests/credentials/test_sockets.py::test_socket_ends_with_its_credential_at_every_gateway",
+        "Event stream with one operation": (
+            "tests/credentials/test_event_streams.py::test_distinct_stream_ends_with_its_credential_at_every_gateway"
+        ),
+        "Reserved event stream": (
+            "tests/credentials/test_event_streams.py::test_reservation_ends_with_its_credential_at_every_gateway"
+        ),
+        "Open event stream for several operations": (
+            "tests/credentials/test_event_streams.py::test_open_stream_ends_with_its_credential_at_every_gateway"
+        ),
+        "Streamed upload or download over REST": (
+            "tests/credentials/test_other_capabilities.py::test_upload_ends_with_its_credential"
+        ),
+        "Resume position": (
+            "tests/credentials/test_other_capabilities.py::test_resume_position_serves_nobody_without_valid_credentials"
+        ),
+        "Persisted document (APQ)": (
+            "tests/credentials/test_other_capabilities.py::"
+            "test_persisted_document_serves_nobody_without_valid_credentials"
+        ),
+        "Trusted document": (
+            "tests/graphql/test_trusted_documents.py::"
+            "test_removed_document_is_not_found_by_any_id_after_the_cache_expires"
+        ),
+        "Log-in token": (
+            "tests/credentials/test_other_capabilities.py::"
+            "test_token_is_rejected_at_every_gateway_as_soon_as_it_has_ended"
+        ),
+        "OAuth authorization code": (
+            "tests/credentials/test_other_capabilities.py::test_tokens_and_codes_of_an_oauth_client_end_with_the_account"
+        ),
+        "OAuth access token": (
+            "tests/credentials/test_other_capabilities.py::test_access_and_refresh_tokens_end_with_their_grant"
+        ),
+        "OAuth refresh token": (
+            "tests/credentials/test_other_capabilities.py::test_access_and_refresh_tokens_end_with_their_grant"
+        ),
+        "Push token": "tests/credentials/test_push_tokens.py::test_push_token_ends_with_the_log_in_that_added_it",
+        "Verification code or password reset token": (
+            "tests/credentials/test_other_capabilities.py::"
+            "test_password_reset_token_ends_with_the_account_its_password_and_its_address"
+        ),
+        "Unsubscribe link in a mail": (
+            "tests/credentials/test_other_capabilities.py::test_unsubscribe_link_ends_with_the_link_key"
+        ),
+        "Signing secret of a webhook endpoint": (
+            "tests/delivery/webhooks/test_deliveries.py::"
+            "test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends"
+        ),
+        "Live readings of a meter point": (
+            "tests/graphql/test_consent.py::test_subscription_ends_when_consent_is_revoked_and_a_new_one_is_rejected"
+        ),
+    }
+)
+"""The test that ends what a capability depends on and sees the capability end, by the name of the capability."""
+
+NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
+    {
+        "account.password_hash": "A password is a credential itself.",
+        "application_credential.secret_digest": "The secret of an application is a credential itself.",
+        "oauth_client.secret_digest": "The secret of a client is a credential itself. It gives access to no account.",
+        "account_profile.account_id": "Data of the account. Its row grants nothing.",
+        "account_session.account_id": "Data of the account. Its row grants nothing.",
+        "kept_mail.content": "A mail that the development outbox shows.",
+        "class Call": "Lives as long as an operation.",
+        "class ClientConnection": "The protocol of the kinds of connections.",
+        "class GraphQLContext": "Lives as long as an operation, or the subscription of a connection.",
+        "class MqttIntake": "The gateway itself. The broker authenticates it.",
+        "class _TariffImport": "A command of an operator, who has the database.",
+        "wattgate:{*}": "The pattern that finds all topics.",
+        "wattgate:run": "The run of Redis.",
+        "wattgate:budget": "A budget only takes away.",
+    }
+)
+"""Columns, classes and Redis keys that could hold a capability and hold none."""

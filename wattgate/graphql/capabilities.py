@@ -1,0 +1,212 @@
+"""The registry of capabilities: everything that a caller derives from a credential, and how it ends.
+
+To add a kind of capability, add a row here, and its table to `services.credential_endings` if it is stored. A test
+fails while a column with secrets, a Redis key, a kind of connection or a class that keeps a caller belongs to no row.
+docs/reference/credentials.md has the table, with the test of each row.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
+from wattgate.graphql.resolvers import oauth, registration
+from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
+from wattgate.graphql.services.login import TOKEN_LIFETIME
+from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
+from wattgate.realtime.bus import MIN_RETAINED_SECONDS
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.stream_reservations import (
+    MAX_APPLICATION_RESERVATIONS,
+    MAX_OWNER_RESERVATIONS,
+    RESERVATION_SECONDS,
+)
+
+REVOKED_SECONDS = 5
+"""Time in which every gateway closes the connections of a credential that has ended."""
+
+
+class Anchor(Enum):
+    """A thing on which capabilities depend: they end when it ends."""
+
+    ACCOUNT = "account"
+    TOKEN = "log-in token"
+    GRANT = "OAuth grant"
+    USER = "user for whom an application acts"
+    APPLICATION_CREDENTIAL = "application credential"
+    APPLICATION = "application"
+    CONSENT = "consent"
+    LINK_KEY = "link key of the gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One kind of capability.
+
+    `claims` names where it is kept: `table.column`, `class NAME`, or the start of a Redis key.
+    """
+
+    name: str
+    depends_on: tuple[Anchor, ...]
+    bound: str
+    ends: str
+    within: str
+    claims: tuple[str, ...] = ()
+
+
+_LIMITS = ConnectionLimits()
+_LOGIN = (Anchor.ACCOUNT, Anchor.TOKEN, Anchor.GRANT, Anchor.USER, Anchor.APPLICATION_CREDENTIAL)
+_CONNECTIONS = (
+    f"{_LIMITS.max_account_connections} for each account and {_LIMITS.max_application_connections:,} for each "
+    "application, together with the other connections"
+)
+_AT_ONCE = "immediately"
+_BY_NOTICE = f"{REVOKED_SECONDS} s; {_LIMITS.credential_recheck_seconds:g} s if Redis loses the notification"
+
+CAPABILITIES: tuple[Capability, ...] = (
+    Capability(
+        "WebSocket",
+        _LOGIN,
+        _CONNECTIONS,
+        "Each gateway closes it with 4403. After the expiry of its token, the client can send a new one for "
+        f"{_LIMITS.token_grace_seconds:g} s.",
+        _BY_NOTICE,
+        ("class Session", "wattgate:seats"),
+    ),
+    Capability(
+        "Event stream with one operation",
+        _LOGIN,
+        _CONNECTIONS,
+        "Each gateway ends it with an error.",
+        _BY_NOTICE,
+        ("class EventStream",),
+    ),
+    Capability(
+        "Reserved event stream",
+        _LOGIN,
+        f"{MAX_OWNER_RESERVATIONS} for each account and {MAX_APPLICATION_RESERVATIONS:,} for each application; "
+        f"{RESERVATION_SECONDS:g} s",
+        "It does not open: the gateway checks the credential that reserved it. It opens once, for the same caller and "
+        "origin.",
+        _AT_ONCE,
+        ("class StreamReservation", "wattgate:stream-reservation", "wattgate:stream-reservations"),
+    ),
+    Capability(
+        "Open event stream for several operations",
+        _LOGIN,
+        _CONNECTIONS,
+        "Each gateway ends it with an error. Each new operation needs credentials of the same caller, from the same "
+        "origin, and the gateway checks those of the stream again.",
+        _BY_NOTICE,
+        ("class StreamRequest",),
+    ),
+    Capability(
+        "Streamed upload or download over REST",
+        _LOGIN,
+        "the length of the request",
+        "The gateway checks the credential again before the next part.",
+        f"{REVOKED_SECONDS} s, and the part that is in work",
+    ),
+    Capability(
+        "Resume position",
+        _LOGIN,
+        f"the events of at least {MIN_RETAINED_SECONDS / 60:g} minutes",
+        "It names a place and grants nothing: each subscription checks the caller and its rows.",
+        _AT_ONCE,
+        ("wattgate:{",),
+    ),
+    Capability(
+        "Persisted document (APQ)",
+        _LOGIN,
+        f"{MAX_TEXTS:,} texts in each gateway, kept {TTL_SECONDS // 86_400} days after the last request",
+        "It names a text and grants nothing: each execution checks the caller.",
+        _AT_ONCE,
+        ("wattgate:{texts}",),
+    ),
+    Capability(
+        "Trusted document",
+        (Anchor.APPLICATION,),
+        "documents that an operator registers",
+        "An operator removes it. It grants nothing: each execution checks the caller.",
+        f"{MAX_CACHE_AGE_SECONDS:g} s",
+    ),
+    Capability(
+        "Log-in token",
+        (Anchor.ACCOUNT, Anchor.TOKEN),
+        f"{TOKEN_LIFETIME.days} days",
+        "The row is deleted. A password change keeps only the token of its own request.",
+        _AT_ONCE,
+        ("token.token_id", "token.account_id", "token.digest"),
+    ),
+    Capability(
+        "OAuth authorization code",
+        (Anchor.ACCOUNT,),
+        f"{oauth.CODE_LIFETIME.seconds} s; valid once",
+        "The row is deleted.",
+        _AT_ONCE,
+        tuple(
+            f"authorization_code.{column}"
+            for column in ("code_id", "account_id", "client_id", "family", "digest", "code_challenge")
+        ),
+    ),
+    Capability(
+        "OAuth access token",
+        (Anchor.ACCOUNT, Anchor.GRANT),
+        f"{TOKEN_LIFETIME.days} days",
+        "The row is deleted, with all others of the grant.",
+        _AT_ONCE,
+        ("token.family", "token.grant_type"),
+    ),
+    Capability(
+        "OAuth refresh token",
+        (Anchor.ACCOUNT, Anchor.GRANT),
+        f"{oauth.REFRESH_LIFETIME.days} days; valid once",
+        "The row is deleted, with all others of the grant.",
+        _AT_ONCE,
+        tuple(
+            f"refresh_token.{column}" for column in ("refresh_token_id", "account_id", "client_id", "family", "digest")
+        ),
+    ),
+    Capability(
+        "Push token",
+        (Anchor.ACCOUNT, Anchor.TOKEN),
+        f"{MAX_PUSH_TOKENS} for each account",
+        "The row is deleted, and waiting pushes to it fail. It survives the expiry of the token that added it, but not "
+        "its revocation. OAuth clients cannot add one.",
+        _AT_ONCE,
+        tuple(
+            f"mobile_app_token.{column}"
+            for column in ("mobile_app_token_id", "account_id", "token", "added_by_token_id")
+        ),
+    ),
+    Capability(
+        "Verification code or password reset token",
+        (Anchor.ACCOUNT,),
+        f"{registration.MAX_OPEN_CODES} of each kind for each account; {registration.CODE_LIFETIME.seconds // 60} min",
+        "The row is deleted, also when the e-mail address changes.",
+        _AT_ONCE,
+        ("one_time_code.code_id", "one_time_code.account_id", "one_time_code.digest"),
+    ),
+    Capability(
+        "Unsubscribe link in a mail",
+        (Anchor.LINK_KEY,),
+        "one for each mail; it only stops mail to the address of that mail",
+        "A new link key makes all links invalid. A link does not end with an account: the holder of an address must be "
+        "able to stop mail.",
+        "the restart with the new key",
+    ),
+    Capability(
+        "Signing secret of a webhook endpoint",
+        (Anchor.APPLICATION,),
+        "two for each endpoint during a rotation",
+        "A new secret replaces it after the overlap, or the endpoint is deleted.",
+        "the overlap of the rotation, 0 to 168 hours",
+        tuple(f"webhook_endpoint.{column}" for column in ("secret", "secret_before", "secret_expires_at")),
+    ),
+    Capability(
+        "Live readings of a meter point",
+        (Anchor.CONSENT,),
+        "18 months",
+        "The subscription ends with the error `CONSENT_REVOKED`.",
+        _BY_NOTICE,
+    ),
+)
