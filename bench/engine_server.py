@@ -17,6 +17,7 @@ from bench.sample import DEFAULT_FIRST, load_sample
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
 from wattgate.db.engine import Database
+from wattgate.db.row_scope import Scope
 from wattgate.db.rows import Rows
 from wattgate.errors import NotFound, Unauthenticated
 from wattgate.graphql.core.fields import edge
@@ -196,7 +197,7 @@ class InMemoryDatabase(Database):
         super().__init__("sqlite:///nothing.sqlite3")  # never opened
 
     @asynccontextmanager
-    async def reader(self) -> AsyncIterator[Any]:
+    async def reader(self, scope: Scope) -> AsyncIterator[Any]:
         yield None
 
 

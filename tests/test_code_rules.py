@@ -51,6 +51,7 @@ def test_only_background_operations_list_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/alert_rules.py",
+        "graphql/resolvers/audit.py",
         "graphql/resolvers/catch_ups.py",
         "graphql/resolvers/deliveries.py",
         "graphql/resolvers/mail.py",

@@ -67,6 +67,7 @@ class Permission(Enum):
     FLEXIBILITY_READ = auto()
     FLEXIBILITY_JOIN = auto()
     FLEXIBILITY_MANAGE = auto()
+    AUDIT_READ = auto()
     SYSTEM = auto()
 
 
@@ -158,6 +159,7 @@ class Principal:
 
     `user_id` is the account's user, or the user for whom an application acts (header `userId`).
     `token_id` and `expires_at` are set if the caller sent a token, and `oauth_scopes` if it is an OAuth token.
+    `credential` is the username of an application's credential.
     `trusted_only` restricts the application's callers to registered GraphQL documents.
     """
 
@@ -170,6 +172,7 @@ class Principal:
     expires_at: datetime | None = None
     oauth_scopes: frozenset[str] | None = None
     trusted_only: bool = False
+    credential: str | None = None
 
     def access_scope(self, permission: Permission) -> AccessScope | None:
         """Return the access scope of a permission for this caller; None if it is not granted.

@@ -106,7 +106,7 @@ async def test_rows_cannot_be_added_to_or_moved_to_another_application(home: Hou
     database = home.gateway.database
     foreign = {"application_id": home.other.application_id}
     async with database.session(scope_of(home.one)) as session:
-        session.add(User(**foreign))
+        session.add(User(application_id=home.other.application_id))
         with pytest.raises(DBAPIError, match="row-level security"):
             await session.flush()
     async with database.session(scope_of(home.one)) as session:
@@ -339,6 +339,7 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "applications_with_mail": SystemAccess.FIND_WORK,
         "applications_with_old_events": SystemAccess.FIND_WORK,
         "applications_with_retention": SystemAccess.FIND_WORK,
+        "audited_applications": SystemAccess.LIST_AUDITED_APPLICATIONS,
         "create_application": SystemAccess.CREATE_APPLICATION,
         "due_deliveries": SystemAccess.FIND_WORK,
     }

@@ -180,6 +180,7 @@ EXAMPLES: dict[str, Example] = {
         lambda tenant: {"input": {"name": "Low", "systemAlertTypeId": "CM02", "description": "Low use"}}
     ),
     "update_alert_type": by_id("alert_type", "alertTypeId", input={"name": "Very high"}),
+    "audit_log": fixed(lambda tenant: {"first": 2}),
     "faqs": fixed(lambda tenant: {"reference": "app", "country": "GB"}),
     "faq": by_id("faq", "faqId"),
     "add_faq": fixed(

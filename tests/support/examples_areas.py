@@ -225,6 +225,7 @@ EXAMPLES: dict[str, Example] = {
         f"{name}_connection": NOTHING
         for name in (
             "account",
+            "audit_entry",
             "alert",
             "mail_suppression",
             "webhook",

@@ -160,6 +160,10 @@ class Database:
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             raise _database_unavailable(error) from error
 
+    async def lacks_row_security(self) -> bool:
+        """Return whether this is PostgreSQL without policies that restrict the statements."""
+        return not self.is_sqlite and not await self.has_row_security()
+
     async def has_row_security(self) -> bool:
         """Return whether the policies of PostgreSQL restrict the statements of sessions and readers."""
         if self.is_sqlite:

@@ -25,7 +25,8 @@ async def upgrade(database: Database) -> None:
     """Run every migration that is not applied yet, in one transaction if the database supports that."""
     async with database.engine.begin() as connection:
         await connection.run_sync(_upgrade)
-    await database.close()  # new connections find out whether the policies exist
+    if not database.is_sqlite:
+        await database.close()  # new connections find out whether the policies exist
 
 
 async def is_current(database: Database) -> bool:

@@ -44,6 +44,9 @@ CLOSED_TABLES: Mapping[str, str] = MappingProxyType(
 )
 """The tables that the role of the policies cannot use at all, each with the reason. Partitions are closed as well."""
 
+APPEND_ONLY_TABLES = ("audit_entry",)
+"""The tables whose rows the role of the policies can add and read, but neither change nor delete."""
+
 VIEWS = ("own_reading", "own_reading_hour", "own_reading_day", "own_tariff_price")
 """The views that show the rows of the scope. Migration 0019 creates them."""
 
@@ -89,7 +92,7 @@ def install_policies(connection: Connection) -> None:
     if not connection.execute(_SELECT_ROLE_STATE, {"role": ROW_ROLE}).scalar_one():
         log.warning(
             "Row-level security is not active: role %s is missing, or this role is not a member of it. Run as a"
-            " superuser: CREATE ROLE %s NOLOGIN; GRANT %s TO <role of the gateway>; then run `wattgate db upgrade` again",
+            " superuser: CREATE ROLE %s NOLOGIN; GRANT %s TO <role of the gateway>; and upgrade the database again",
             *[ROW_ROLE] * 3,
         )
         return
@@ -106,7 +109,9 @@ def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, 
     for table, condition in conditions.items():
         yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
         yield f"CREATE POLICY {POLICY} ON {table} TO {ROW_ROLE} USING ({condition})"
-    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join([*conditions, *SHARED_TABLES])} TO {ROW_ROLE}"
+    usable = [table for table in (*conditions, *SHARED_TABLES) if table not in APPEND_ONLY_TABLES]
+    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join(usable)} TO {ROW_ROLE}"
+    yield f"GRANT SELECT, INSERT ON {', '.join(APPEND_ONLY_TABLES)} TO {ROW_ROLE}"
     yield f"GRANT SELECT ON {', '.join(VIEWS)} TO {ROW_ROLE}"
     yield f"DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO {ROW_ROLE}', current_schema()); END $$"
     yield (
@@ -117,5 +122,8 @@ def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, 
 
 def _owner_columns() -> dict[str, str]:
     """Return the column with the owner of each table whose rows belong to users."""
-    models = [mapper.class_ for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)]
-    return {cast(Table, model.__table__).name: model.owner for model in models if model.owner}
+    owners: dict[str, str] = {}
+    for mapper in SQLModel._sa_registry.mappers:
+        if issubclass(mapper.class_, Tenanted) and mapper.class_.owner:
+            owners[cast(Table, mapper.local_table).name] = mapper.class_.owner
+    return owners

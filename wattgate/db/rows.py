@@ -26,6 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
+from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
@@ -86,6 +88,7 @@ class Rows:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
+        self.recorder: ChangeRecorder | None = None
         self._session = session
 
     @property
@@ -111,7 +114,17 @@ class Rows:
         The rest of the session may touch these rows.
         """
         scope_holder(self._session).scope = RowScope(application_id)
-        return Rows(self._session, application_id, now=self.now)
+        rows = Rows(self._session, application_id, now=self.now)
+        rows.recorder = self.recorder
+        return rows
+
+    async def append_audit_entry(self, application_id: str, act: AuditAct) -> None:
+        """Append an entry to the audit log of an application. Call it at the end of the transaction."""
+        await append_entry(self._write_session, application_id, act, self.now)
+
+    async def check_audit_chain(self) -> ChainCheck:
+        """Check the audit log of the application."""
+        return await check_chain(self._session, self.application_id)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
         """Return the OAuth client with this id, of any application. Only the login of the client uses this."""
@@ -136,6 +149,9 @@ class Rows:
         self._write_session.add(application)
         await self._write_session.flush()
         self._write_session.add(credential)
+        if self.recorder is not None:
+            self.recorder.record_added("application", "application_id", application)
+            self.recorder.record_added("application credential", "application_id", credential)
         return application
 
     async def application(self) -> Application | None:
@@ -198,6 +214,8 @@ class Rows:
         record = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
         if record is None:
             raise NotFound(f"no {_display_name(model)} with id {key}")
+        if self.recorder is not None:
+            self.recorder.record_edited(_display_name(model), model.key, record)
         return record
 
     async def add(self, record: M) -> M:
@@ -205,6 +223,8 @@ class Rows:
         record.application_id = self.application_id
         self._write_session.add(record)
         await self._write_session.flush()
+        if self.recorder is not None:
+            self.recorder.record_added(_display_name(type(record)), record.key, record)
         return record
 
     async def flush(self) -> None:
@@ -213,6 +233,7 @@ class Rows:
 
     async def update(self, model: type[M], *where: Condition, **values: Any) -> int:
         """Change the visible records that meet the conditions, in one statement. Return their number."""
+        await self._record_bulk(model, where, values)
         statement = update(model).where(*self._scoped_conditions(model, where)).values(**values)
         options = {**SCOPED_OPTION, "synchronize_session": False}
         result = await self._write_session.execute(statement, execution_options=options)
@@ -239,6 +260,7 @@ class Rows:
 
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions. Return their number."""
+        await self._record_bulk(model, where, None)
         statement = delete(model).where(*self._scoped_conditions(model, where))
         result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
@@ -288,6 +310,15 @@ class Rows:
             bind_values["owner"] = self.user_id
         statement = _lookup_statement(lookup, dialect_name(self._session), is_owned)
         return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
+
+    async def _record_bulk(self, model: type[M], where: Sequence[Condition], values: Mapping[str, Any] | None) -> None:
+        """Record the rows that a statement is about to change or delete, if the operation is audited."""
+        if self.recorder is None:
+            return
+        columns = model_columns(model)
+        statement = select(*columns).where(*self._scoped_conditions(model, where)).limit(MAX_CHANGES + 1)
+        rows = (await self._session.execute(statement, execution_options=SCOPED_OPTION)).mappings().all()
+        self.recorder.record_bulk(_display_name(model), model.key, [dict(row) for row in rows], values)
 
     @staticmethod
     def key_column(model: type[Tenanted]) -> Any:

@@ -45,7 +45,7 @@ SCOPE_RESPONSES = b"2DC"
 _HEADER = struct.Struct("!ci")
 
 
-class ScopedConnection(asyncpg.Connection):  # type: ignore[type-arg,misc]
+class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
     """A connection whose statements run in the scope of its holder. Without a holder, the scope is not set."""
 
     def __init__(self, protocol: Any, transport: Any, *arguments: Any) -> None:

@@ -9,6 +9,7 @@ from wattgate.graphql.resolvers import (
     accounts,
     alert_rules,
     alerts,
+    audit,
     bulk_recording,
     catch_ups,
     consent,
@@ -47,6 +48,7 @@ from wattgate.graphql.resolvers import (
 )
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import audit as audit_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import mail as mail_types
 from wattgate.graphql.types import prompts as prompt_types
@@ -195,6 +197,8 @@ OPERATIONS: tuple[Operation, ...] = (
     devices.smart_meter_inventory,
     devices.meter_point_resources,
     freshness.device_states,
+    # Audit log
+    audit.audit_log,
     # Smart meter eligibility
     eligibility.has_consumer_device,
     eligibility.display_at_postcode,
@@ -236,6 +240,9 @@ OPERATIONS: tuple[Operation, ...] = (
         noun="virtual entities",
     ),
     paginate("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, noun="resources"),
+    paginate(
+        "audit_entry", models.AuditEntry, audit_types.AuditEntry, needs=Permission.AUDIT_READ, noun="audit entries"
+    ),
     paginate("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, noun="devices"),
     paginate(
         "terms_conditions_user",
@@ -294,5 +301,7 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     bulk_recording.record_reading_arrays,
     meter_messages.record_meter_messages,
     meter_messages.record_intake_heartbeat,
+    audit.audited_applications,
+    audit.check_audit_log,
 )
 """Operations of the command line, the workers, the intake and the demo. GraphQL and REST do not have them."""

@@ -16,6 +16,7 @@ from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
+from wattgate.app.cli.audit_commands import audit_app
 from wattgate.app.cli.document_commands import documents_app
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
@@ -59,6 +60,7 @@ for name, commands in (
     ("network", network_app),
     ("template", template_app),
     ("documents", documents_app),
+    ("audit", audit_app),
 ):
     app.add_typer(commands, name=name)
 app.command()(watch)
@@ -302,6 +304,8 @@ def doctor() -> None:
         )
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and has the schema of this version")
+    if run_async(with_gateway(settings, lambda gateway: gateway.database.lacks_row_security())):
+        out.print("[yellow]database[/]   row-level security is not active: run wattgate db upgrade", soft_wrap=True)
     if settings.redis_url is not None:
         _check_redis(settings)
     if settings.mqtt_url is not None:

@@ -278,12 +278,10 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
 
 async def _log_row_security(gateway: Gateway) -> None:
     """Log whether PostgreSQL restricts statements to the rows of their scope. SQLite has no such policies."""
-    if gateway.database.is_sqlite:
-        return
-    if await gateway.database.has_row_security():
-        log.info("Row-level security is active")
-    else:
+    if await gateway.database.lacks_row_security():
         log.warning("Row-level security is not active; run `wattgate db upgrade`, which says what is missing")
+    elif not gateway.database.is_sqlite:
+        log.info("Row-level security is active")
 
 
 @asynccontextmanager

@@ -107,6 +107,7 @@ class CredentialLookup:
             AuthScheme.BASIC,
             application_id=credential.application_id,
             trusted_only=credential.trusted_only,
+            credential=username,
         )
 
     async def principal_by_password(

@@ -2,6 +2,7 @@
 
 from wattgate.db.models.alert_rules import AlertRule
 from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion
+from wattgate.db.models.audit import AuditEntry, AuditHead
 from wattgate.db.models.consent import ConsentChange, MeterPointConsent
 from wattgate.db.models.content import (
     Content,
@@ -59,6 +60,8 @@ __all__ = [
     "AlertType",
     "Application",
     "ApplicationCredential",
+    "AuditEntry",
+    "AuditHead",
     "AuthorizationCode",
     "CatchUp",
     "ConsentChange",

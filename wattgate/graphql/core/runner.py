@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.clock import Clock, utc_now
+from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.reader import DatabaseSession
@@ -14,6 +15,7 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
+from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Call, Operation, OperationKind
 from wattgate.principal import AccessScope, Permission, Principal, Role
@@ -59,6 +61,8 @@ class Runner:
         open_session = self._database.session if write else self._database.reader
         async with open_session(session_scope) as session:
             rows, network = self._rows(session, rows_scope), self._network(session)
+            if is_audited(operation, principal):
+                rows.recorder = ChangeRecorder()
             call = Call(principal, rows, events.append, network=network, outbound_policy=self._outbound_policy)
             try:
                 result = await operation.resolver(call, **arguments)
@@ -68,6 +72,8 @@ class Runner:
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
+                if rows.recorder is not None:
+                    await record_act(rows, operation, principal, arguments)
                 await session.commit()
         await self._publish(events)
         return result

@@ -1,0 +1,98 @@
+"""Records of what an operation changes, for the audit log. Values that may be secret or personal are left out."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from wattgate.clock import format_iso
+
+REDACTED = "[redacted]"
+MAX_CHANGES = 100
+"""The maximum number of records whose changes an entry holds. It holds the number of the others."""
+
+READABLE_TEXT = frozenset({"channel_type", "classifier", "culture_code", "kind", "scope", "state", "status"})
+"""The text columns whose values an entry shows. Other texts may be secret or personal, so the default is to redact."""
+
+IGNORED = frozenset({"created_at", "updated_at"})
+
+
+class ChangeRecorder:
+    """The records that an operation adds, changes and deletes.
+
+    An entry holds identifiers, numbers, instants, flags and the columns of READABLE_TEXT. Other values are replaced by
+    REDACTED: texts, JSON and bytes may hold passwords, secrets, names and addresses.
+    """
+
+    def __init__(self) -> None:
+        self._edited: list[tuple[str, str, Any, dict[str, Any]]] = []
+        self._changes: list[dict[str, Any]] = []
+        self._omitted = 0
+
+    def record_added(self, table: str, key: str, record: Any) -> None:
+        """Record a new record. Its values are read when the operation ends."""
+        self._edited.append((table, key, record, {}))
+
+    def record_edited(self, table: str, key: str, record: Any) -> None:
+        """Record an existing record that the operation may change."""
+        self._edited.append((table, key, record, _values(record)))
+
+    def record_bulk(
+        self, table: str, key: str, before: Sequence[Mapping[str, Any]], after: Mapping[str, Any] | None
+    ) -> None:
+        """Record a statement that gives several records new values, or deletes them if `after` is None."""
+        for row in before:
+            changed = None if after is None else after
+            self._add(table, row[key], row if changed is None else {name: row[name] for name in changed}, changed)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Return all changes as JSON, without records that were not changed."""
+        for table, key, record, before in self._edited:
+            after = _values(record)
+            changed = {name for name in after if name not in before or before[name] != after[name]}
+            if changed:
+                old = {name: before[name] for name in changed} if before else None
+                self._add(table, after[key], old, {name: after[name] for name in changed})
+        self._edited.clear()
+        return [*self._changes, *([{"omitted": self._omitted}] if self._omitted else [])]
+
+    def _add(self, table: str, key: Any, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+        if len(self._changes) >= MAX_CHANGES:
+            self._omitted += 1
+            return
+        self._changes.append({"record": table, "id": to_json(key), "before": redact(before), "after": redact(after)})
+
+
+def redact(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the values of columns as JSON. Replace those that may be secret or personal."""
+    if values is None:
+        return None
+    return {name: _redact_value(name, value) for name, value in values.items() if name not in IGNORED}
+
+
+def _redact_value(name: str, value: Any) -> Any:
+    if (
+        isinstance(value, str)
+        and not isinstance(value, Enum)
+        and not name.endswith("_id")
+        and name not in READABLE_TEXT
+    ):
+        return REDACTED
+    return to_json(value)
+
+
+def to_json(value: Any) -> Any:
+    """Return an identifier, number, instant or flag as JSON, and REDACTED for any other value."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, datetime):
+        return format_iso(value)
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    return REDACTED
+
+
+def _values(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in type(record).model_fields}
