@@ -57,8 +57,10 @@ async def test_access_and_refresh_tokens_end_with_their_grant(cluster: Cluster, 
 
 
 async def change_email(holder: Holder, headers: Headers) -> httpx.Response:
-    mine, body = await holder.token(), {"email": "new@example.org"}
-    return await holder.cluster.rest(holder.cluster.one, "POST", "/account/email", mine, json=body)
+    who = {"userId": holder.user_id, "accountId": holder.account_id}
+    body = {"token": await people.email_change_token(holder.cluster.tenant, who, "new@example.org")}
+    application = {"applicationId": holder.cluster.tenant.application_id}
+    return await holder.cluster.rest(holder.cluster.one, "PUT", "/account/email", application, json=body)
 
 
 @pytest.mark.parametrize("act", [*ACCOUNT_ACTS, change_email], ids=lambda act: act.__name__)

@@ -1,12 +1,9 @@
 """Push tokens end with the credential that added them."""
 
 import pytest
-from sqlmodel import col, select
 
 from tests.credentials.cluster import ACCOUNT_ACTS, TOKEN_ACTS, Act, Cluster, Headers, Holder, perform
-from tests.support.scopes import EVERYTHING
-from wattgate.db.models import MobileAppToken
-from wattgate.db.tenancy_guard import SCOPED_OPTION
+from tests.support.encryption import stored_push_tokens
 
 
 async def add(holder: Holder, headers: Headers, token: str) -> int:
@@ -16,9 +13,7 @@ async def add(holder: Holder, headers: Headers, token: str) -> int:
 
 async def known(holder: Holder) -> list[str]:
     """Return the push tokens of the account in the database."""
-    async with holder.cluster.gateway.database.reader(EVERYTHING) as session:
-        statement = select(MobileAppToken.token).where(col(MobileAppToken.account_id) == holder.account_id)
-        return sorted((await session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
+    return await stored_push_tokens(holder.cluster.gateway.database, holder.account_id)
 
 
 @pytest.mark.parametrize("act", [*TOKEN_ACTS, *ACCOUNT_ACTS], ids=lambda act: act.__name__)

@@ -18,7 +18,7 @@ async def preview(house: House, **parts: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("part", ["<body ", '<body "', "{{", "<a href=x>b"])
 async def test_a_preheader_of_repeated_tags_is_previewed(served: House, part: str) -> None:
-    body = await preview(served, html="<p>text</p>", preheader=part * 15_000)
+    body = await preview(served, html="<p>text</p>", preheader=part * (2_000 // len(part)))
     assert "errors" not in body, body
     assert "preheader-long" in str(body) or "does-not-parse" in str(body)
 

@@ -46,6 +46,8 @@ async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Pat
         cost = extensions(first)
         assert cost == {
             "requested": cost["requested"],
+            "estimated": cost["requested"],
+            "charged": cost["requested"],
             "remaining": 1_000 - cost["requested"],
             "limit": 1_000,
             "reset": cost["reset"],

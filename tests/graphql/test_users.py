@@ -11,6 +11,7 @@ from sqlalchemy import select, text, update
 from strawberry import ID
 
 from tests.support import people
+from tests.support.encryption import stored_push_tokens
 from tests.support.house import PASSWORD, House, basic
 from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.login_backoff import backoff_id, enforce_login_backoff
@@ -429,10 +430,7 @@ async def test_push_tokens_are_added_once_and_removed(served: House, person: Per
 
 
 async def push_tokens(house: House, person: Person) -> list[str]:
-    async with house.gateway.database.reader(EVERYTHING) as session:
-        statement = "select token from mobile_app_token where account_id = :account order by token"
-        result = await session.execute(text(statement), {"account": person.account_id})
-        return list(result.scalars())
+    return await stored_push_tokens(house.gateway.database, person.account_id)
 
 
 async def test_profile_is_a_json_object_under_a_name(served: House, person: Person) -> None:

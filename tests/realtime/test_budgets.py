@@ -398,22 +398,21 @@ def test_balances_in_headers_and_errors() -> None:
 
 # Over HTTP.
 
-LIST_COST, GET_COST, RESET_COST = (
-    cost_of_call(operation(name), {}) for name in ("resources", "resource", "request_password_reset")
-)
-"""Costs of the requests for all resources, for one resource, and for a password reset."""
+GET_COST, RESET_COST = (cost_of_call(operation(name), {}) for name in ("resource", "request_password_reset"))
+"""Costs of the requests for one resource, and for a password reset."""
 
 
 @dataclass
 class LimitedGateway:
-    """A gateway whose budget permits three requests for all resources, and one more every ten seconds."""
+    """A gateway whose budget permits three requests for a resource, and one more every ten seconds."""
 
     house: House
     http: httpx.AsyncClient
     clock: Clock
 
-    async def get(self, headers: dict[str, str], path: str = "/resource") -> httpx.Response:
-        return await self.http.get(path, headers=headers)
+    async def get(self, headers: dict[str, str], path: str = "") -> httpx.Response:
+        """Request a path or, by default, a resource of the first tenant. Its cost depends on no length of a list."""
+        return await self.http.get(path or f"/resource/{self.house.one.ids['resource']}", headers=headers)
 
     async def reset_password(self, application_id: str) -> httpx.Response:
         """Send a request without credentials."""
@@ -433,7 +432,7 @@ async def first_rejected(send_request: Callable[[], Awaitable[httpx.Response]]) 
 @pytest.fixture
 async def limited(served: House) -> AsyncIterator[LimitedGateway]:
     gateway, clock = served.gateway, Clock()
-    limits = BudgetLimits(Allowance(3 * LIST_COST, LIST_COST / 10), Allowance(60 * RESET_COST, RESET_COST))
+    limits = BudgetLimits(Allowance(3 * GET_COST, GET_COST / 10), Allowance(60 * RESET_COST, RESET_COST))
     routes = build_routes(
         OPERATIONS,
         runner=gateway.runner,
@@ -453,12 +452,12 @@ async def test_rest_reports_the_rest_of_the_budget_and_rejects_with_retry_after(
     responses = [await limited.get(headers) for _ in range(4)]
     assert [response.status_code for response in responses] == [200, 200, 200, 429]
     assert [response.headers["RateLimit"] for response in responses] == [
-        f'"login";r={2 * LIST_COST};t=10',
-        f'"login";r={LIST_COST};t=20',
+        f'"login";r={2 * GET_COST};t=10',
+        f'"login";r={GET_COST};t=20',
         '"login";r=0;t=30',
         '"login";r=0;t=10',
     ]
-    assert {response.headers["RateLimit-Policy"] for response in responses} == {f'"login";q={3 * LIST_COST};w=30'}
+    assert {response.headers["RateLimit-Policy"] for response in responses} == {f'"login";q={3 * GET_COST};w=30'}
     rejected = responses[-1]
     assert rejected.headers["Retry-After"] == "10"
     body = rejected.json()
@@ -471,7 +470,7 @@ async def test_rest_reports_the_rest_of_the_budget_and_rejects_with_retry_after(
 async def test_failed_request_reports_the_rest_of_the_budget(limited: LimitedGateway) -> None:
     headers = {"token": await limited.house.one.add_token()}
     response = await limited.get(headers, "/resource/unknown")
-    header = f'"login";r={3 * LIST_COST - GET_COST};t={ceil(GET_COST / LIST_COST * 10)}'
+    header = f'"login";r={2 * GET_COST};t=10'
     assert (response.status_code, response.headers["RateLimit"]) == (404, header)
 
 
@@ -491,7 +490,7 @@ async def test_more_log_ins_do_not_raise_the_budget_of_an_account(limited: Limit
     tokens = [{"token": await tenant.add_token()} for _ in range(5)]
     responses = [await limited.get(headers) for headers in tokens for _ in range(3)]
     assert sum(response.status_code == 200 for response in responses) == 12
-    assert responses[-1].headers["RateLimit-Policy"] == f'"account";q={12 * LIST_COST};w=30'
+    assert responses[-1].headers["RateLimit-Policy"] == f'"account";q={12 * GET_COST};w=30'
 
 
 async def test_anonymous_callers_do_not_use_the_budget_of_authenticated_ones(limited: LimitedGateway) -> None:
@@ -510,11 +509,11 @@ async def test_unknown_applications_share_one_budget(limited: LimitedGateway) ->
 
 async def test_web_pages_can_read_the_rate_limit_headers(served: House) -> None:
     headers = {"token": await served.one.add_token(), "Origin": "https://app.example"}
-    response = await served.call("GET", "/resource", headers)
+    response = await served.call("GET", f"/resource/{served.one.ids['resource']}", headers)
     exposed = {name.strip() for name in response.headers["access-control-expose-headers"].split(",")}
     assert {"RateLimit", "RateLimit-Policy", "Retry-After"} <= exposed
     assert response.headers["RateLimit-Policy"] == f'"login";q={CALLER_BUDGET};w=60'
-    assert response.headers["RateLimit"].startswith(f'"login";r={CALLER_BUDGET - LIST_COST};t=')
+    assert response.headers["RateLimit"].startswith(f'"login";r={CALLER_BUDGET - GET_COST};t=')
 
 
 def test_window_is_in_whole_seconds() -> None:

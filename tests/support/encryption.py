@@ -2,7 +2,13 @@
 
 import base64
 
-from wattgate.db.encryption.key_ring import KEY_BYTES, KeyRing, parse_keys
+from sqlmodel import col, select
+
+from tests.support.scopes import EVERYTHING
+from wattgate.db.encryption.key_ring import KEY_BYTES, KeyRing, SecretLocation, parse_keys
+from wattgate.db.engine import Database
+from wattgate.db.models import MobileAppToken
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 
 
 def key(key_id: str, fill: str = "x") -> str:
@@ -16,3 +22,16 @@ def ring(*keys: str) -> KeyRing:
 
 
 TEST_KEYS = key("tests")
+
+
+async def stored_push_tokens(database: Database, account_id: str) -> list[str]:
+    """Return the decrypted push tokens of an account, in alphabetical order."""
+    statement = select(MobileAppToken).where(col(MobileAppToken.account_id) == account_id)
+    async with database.session(EVERYTHING) as session:
+        tokens = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalars()
+        return sorted(
+            database.key_ring.decrypt(
+                token.token, SecretLocation("mobile_app_token", "token", token.mobile_app_token_id)
+            )
+            for token in tokens
+        )

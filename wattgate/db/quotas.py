@@ -103,6 +103,11 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.ConsentChange: "It is the legal record of consents; refusing it would refuse a withdrawal.",
         models.DfsParticipation: "A user has one for each event and meter point, which have quotas.",
         models.VirtualEntityResource: "A virtual entity has one for each resource, which have quotas.",
+        models.AuditEntry: "It is the record of administrative acts; refusing it would refuse the act.",
+        models.EmailChange: "Its operation limits an account to 10 changes in 24 hours.",
+        models.AccountMail: "The mails to an address and to a user are limited.",
+        models.LoginBackoff: "An application has at most 100,000. The oldest are forgotten.",
+        models.LoginSource: "An account has at most 20 devices and 10 addresses.",
         models.Intake: "An application has one for each configured intake.",
     }
 )

@@ -1,6 +1,7 @@
 """Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -136,6 +137,16 @@ class Rows:
         rows = Rows(self._session, application_id, now=self.now, quotas=self._quotas, key_ring=self._key_ring)
         rows.recorder = self.recorder
         return rows
+
+    @contextmanager
+    def whole_application(self) -> Iterator["Rows"]:
+        """Provide the rows of all users of the application, for limits and for messages to the application itself."""
+        holder = scope_holder(self._session)
+        previous, holder.scope = holder.scope, RowScope(self.application_id)
+        try:
+            yield Rows(self._session, self.application_id, now=self.now, quotas=self._quotas, key_ring=self._key_ring)
+        finally:
+            holder.scope = previous
 
     async def append_audit_entry(self, application_id: str, act: AuditAct) -> None:
         """Append an entry to the audit log of an application. Call it at the end of the transaction."""
@@ -355,11 +366,13 @@ class Rows:
             where.append(columns[column] == value)
         counted = select(literal(1)).select_from(_model_table(model)).where(*where).limit(limit).subquery()
         statement = select(func.count()).select_from(counted)
-        return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
+        with self.whole_application():
+            return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
     async def count_in_application(self, model: type[M], *where: Condition) -> int:
         """Return the number of records of all users of the application that meet the conditions, as bounds need it."""
-        return await Rows(self._session, self.application_id, now=self.now).count(model, *where)
+        with self.whole_application() as rows:
+            return await rows.count(model, *where)
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""

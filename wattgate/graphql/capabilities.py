@@ -196,7 +196,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         f"{email_changes.CHANGE_LIFETIME // timedelta(hours=1)} h; valid once",
         "The change is cancelled: by the next change, or by a new password.",
         _AT_ONCE,
-        ("email_change.account_id", "email_change.digest", "account_mail.text"),
+        ("email_change.account_id", "email_change.digest"),
     ),
     Capability(
         "Known device or address of an account",

@@ -2,13 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 
-from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -23,25 +20,22 @@ from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.auth import Authenticator
+from wattgate.app.server.background_workers import BackgroundTask, background_workers
 from wattgate.app.server.client_middleware import ClientMiddleware
 from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
 from wattgate.app.server.drain import Readiness
+from wattgate.app.server.health import check_health, check_readiness, log_row_security
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.pages import page_routes
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
-from wattgate.app.workers.alert_rules import AlertRuleWorker
-from wattgate.app.workers.catch_ups import run_catch_ups
-from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import (
-    create_delivery_handlers,
     create_links,
     create_vapid,
     is_mail_outbox_enabled,
 )
-from wattgate.app.workers.maintenance import run_maintenance
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
@@ -51,7 +45,7 @@ from wattgate.db.migrate import is_current
 from wattgate.db.quotas import QuotaChecker
 from wattgate.delivery.mail_addresses import AllowList
 from wattgate.delivery.outbound_policy import OutboundPolicy
-from wattgate.errors import Internal, Unavailable
+from wattgate.errors import Internal
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
@@ -77,9 +71,6 @@ from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
-
-BackgroundTask = Callable[[Runner], Awaitable[None]]
-"""Background work that runs until the gateway shuts down."""
 
 CORS_HEADERS = (
     "Authorization",
@@ -234,17 +225,17 @@ def create_app(
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
-    workers = [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background]
+    workers = [*background_workers(settings, gateway.hub, clock), *background]
 
     async def serve_reference(request: Request) -> Response:
         return JSONResponse(reference)
 
     async def serve_readiness(request: Request) -> Response:
-        return await _check_readiness(gateway)
+        return await check_readiness(gateway.readiness, gateway.database, gateway.bus)
 
     application = Starlette(
         routes=[
-            Route("/healthz", _check_health),
+            Route("/healthz", check_health),
             Route("/readyz", serve_readiness),
             *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
@@ -287,15 +278,6 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
     )
 
 
-def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """Return the workers that events of the bus wake: catch-ups, alert rules, and deliveries if enabled."""
-    return [
-        lambda runner: run_catch_ups(runner, gateway.hub),
-        lambda runner: AlertRuleWorker(runner, gateway.hub).run(),
-        *_delivery_workers(settings, gateway, clock),
-    ]
-
-
 def _lifespan(
     settings: Settings, gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]
 ) -> Lifespan[Starlette]:
@@ -309,7 +291,7 @@ def _lifespan(
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         await verify_keys(gateway.database)
-        await _log_row_security(gateway)
+        await log_row_security(gateway.database)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 with LoopWatchdog(logs_stacks=settings.environment == "development").running():
@@ -322,14 +304,6 @@ def _lifespan(
     return lifespan
 
 
-async def _log_row_security(gateway: Gateway) -> None:
-    """Log whether PostgreSQL restricts statements to the rows of their scope. SQLite has no such policies."""
-    if await gateway.database.lacks_row_security():
-        log.warning("Row-level security is not active; run `wattgate db upgrade`, which says what is missing")
-    elif not gateway.database.is_sqlite:
-        log.info("Row-level security is active")
-
-
 @asynccontextmanager
 async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask]) -> AsyncIterator[None]:
     """Run the background work until the context exits, then cancel it."""
@@ -340,26 +314,6 @@ async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:
-    """Return the MQTT intake if a broker is configured. Import it only then, because it needs the extra `mqtt`."""
-    if settings.mqtt_url is None:
-        return []
-    return [import_module("wattgate.app.workers.mqtt_intake").create_intake(settings).run]
-
-
-def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """Return the delivery worker, unless WATTGATE_DELIVER is false."""
-    if not settings.deliver:
-        return []
-
-    async def deliver(runner: Runner) -> None:
-        handlers = create_delivery_handlers(settings, runner, clock)
-        worker = DeliveryWorker(runner, gateway.hub, handlers, clock=clock, lease=settings.delivery_lease)
-        await worker.run()
-
-    return [deliver]
 
 
 def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
@@ -402,31 +356,6 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
             streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS)},
         ),
     ]
-
-
-async def _check_health(request: Request) -> Response:
-    return JSONResponse({"status": "OK"})
-
-
-async def _check_readiness(gateway: Gateway) -> Response:
-    """Return 200 while the database responds and the gateway is not draining, else 503.
-
-    If Redis does not respond, the gateway is still ready: queries are correct and only live events are missing.
-    """
-    if gateway.readiness.draining:
-        return JSONResponse({"status": "draining"}, 503)
-    try:
-        async with gateway.database.engine.connect() as connection:
-            await connection.execute(text("SELECT 1"))
-    except (SQLAlchemyError, OSError) as error:
-        log.warning("Not ready: the database does not respond: %s", error)
-        return JSONResponse({"status": "unavailable", "database": "does not answer"}, 503)
-    try:
-        await gateway.bus.check()
-    except Unavailable as error:
-        log.warning("Ready, but without live events: %s", error.message)
-        return JSONResponse({"status": "OK", "live": "unavailable"})
-    return JSONResponse({"status": "OK"})
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:

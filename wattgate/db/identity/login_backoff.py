@@ -68,7 +68,12 @@ def backoff_id(rows: Rows, directory_id: str | None, username: str, kind: str = 
 
 
 async def count_failure(rows: Rows, key: str) -> None:
-    """Count a failed attempt. A count that is older than BACKOFF_LIFETIME has been forgotten by then."""
+    """Count a failed attempt. A count that is older than BACKOFF_LIFETIME has been forgotten by then.
+
+    Count nothing for an unknown application, to which no row can belong. The client's address is charged for it.
+    """
+    if await rows.application() is None:
+        return
     failures = col(LoginBackoff.failures) + 1
     await rows.add_or_update(LoginBackoff(backoff_id=key, failed_at=rows.now), failures=failures, failed_at=rows.now)
 

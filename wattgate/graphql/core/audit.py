@@ -18,7 +18,7 @@ from wattgate.request_context import CLIENT_ADDRESS
 ADMINISTRATIVE = frozenset(
     {
         # applications, users and their credentials
-        *("create_application", "create_user", "create_oauth_client"),
+        *("create_application", "rotate_application_secret", "create_user", "create_oauth_client"),
         *("add_user", "delete_user", "add_account", "delete_account"),
         # documents that clients may send
         *("register_documents", "remove_documents", "require_trusted_documents"),
@@ -60,6 +60,7 @@ _WORK = "A worker carries out what another operation or a setting has decided."
 NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("authenticate", "register", "request_verification", "verify_user"), _LOGIN),
+        "confirm_email_change": "The holder of an account proves an address that was requested before.",
         **dict.fromkeys(("request_password_reset", "reset_password", "authorise", "grant_oauth_tokens"), _LOGIN),
         **dict.fromkeys(("record_readings", "record_reading_columns", "record_reading_arrays"), _MEASUREMENT),
         **dict.fromkeys(("record_meter_messages", "record_intake_heartbeat", "catch_up"), _MEASUREMENT),
@@ -69,6 +70,7 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("claim_catch_up", "update_catch_up", "claim_deliveries", "release_delivery"), _WORK),
         **dict.fromkeys(("record_webhook", "prepare_webhook", "record_webhook_outcome", "purge_events"), _WORK),
         **dict.fromkeys(("record_notification_outcome", "record_push_outcome", "record_mail_outcome"), _WORK),
+        **dict.fromkeys(("record_account_mail_outcome", "purge_login_failures"), _WORK),
         **dict.fromkeys(("record_test_mail_outcome", "store_kept_mail", "evaluate_rule"), _WORK),
         **dict.fromkeys(("purge_readings", "run_maintenance"), _WORK),
     }

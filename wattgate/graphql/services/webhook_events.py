@@ -85,6 +85,7 @@ def _build_webhook(call: Call, event: WebhookEvent, **to: Any) -> Webhook:
 
 
 async def _store_and_enqueue(call: Call, webhook: Webhook, *, order_key: str | None = None) -> Webhook:
-    stored = await call.rows.add(webhook)
-    await enqueue(call, DeliveryKind.WEBHOOK, stored.webhook_id, user_id=stored.user_id, order_key=order_key)
+    with call.rows.whole_application():  # a user's act may send a webhook to an endpoint of the application
+        stored = await call.rows.add(webhook)
+        await enqueue(call, DeliveryKind.WEBHOOK, stored.webhook_id, user_id=stored.user_id, order_key=order_key)
     return stored

@@ -1,0 +1,51 @@
+"""The workers that run inside a gateway process, by its settings."""
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+
+from wattgate.app.settings import Settings
+from wattgate.app.workers.alert_rules import AlertRuleWorker
+from wattgate.app.workers.catch_ups import run_catch_ups
+from wattgate.app.workers.deliveries import DeliveryWorker
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
+from wattgate.app.workers.maintenance import run_maintenance
+from wattgate.clock import Clock
+from wattgate.graphql.core.runner import Runner
+from wattgate.realtime.hub import Hub
+
+BackgroundTask = Callable[[Runner], Awaitable[None]]
+"""Background work that runs until the gateway shuts down."""
+
+
+def background_workers(settings: Settings, hub: Hub, clock: Clock) -> list[BackgroundTask]:
+    """Return the maintenance, and the workers that events of the bus or an MQTT broker wake.
+
+    These are catch-ups, alert rules, deliveries if they are enabled, and the MQTT intake if a broker is configured.
+    """
+    return [
+        run_maintenance,
+        *_mqtt_intakes(settings),
+        lambda runner: run_catch_ups(runner, hub),
+        lambda runner: AlertRuleWorker(runner, hub).run(),
+        *_delivery_workers(settings, hub, clock),
+    ]
+
+
+def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:
+    """Return the MQTT intake if a broker is configured. Import it only then, because it needs the extra `mqtt`."""
+    if settings.mqtt_url is None:
+        return []
+    return [import_module("wattgate.app.workers.mqtt_intake").create_intake(settings).run]
+
+
+def _delivery_workers(settings: Settings, hub: Hub, clock: Clock) -> list[BackgroundTask]:
+    """Return the delivery worker, unless WATTGATE_DELIVER is false."""
+    if not settings.deliver:
+        return []
+
+    async def deliver(runner: Runner) -> None:
+        handlers = create_delivery_handlers(settings, runner, clock)
+        worker = DeliveryWorker(runner, hub, handlers, clock=clock, lease=settings.delivery_lease)
+        await worker.run()
+
+    return [deliver]
