@@ -12,7 +12,6 @@ from sqlalchemy import Connection, text
 
 from tests.support.house import STORAGE
 from tests.support.schema import bring_up
-from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
@@ -25,6 +24,7 @@ from wattgate.db.engine import Database
 from wattgate.db.readings import partitions, recording
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.db.row_scope import RowScope
 from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
@@ -343,7 +343,7 @@ async def test_write_during_purge_leaves_no_reading_without_rollup(
     await write(database, resource, day)
 
     async def purge() -> int:
-        async with database.session(EVERYTHING) as session:
+        async with database.session(RowScope("a")) as session:
             purged = await ReadingStore(session).purge([resource], to_ms(day + DAY), limit=5)
             await session.commit()
             return purged

@@ -9,6 +9,20 @@ from pydantic_settings import BaseSettings
 class ClientLimitSettings(BaseSettings):
     """A part of `Settings`."""
 
+    max_account_connections: int = Field(
+        default=20,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest."
+        ),
+    )
+    max_application_connections: int = Field(
+        default=100_000,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each application, over all gateways. A further one closes the oldest."
+        ),
+    )
     trusted_proxies: list[IPv4Network | IPv6Network] = Field(
         default=[],
         description=(

@@ -88,20 +88,6 @@ class Settings(ClientLimitSettings):
         le=600,
         description="Time limit for a GraphQL query or mutation, including its SQL, in seconds.",
     )
-    max_account_connections: int = Field(
-        default=20,
-        ge=1,
-        description=(
-            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest."
-        ),
-    )
-    max_application_connections: int = Field(
-        default=100_000,
-        ge=1,
-        description=(
-            "Maximum concurrent connections for each application, over all gateways. A further one closes the oldest."
-        ),
-    )
     caller_budget: int = Field(
         default=50_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."
     )
