@@ -350,6 +350,7 @@ async def test_write_during_purge_leaves_no_reading_without_rollup(
 
     async with database.engine.begin() as writer:
         late = ReadingRow(resource, 0, to_ms(day + timedelta(hours=1)), 1, 0, False)
+        await recording.lock_resources(writer, [resource])
         await recording.upsert_readings(writer, ReadingColumns.from_rows([late]), 5)
         purging = asyncio.create_task(purge())
         await wait_for_lock(database, purging)

@@ -2,22 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property
-from typing import Any, Generic, TypeVar, cast
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
-import msgspec
 from sqlalchemy import (
-    ARRAY,
-    JSON,
-    Column,
     ColumnElement,
-    Select,
-    String,
-    Table,
     and_,
-    bindparam,
     delete,
     exists,
     func,
@@ -29,11 +20,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
+from wattgate.db.lookups import (
+    Lookup,
+    display_name,
+    key_lookup,
+    lookup_statement,
+    model_columns,
+    model_table,
+    row_class,
+)
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
@@ -52,38 +51,6 @@ MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
 Condition = ColumnElement[bool] | bool
-
-
-def model_columns(model: type[Tenanted]) -> ReadOnlyColumnCollection[str, Column[Any]]:
-    """Return the columns of a model's table, by name."""
-    return _model_table(model).columns
-
-
-@cache
-def _row_class(model: type[Tenanted]) -> type[msgspec.Struct]:
-    """Return the row class of a model, with its columns in order. Rows take a fifth of the time of ORM objects."""
-    names = [(column.name, Any) for column in model_columns(model)]
-    return msgspec.defstruct(f"{model.__name__}Row", names, gc=False)
-
-
-def _model_table(model: type[Tenanted]) -> Table:
-    return cast(Table, model.__table__)  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lookup(Generic[M]):
-    """A constant query: the rows of a model whose `column` has one of some values.
-
-    Its statement is built and compiled once, because that takes as long as its execution. `where` may have parameters
-    (`bindparam`), which callers pass to `Rows.find` by name. With `via`, `column` is a column of a link model. The
-    records of the link model refer to the rows by the key of `model`.
-    """
-
-    model: type[M]
-    column: str
-    where: tuple[ColumnElement[bool], ...] = ()
-    order_by: tuple[Any, ...] = ()
-    via: type[Tenanted] | None = None
 
 
 class Rows:
@@ -158,12 +125,12 @@ class Rows:
 
     def encrypt(self, record: M, column: str, text: str) -> None:
         """Set an encrypted column of a record. The record has its identifier, to which the encryption is bound."""
-        location = SecretLocation(_model_table(type(record)).name, column, getattr(record, record.key))
+        location = SecretLocation(model_table(type(record)).name, column, getattr(record, record.key))
         setattr(record, column, self._key_ring.encrypt(text, location))
 
     def decrypt(self, model: type[M], row: M, column: str) -> str:
         """Return the text of an encrypted column of a row. Raise SecretKeyError if the key is missing."""
-        location = SecretLocation(_model_table(model).name, column, getattr(row, model.key))
+        location = SecretLocation(model_table(model).name, column, getattr(row, model.key))
         return self._key_ring.decrypt(getattr(row, column), location)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
@@ -179,7 +146,7 @@ class Rows:
 
     async def earliest(self, model: type[M], instant: ColumnElement[datetime], *where: Condition) -> datetime | None:
         """Return the earliest instant in matching records of all applications. Only background tasks use this."""
-        statement = select(func.min(instant)).select_from(_model_table(model))
+        statement = select(func.min(instant)).select_from(model_table(model))
         statement = statement.where(*cast(Iterable[ColumnElement[bool]], where))
         return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
@@ -209,8 +176,8 @@ class Rows:
         columns = model_columns(model)
         statement = select(*columns).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        row_class = _row_class(model)
-        return cast(list[M], [row_class(*row) for row in result])
+        class_of_rows = row_class(model)
+        return cast(list[M], [class_of_rows(*row) for row in result])
 
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
         """Return the first row that meets the conditions, or None."""
@@ -229,15 +196,15 @@ class Rows:
         Raise NotFound if it does not exist or belongs to another application or user.
         """
         row: M
-        for row in await self.find(_key_lookup(model), [key]):
+        for row in await self.find(key_lookup(model), [key]):
             return row
-        raise NotFound(f"no {_display_name(model)} with id {key}")
+        raise NotFound(f"no {display_name(model)} with id {key}")
 
     async def get_many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """Return the visible rows with these identifiers, by identifier."""
         unique_keys, rows = list(set(keys)), list[M]()
         for start in range(0, len(unique_keys), MAX_KEYS_PER_STATEMENT):
-            rows += await self.find(_key_lookup(model), unique_keys[start : start + MAX_KEYS_PER_STATEMENT])
+            rows += await self.find(key_lookup(model), unique_keys[start : start + MAX_KEYS_PER_STATEMENT])
         return {getattr(row, model.key): row for row in rows}
 
     async def require_many(self, model: type[M], keys: Sequence[str]) -> list[M]:
@@ -248,7 +215,7 @@ class Rows:
         rows = await self.get_many(model, keys)
         for key in keys:
             if key not in rows:
-                raise NotFound(f"no {_display_name(model)} with id {key}")
+                raise NotFound(f"no {display_name(model)} with id {key}")
         return [rows[key] for key in dict.fromkeys(keys)]
 
     async def edit(self, model: type[M], key: str) -> M:
@@ -257,9 +224,9 @@ class Rows:
         statement = statement.with_for_update(key_share=True)
         record = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
         if record is None:
-            raise NotFound(f"no {_display_name(model)} with id {key}")
+            raise NotFound(f"no {display_name(model)} with id {key}")
         if self.recorder is not None:
-            self.recorder.record_edited(_display_name(model), model.key, record)
+            self.recorder.record_edited(display_name(model), model.key, record)
         return record
 
     async def add(self, record: M) -> M:
@@ -273,7 +240,7 @@ class Rows:
         self._write_session.add(record)
         await self._write_session.flush()
         if self.recorder is not None:
-            self.recorder.record_added(_display_name(type(record)), record.key, record)
+            self.recorder.record_added(display_name(type(record)), record.key, record)
         return record
 
     async def flush(self) -> None:
@@ -292,7 +259,7 @@ class Rows:
         """Add a record, or change the one with its key by `values`, in one statement."""
         record.application_id = self.application_id
         model = type(record)
-        insert_or_update = INSERTS[dialect_name(self._session)](_model_table(model))
+        insert_or_update = INSERTS[dialect_name(self._session)](model_table(model))
         columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
         statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
         await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
@@ -307,7 +274,7 @@ class Rows:
             self.key_column(parent) == getattr(record, parent.key),
         )
         values = [literal(getattr(record, column.name), column.type) for column in columns]
-        statement = insert(_model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
+        statement = insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
         result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
         return bool(result.rowcount)  # type: ignore[attr-defined]
 
@@ -350,7 +317,7 @@ class Rows:
 
     async def count(self, model: type[M], *where: Condition) -> int:
         """Return the number of visible records that meet the conditions."""
-        statement = select(func.count()).select_from(_model_table(model))
+        statement = select(func.count()).select_from(model_table(model))
         statement = statement.where(*self._scoped_conditions(model, where))
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         return result.scalar_one()
@@ -364,7 +331,7 @@ class Rows:
         where = [columns["application_id"] == self.application_id]
         if column is not None:
             where.append(columns[column] == value)
-        counted = select(literal(1)).select_from(_model_table(model)).where(*where).limit(limit).subquery()
+        counted = select(literal(1)).select_from(model_table(model)).where(*where).limit(limit).subquery()
         statement = select(func.count()).select_from(counted)
         with self.whole_application():
             return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
@@ -383,14 +350,14 @@ class Rows:
 
     async def find(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
         """Return the visible rows of a lookup for some values of its column. `parameters` are those of `where`."""
-        row_class = _row_class(lookup.model)
-        return cast(list[M], [row_class(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
+        class_of_rows = row_class(lookup.model)
+        return cast(list[M], [class_of_rows(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
         """Return the visible rows of a lookup with `via`, each with the value of the link column."""
-        row_class = _row_class(lookup.model)
+        class_of_rows = row_class(lookup.model)
         result = await self._fetch_lookup(lookup, values, {})
-        return cast(list[tuple[str, M]], [(value, row_class(*row)) for value, *row in result])
+        return cast(list[tuple[str, M]], [(value, class_of_rows(*row)) for value, *row in result])
 
     async def _fetch_lookup(
         self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]
@@ -399,7 +366,7 @@ class Rows:
         bind_values = {**parameters, "application": self.application_id, "among": list(values)}
         if is_owned:
             bind_values["owner"] = self.user_id
-        statement = _lookup_statement(lookup, dialect_name(self._session), is_owned)
+        statement = lookup_statement(lookup, dialect_name(self._session), is_owned)
         return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
 
     async def _record_bulk(self, model: type[M], where: Sequence[Condition], values: Mapping[str, Any] | None) -> None:
@@ -409,7 +376,7 @@ class Rows:
         columns = model_columns(model)
         statement = select(*columns).where(*self._scoped_conditions(model, where)).limit(MAX_CHANGES + 1)
         rows = (await self._session.execute(statement, execution_options=SCOPED_OPTION)).mappings().all()
-        self.recorder.record_bulk(_display_name(model), model.key, [dict(row) for row in rows], values)
+        self.recorder.record_bulk(display_name(model), model.key, [dict(row) for row in rows], values)
 
     @staticmethod
     def key_column(model: type[Tenanted]) -> Any:
@@ -424,39 +391,3 @@ class Rows:
             scope.append(columns[model.owner] == self.user_id)
         # SQLModel types attributes as their values, so mypy takes a comparison for a bool
         return [*scope, *cast(Iterable[ColumnElement[bool]], where)]
-
-
-@cache
-def _key_lookup(model: type[M]) -> Lookup[M]:
-    """Return the lookup of rows by their identifiers."""
-    return Lookup(model, model.key)
-
-
-@cache
-def _lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool) -> Select[Any]:
-    """Build the statement of a lookup in the rows of an application, or of one owner in it.
-
-    The values are passed as a relation, so that the text of the statement does not depend on their number. Also,
-    PostgreSQL would compare each row with every value of a long IN list.
-    """
-    columns = model_columns(lookup.model)
-    scope = [columns["application_id"] == bindparam("application")]
-    selected = list(columns)
-    if lookup.via is None:
-        lookup_column = columns[lookup.column]
-    else:
-        link_columns = model_columns(lookup.via)
-        scope += [link_columns[name] == columns[name] for name in ("application_id", lookup.model.key)]
-        lookup_column = link_columns[lookup.column]
-        selected.insert(0, lookup_column)
-    if is_owned:
-        scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
-    if dialect == "postgresql":
-        values: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
-    else:
-        values = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
-    return select(*selected).where(*scope, lookup_column.in_(values), *lookup.where).order_by(*lookup.order_by)
-
-
-def _display_name(model: type[Tenanted]) -> str:
-    return _model_table(model).name.removeprefix("app_").replace("_", " ")

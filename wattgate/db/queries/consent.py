@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from wattgate.db.lookups import Lookup
 from wattgate.db.models import MeterPointConsent, Resource
-from wattgate.db.rows import Lookup, Rows
+from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import ConsentRevoked
 

@@ -9,8 +9,9 @@ from sqlalchemy import bindparam
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.db.lookups import Lookup
 from wattgate.db.models import Resource, Tariff
-from wattgate.db.rows import Lookup, Rows
+from wattgate.db.rows import Rows
 from wattgate.energy.pricing import to_decimal
 from wattgate.energy.tariffs import RATE_DECIMALS
 from wattgate.errors import BadInput

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from sqlmodel import col
 
+from wattgate.db.lookups import Lookup
 from wattgate.db.models import Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
-from wattgate.db.rows import Lookup, Rows
+from wattgate.db.rows import Rows
 
 ACTIVE_RESOURCES = Lookup(
     Resource,

@@ -6,8 +6,8 @@ from typing import Any
 
 import strawberry
 
+from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
-from wattgate.db.rows import model_columns
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize

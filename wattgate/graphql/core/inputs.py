@@ -9,8 +9,8 @@ import strawberry
 from sqlalchemy import JSON
 
 from wattgate.db.column_types import StructColumn
+from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
-from wattgate.db.rows import model_columns
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.operation import Call

@@ -12,8 +12,9 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.lookups import model_columns
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.db.rows import Condition, Rows, model_columns
+from wattgate.db.rows import Condition, Rows
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.email_changes import cancel_email_changes
 from wattgate.realtime import topics
