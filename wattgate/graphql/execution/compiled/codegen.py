@@ -70,6 +70,7 @@ from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
 from wattgate.graphql.execution.compiled.values import (
+    OBJECTS_PER_TURN,
     CoerceLeaf,
     FallbackRequired,
     KnownClasses,
@@ -91,9 +92,6 @@ NEEDS_COERCION = {
     "Int": "{0}.__class__ is not int or not -2147483648 <= {0} <= 2147483647",
 }
 """For each built-in scalar, the condition on a value that needs coercion. Other values are used as they are."""
-
-OBJECTS_PER_TURN = 1_000
-"""Objects after which a plan lets the event loop serve other requests. They take some milliseconds."""
 
 RootFunction = Callable[..., Any]
 """Computes the value of one response key: (context, variables) or, for a subscription, (context, variables, payload).
