@@ -19,10 +19,12 @@ class AddressPolicy(Enum):
 class Client:
     """The client of a request. Operations of the gateway itself have none of these values.
 
-    `address` is the IPv4 address or the IPv6 network of the client. `device` is the secret that the browser got at an
-    earlier login. `keeps_devices` is true if it would return another one. A login then sets `new_device`.
+    `host` is the address of the client. `address` is the one that limits count: the IPv4 address or the IPv6 network.
+    `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
+    one. A login then sets `new_device`.
     """
 
+    host: str | None = None
     address: str | None = None
     device: str | None = None
     keeps_devices: bool = False

@@ -13,9 +13,6 @@ log = logging.getLogger(__name__)
 CURRENT_PRINCIPAL: ContextVar[Principal | None] = ContextVar("caller", default=None)
 """The caller of the current task; None if there is none, or if it is not authenticated yet."""
 
-CLIENT_ADDRESS: ContextVar[str | None] = ContextVar("client address", default=None)
-"""The network address of the client of the current request or connection; None if it is unknown."""
-
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
 ACCESS_ERRORS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)

@@ -168,6 +168,17 @@ async def test_a_request_has_its_credential_trace_and_address(home: House) -> No
     assert (entry.trace_id, entry.client_address) == ("ab" * 16, "127.0.0.1")
 
 
+@pytest.mark.parametrize("client", ["203.0.113.7", "2001:db8:1:2:3:4:5:6"])
+async def test_an_entry_has_the_address_of_the_client_behind_a_trusted_proxy(databases: Databases, client: str) -> None:
+    async with databases() as url, house(url, trusted_proxies=["127.0.0.0/8"]) as proxied:
+        before = await last_sequence(proxied.one)
+        headers = {**proxied.one.headers["application"], "x-forwarded-for": client}
+        response = await proxied.http.post(f"{proxied.rest}/faq", json=FAQ, headers=headers)
+        assert response.is_success, response.text
+        (entry,) = await entries_of(proxied.one, before)
+        assert entry.client_address == client
+
+
 async def test_a_new_application_has_the_first_entry(home: House) -> None:
     (first, *_) = await entries_of(home.one)
     assert (first.sequence, first.operation, first.previous_digest) == (1, "createApplication", FIRST_DIGEST)

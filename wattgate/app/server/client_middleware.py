@@ -59,9 +59,10 @@ class ClientMiddleware:
 
 
 def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
-    address = str(scope["client"][0]) if scope.get("client") else ""
+    host = str(scope["client"][0]) if scope.get("client") else ""
     return Client(
-        address=group_address(address) if address else None,
+        host=host or None,
+        address=group_address(host) if host else None,
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
     )

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.enums import TRACE_ID
 from wattgate.errors import TooLarge
-from wattgate.request_context import CLIENT_ADDRESS, new_trace_id, parse_traceparent
+from wattgate.request_context import new_trace_id, parse_traceparent
 from wattgate.rest_compat.error_responses import error_response
 
 RESPONSE_START_TYPES = {"http.response.start", "websocket.accept"}
@@ -39,7 +39,6 @@ class TraceIdMiddleware:
             return
         trace_id = parse_traceparent(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
         TRACE_ID.set(trace_id)
-        CLIENT_ADDRESS.set(scope["client"][0] if scope.get("client") else None)
 
         async def send_with_trace_id(message: Message) -> None:
             if message["type"] in RESPONSE_START_TYPES:

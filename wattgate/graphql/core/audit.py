@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from wattgate.client import current_client
 from wattgate.db.audit_chain import AuditAct
 from wattgate.db.change_recorder import ChangeRecorder, to_json
 from wattgate.db.rows import Rows
 from wattgate.enums import TRACE_ID, to_camel_case
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.principal import Principal, Role
-from wattgate.request_context import CLIENT_ADDRESS
 
 ADMINISTRATIVE = frozenset(
     {
@@ -103,7 +103,7 @@ async def record_act(rows: Rows, operation: Operation, principal: Principal, arg
         target=_target(arguments),
         changes=changes,
         trace_id=TRACE_ID.get() or None,
-        client_address=CLIENT_ADDRESS.get(),
+        client_address=current_client().host,
     )
     await rows.append_audit_entry(application_id, act)
 
