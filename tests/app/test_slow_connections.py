@@ -217,3 +217,14 @@ async def test_websockets_count_until_they_are_closed(tmp_path: Path) -> None:
             assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 429 ")
             writer.close()
         assert (await answered(port, "/healthz")).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
+    settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}")
+    app = create_app(settings)
+    await bring_up(app.state.gateway.database)
+    async with serving(app, limits=SHORT) as url:
+        address = url.replace("http", "ws", 1).partition("/api")[0] + "/graphql"
+        async with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as websocket:
+            await asyncio.sleep(4 * SHORT.head_seconds)
+            await asyncio.wait_for(await websocket.ping(), 20)

@@ -78,6 +78,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if self.transport.is_closing():  # the rest of what the client sent before it noticed
             return
         super().data_received(data)
+        if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
+            return
         # blank lines before a request end the keep-alive time, but do not begin a message
         if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
