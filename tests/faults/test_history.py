@@ -166,6 +166,14 @@ def test_planted_loss_at_the_end_is_found(ledger: Ledger) -> None:
     assert findings.problems == ["it ends at -1 of one, and 19 was acknowledged"]
 
 
+def test_display_may_close_during_a_repeated_backfill(ledger: Ledger) -> None:
+    repeated = [ReadingShown(ONE, number, at(number), "live-19") for number in range(5)]
+    findings = check(ledger, position(None, "begin"), live(*range(COUNT)), position(False, "live-19"), repeated)
+    assert findings.problems == []
+    behind = check(ledger, position(None, "begin"), live(*range(COUNT - 1)), position(False, "live-18"), repeated)
+    assert behind.problems != []
+
+
 def test_retried_reading_may_arrive_twice(ledger: Ledger) -> None:
     ledger.attempt(ONE, 4)
     findings = check(ledger, position(None, "begin"), live(*range(5), 4, *range(5, COUNT)))
