@@ -189,7 +189,7 @@ class _HistoryChecker:
     def end(self, resource_ids: Iterable[str]) -> None:
         """Check that the display has the newest readings of these resources.
 
-        A test can close a display during a backfill that repeats readings. What the display received before counts too.
+        A test can close a display during a backfill that repeats readings. Readings that it received earlier count too.
         """
         self._settle_gaps()
         in_backfill = self._backfill_position is not None

@@ -260,10 +260,17 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _interrupt_sqlite(context: ExceptionContext) -> None:
-    """Interrupt the statement of a cancelled task. asyncpg does so itself, but SQLite's thread would continue."""
+    """Interrupt the statement of a cancelled task and roll back. asyncpg does so itself.
+
+    SQLite's thread would otherwise complete the statement. To close the connection does not suffice: SQLite keeps the
+    transaction and its write lock while the cursor exists. Closing the cursor also ends the interruption.
+    """
     if isinstance(context.original_exception, asyncio.CancelledError) and context.connection is not None:
         adapted: Any = context.connection.connection.dbapi_connection
         adapted.run_async(lambda connection: connection.interrupt())
+        if context.execution_context is not None:
+            context.execution_context.cursor.close()
+        adapted.run_async(lambda connection: connection.rollback())
 
 
 def _prepare_postgresql(connection: Any, record: Any) -> None:
