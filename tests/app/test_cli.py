@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import httpx
 import pytest
 
+from tests.support.command import wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
@@ -20,22 +22,10 @@ from wattgate.graphql.catalogue import OPERATIONS
 
 
 def wattgate(
-    *arguments: str, folder: Path, without: Collection[str] = (), **settings: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder with these settings (without their prefix), and without those in `without`."""
-    environment = {**os.environ, "COLUMNS": "200"}
-    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
-    for name in without:
-        del environment[f"WATTGATE_{name}"]
-    return subprocess.run(
-        [sys.executable, "-m", "wattgate", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    *arguments: str, folder: Path, without: Collection[str] = (), anew: bool = False, **settings: str
+) -> CompletedProcess[str]:
+    """Run the command line in a folder. `wattgate_in` explains the options."""
+    return wattgate_in(folder, *arguments, without=without, anew=anew, **settings)
 
 
 Doctor = Callable[..., tuple[int, str]]
@@ -62,7 +52,7 @@ def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
 
 
 async def _serve_from_empty_folder(folder: Path) -> None:
-    rejected = wattgate("serve", folder=folder)
+    rejected = wattgate("serve", folder=folder, anew=True)
     assert rejected.returncode == 1
     assert "run wattgate db upgrade" in rejected.stderr
     assert wattgate("doctor", folder=folder).returncode == 1
@@ -160,7 +150,7 @@ def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) ->
 
 
 async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) -> None:
-    async def doctor(url: str) -> subprocess.CompletedProcess[str]:
+    async def doctor(url: str) -> CompletedProcess[str]:
         settings = {"MQTT_URL": url, "MQTT_APPLICATION_ID": "mine"}
         return await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **settings)
 
@@ -181,7 +171,7 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
-    printed = wattgate("routes", folder=tmp_path).stdout
+    printed = wattgate("routes", folder=tmp_path, anew=True).stdout
     for operation in OPERATIONS:
         assert re.search(rf"\b{operation.kind.value.lower()} {operation.name}\b", printed), operation.name
 

@@ -1,9 +1,5 @@
 """The meter network: eligibility, inventories, registers, permissions, and the import of its registry."""
 
-import asyncio
-import os
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +9,7 @@ import orjson
 import pytest
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tests.support.command import wattgate
 from tests.support.house import House, Tenant
 from tests.support.metering import START, Metered, metered, record
 from tests.support.schema import bring_up
@@ -255,7 +252,7 @@ async def test_import_fills_the_registry_and_reports_every_invalid_line(database
     ]
     file = tmp_path / "network.jsonl"
     file.write_bytes(b"\n".join([*map(orjson.dumps, valid_records), b"", *invalid_lines]))
-    result = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
+    result = await wattgate(database_url, "network", "import", str(file), "--refused", str(tmp_path / "refused.txt"))
     assert result.returncode == 1, result.stderr
     lines = len(valid_records) + len(invalid_lines)
     assert f"{len(valid_records)} records stored from {lines} lines, {len(invalid_lines)} refused" in result.stdout
@@ -276,18 +273,6 @@ async def test_import_fills_the_registry_and_reports_every_invalid_line(database
         register = await network.register("2000000000006", "gas")
         assert register is not None
         assert register.value == Decimal("4711.123456")
-    again = await _import(database_url, file)
+    again = await wattgate(database_url, "network", "import", str(file))
     assert again.returncode == 1
     await gateway.database.close()
-
-
-async def _import(database_url: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-m", "wattgate", "network", "import", str(file), *options],
-        env={**os.environ, "WATTGATE_DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )

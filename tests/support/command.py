@@ -1,19 +1,34 @@
-"""Run the command line in a separate process."""
+"""Run the command line to its end."""
 
 import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Collection
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from tests.support import forked
 
 
-async def wattgate(database_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m wattgate` on a database. Return its output and exit code."""
-    return await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-m", "wattgate", *arguments],
-        env={**os.environ, "WATTGATE_DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+async def wattgate(database_url: str, *arguments: str) -> CompletedProcess[str]:
+    """Run a command on a database. Return its output and exit code."""
+    environment = {**os.environ, "WATTGATE_DATABASE_URL": database_url}
+    return await asyncio.to_thread(forked.run, arguments, folder=Path.cwd(), environment=environment)
+
+
+def wattgate_in(
+    folder: Path, *arguments: str, without: Collection[str] = (), anew: bool = False, **settings: str
+) -> CompletedProcess[str]:
+    """Run a command in a folder with these settings (without their prefix), and without those in `without`.
+
+    The process is forked from one that has loaded all modules, or with `anew` started with a new Python interpreter.
+    """
+    environment = {**os.environ, "COLUMNS": "200"}
+    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
+    for name in without:
+        del environment[f"WATTGATE_{name}"]
+    if not anew:
+        return forked.run(arguments, folder=folder, environment=environment)
+    command = [sys.executable, "-m", "wattgate", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)

@@ -6,15 +6,22 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
+from tempfile import TemporaryDirectory
 
 from wattgate.__main__ import main
 
 _FORK_SERVER = multiprocessing.get_context("forkserver")
 _FORK_SERVER.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
+
+COMMAND_TIMEOUT_SECONDS = 100.0
+"""Maximum time of a command that ends by itself."""
 
 _PROCESS_LOCK = threading.Lock()
 """Guards exit codes. Starting a process polls its siblings, and an exit code can be read only once."""
@@ -63,20 +70,36 @@ async def start(
         return await asyncio.create_subprocess_exec(*command, cwd=folder, env=environment, stdout=file, stderr=file)
 
 
+def run(arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> CompletedProcess[str]:
+    """Run a command in a folder to its end, in a forked process. Return its output and exit code."""
+    with TemporaryDirectory(prefix="wattgate-") as own:
+        out, err = Path(own, "stdout"), Path(own, "stderr")
+        process = _FORK_SERVER.Process(target=_run, args=(arguments, folder, dict(environment), out, err))
+        with _PROCESS_LOCK:
+            process.start()
+        deadline = time.monotonic() + COMMAND_TIMEOUT_SECONDS
+        while (code := Forked(process).returncode) is None:
+            if time.monotonic() > deadline:
+                process.kill()
+                raise TimeoutExpired(arguments, COMMAND_TIMEOUT_SECONDS, out.read_bytes(), err.read_bytes())
+            wait([process.sentinel], timeout=1.0)
+        return CompletedProcess(arguments, code, out.read_text(), err.read_text())
+
+
 def _fork(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> Forked:
     log.touch()
-    process = _FORK_SERVER.Process(target=_run, args=(arguments, folder, environment, log))
+    process = _FORK_SERVER.Process(target=_run, args=(arguments, folder, environment, log, log))
     with _PROCESS_LOCK:
         process.start()
     return Forked(process)
 
 
-def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> None:
+def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], out: Path, err: Path) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    with log.open("ab") as file:
-        for stream in (sys.stdout, sys.stderr):
+    for stream, path in ((sys.stdout, out), (sys.stderr, err)):
+        with path.open("ab") as file:
             os.dup2(file.fileno(), stream.fileno())
     sys.argv = ["wattgate", *arguments]
     main()

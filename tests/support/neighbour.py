@@ -1,16 +1,17 @@
 """A second user of a tenant's application, with one record of every kind that users own."""
 
 from collections.abc import Collection
-from typing import Any
+from functools import cache
 
-from sqlalchemy import select
-from sqlmodel import SQLModel
+from sqlalchemy import Table, text
+from sqlmodel import SQLModel, col, select
 from strawberry import ID
 
 from tests.support import metering
 from tests.support.house import PASSWORD, Tenant
 from tests.support.sample_records import add_webhook, silence_rule
 from tests.support.scopes import EVERYTHING
+from wattgate.db.models import Resource
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.types import alerts, content, prompts
@@ -78,21 +79,31 @@ def private_values(tenant: Tenant, neighbour: Tenant) -> set[str]:
     return own | (set(neighbour.ids.values()) - set(tenant.ids.values()))
 
 
-async def rows_of(neighbour: Tenant, values: Collection[str]) -> dict[str, list[Any]]:
-    """Return every row of the database that contains one of the values, by table, and the neighbour's readings."""
-    found: dict[str, list[Any]] = {}
-    async with neighbour.gateway.database.session(EVERYTHING) as session:
-        for table in SQLModel.metadata.sorted_tables:
-            rows = (await session.execute(select(table), execution_options=SCOPED_OPTION)).all()
-            found[table.name] = [tuple(row) for row in rows if any(value in values for value in row if _is_text(value))]
-        resources = SQLModel.metadata.tables["resource"]
-        own = select(resources.c.number).where(resources.c.resource_id == neighbour.ids["resource"])
-        for name in READING_TABLES:
-            table = SQLModel.metadata.tables[name]
-            readings = select(table).where(table.c.resource_number.in_(own)).order_by(table.c.at)
-            found[name] = [tuple(row) for row in await session.execute(readings, execution_options=SCOPED_OPTION)]
-    return {name: sorted(rows, key=repr) for name, rows in found.items() if rows}
+async def rows_of(neighbour: Tenant, values: Collection[str]) -> list[tuple[str, str]]:
+    """Return every row of the database that contains one of the values, and the neighbour's readings.
+
+    A row is a table's name and the row as text. One statement reads all tables, because tests call this often.
+    """
+    database = neighbour.gateway.database
+    async with database.session(EVERYTHING) as session:
+        number = select(Resource.number).where(col(Resource.resource_id) == neighbour.ids["resource"])
+        (own,) = (await session.execute(number, execution_options=SCOPED_OPTION)).scalars()
+        statement = text(_all_rows_statement(is_sqlite=database.is_sqlite, resource_number=own))
+        rows = [tuple(row) for row in await session.execute(statement, execution_options=SCOPED_OPTION)]
+    return sorted(
+        (table, row) for table, row in rows if table in READING_TABLES or any(value in row for value in values)
+    )
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+@cache
+def _all_rows_statement(*, is_sqlite: bool, resource_number: int) -> str:
+    """Return a statement that reads all rows of all tables as text, and of readings those of one resource."""
+    return " UNION ALL ".join(
+        f"SELECT '{table.name}', {_row_as_text(table, is_sqlite=is_sqlite)} FROM {table.name} AS t"
+        + (f" WHERE resource_number = {resource_number}" if table.name in READING_TABLES else "")
+        for table in SQLModel.metadata.sorted_tables
+    )
+
+
+def _row_as_text(table: Table, *, is_sqlite: bool) -> str:
+    return "||'|'||".join(f'quote("{column.name}")' for column in table.columns) if is_sqlite else "CAST(t AS text)"
