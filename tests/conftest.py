@@ -31,6 +31,8 @@ for name in [name for name in os.environ if name.startswith("WATTGATE_") and not
 
 os.environ["WATTGATE_SECRET_KEYS"] = TEST_KEYS  # PostgreSQL needs a key, and child processes inherit this one
 
+os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked processes
+
 chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]

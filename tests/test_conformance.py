@@ -8,6 +8,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
+from tests.support.servers import ON_SQLITE_ONLY
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
@@ -137,6 +138,7 @@ async def test_graphql_and_rest_return_the_same(served: House, operation: Operat
     assert without_volatile_members(rest_result.value, mutation) == without_volatile_members(expected, mutation)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
 async def test_both_interfaces_refuse_missing_or_forged_credentials(
     served: House, operation: Operation, rest: RestRoute
@@ -151,6 +153,7 @@ async def test_both_interfaces_refuse_missing_or_forged_credentials(
         assert rest_result.status == 401
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
 async def test_operations_without_the_permission_are_forbidden(
     served: House, operation: Operation, rest: RestRoute
@@ -193,6 +196,7 @@ async def test_lists_contain_no_records_of_other_tenants(served: House, operatio
     assert not _ids(ours.value) & _ids(theirs.value)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
 async def test_empty_body_returns_all_missing_elements(served: House, operation: Operation, rest: RestRoute) -> None:
     headers = caller_headers(served.one, operation, rest)
@@ -212,6 +216,7 @@ async def test_empty_body_returns_all_missing_elements(served: House, operation:
     assert all(problem["message"] == "is missing" for problem in rest_result.body["problems"])
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
 async def test_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: RestRoute) -> None:
     headers = caller_headers(served.one, operation, rest)
@@ -224,6 +229,7 @@ async def test_body_that_is_not_an_object_is_refused(served: House, operation: O
         assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
 async def test_graphql_only_operations_require_their_permission(served: House, operation: Operation) -> None:
     refused_to_accounts = operation.needs not in GRANTS[Role.ACCOUNT]

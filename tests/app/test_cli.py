@@ -14,18 +14,16 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
-from tests.support.command import wattgate_in
+from tests.support.command import wattgate_anew, wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
 from wattgate.graphql.catalogue import OPERATIONS
 
 
-def wattgate(
-    *arguments: str, folder: Path, without: Collection[str] = (), anew: bool = False, **settings: str
-) -> CompletedProcess[str]:
+def wattgate(*arguments: str, folder: Path, without: Collection[str] = (), **settings: str) -> CompletedProcess[str]:
     """Run the command line in a folder. `wattgate_in` explains the options."""
-    return wattgate_in(folder, *arguments, without=without, anew=anew, **settings)
+    return wattgate_in(folder, *arguments, without=without, **settings)
 
 
 Doctor = Callable[..., tuple[int, str]]
@@ -52,7 +50,7 @@ def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
 
 
 async def _serve_from_empty_folder(folder: Path) -> None:
-    rejected = wattgate("serve", folder=folder, anew=True)
+    rejected = wattgate_anew(folder, "serve")
     assert rejected.returncode == 1
     assert "run wattgate db upgrade" in rejected.stderr
     assert wattgate("doctor", folder=folder).returncode == 1
@@ -171,7 +169,7 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
-    printed = wattgate("routes", folder=tmp_path, anew=True).stdout
+    printed = wattgate_anew(tmp_path, "routes").stdout
     for operation in OPERATIONS:
         assert re.search(rf"\b{operation.kind.value.lower()} {operation.name}\b", printed), operation.name
 

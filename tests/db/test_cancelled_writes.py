@@ -26,7 +26,7 @@ class CancelAtCall:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         self.reached = False
         self._remaining = number
-        self._execute = aiosqlite.Connection._execute
+        self._execute: Any = aiosqlite.Connection._execute
         monkeypatch.setattr(aiosqlite.Connection, "_execute", self._cancelling())
 
     def _cancelling(self) -> Any:

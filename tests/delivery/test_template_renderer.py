@@ -97,6 +97,7 @@ async def test_processes_start_when_needed_and_end_when_idle() -> None:
     async with asyncio.timeout(60):
         while renderer.process_ids:  # noqa: ASYNC110 (a process ends without an event)
             await asyncio.sleep(0.05)
+    await renderer.close()
 
 
 async def test_waiting_templates_are_bounded() -> None:

@@ -167,7 +167,7 @@ def test_planted_loss_at_the_end_is_found(ledger: Ledger) -> None:
 
 
 def test_display_may_close_during_a_repeated_backfill(ledger: Ledger) -> None:
-    repeated = [ReadingShown(ONE, number, at(number), "live-19") for number in range(5)]
+    repeated: list[Entry] = [ReadingShown(ONE, number, at(number), "live-19") for number in range(5)]
     findings = check(ledger, position(None, "begin"), live(*range(COUNT)), position(False, "live-19"), repeated)
     assert findings.problems == []
     behind = check(ledger, position(None, "begin"), live(*range(COUNT - 1)), position(False, "live-18"), repeated)

@@ -15,7 +15,7 @@ from tests.support.house import House, Tenant, house
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
 from tests.support.legacy import REST_ARGUMENTS
 from tests.support.neighbour import add_neighbour, private_values, rows_of
-from tests.support.servers import Databases
+from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
@@ -141,6 +141,7 @@ def _assert_permitted_as_the_account(operation: Operation, acting: InterfaceResu
     assert {acting.code, account.code} & {"UNAUTHENTICATED"} == ({refused} if refused else set())
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize("operation", SERVED, ids=lambda operation: operation.name)
 async def test_acting_application_may_run_what_the_account_may(street: Street, operation: Operation) -> None:
     example, account = EXAMPLES[operation.name], {"token": await street.one.add_token()}
@@ -149,6 +150,7 @@ async def test_acting_application_may_run_what_the_account_may(street: Street, o
     _assert_permitted_as_the_account(operation, acted, done)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), REST)
 async def test_acting_application_may_run_what_the_account_may_by_rest(
     street: Street, operation: Operation, rest: RestRoute

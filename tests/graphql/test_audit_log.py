@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from strawberry import ID
 
-from tests.support.house import House, Tenant, house, operation
+from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.servers import Databases
 from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
 from wattgate.db.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
@@ -257,8 +257,9 @@ async def _without_triggers(tenant: Tenant, statement: str) -> None:
         triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_entry'"
         async with tenant.gateway.database.engine.begin() as connection:
             rows = (await connection.execute(text(triggers))).all()
-        await execute(tenant, *(f"DROP TRIGGER {name}" for name, _ in rows), statement)
-        async with tenant.gateway.database.engine.begin() as connection:
+            for name, _ in rows:
+                await connection.exec_driver_sql(f"DROP TRIGGER {name}")
+            await connection.execute(text(statement), {"application": tenant.application_id})
             for _, sql in rows:
                 await connection.exec_driver_sql(sql)
     else:
@@ -271,32 +272,31 @@ async def _without_triggers(tenant: Tenant, statement: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["changed", "removed", "the last removed", "swapped", "redigested"])
-async def test_tampering_is_found(databases: Databases, kind: str) -> None:
+async def test_tampering_is_found(home: House, kind: str) -> None:
     own = "application_id = :application AND sequence"
-    async with databases() as url, house(url) as tampered:
-        tenant = tampered.one
-        for _ in range(3):
-            await add_endpoint(tenant, administrator(tenant))
-        assert (await check(tenant)).problems == []
-        statements = {
-            "changed": [f"UPDATE audit_entry SET operation = 'other' WHERE {own} = 2"],
-            "removed": [f"DELETE FROM audit_entry WHERE {own} = 2"],
-            "the last removed": [
-                f"DELETE FROM audit_entry WHERE {own} ="
-                " (SELECT max(sequence) FROM audit_entry WHERE application_id = :application)"
-            ],
-            "swapped": [
-                f"UPDATE audit_entry SET sequence = -2 WHERE {own} = 2",
-                f"UPDATE audit_entry SET sequence = 2 WHERE {own} = 3",
-                f"UPDATE audit_entry SET sequence = 3 WHERE {own} = -2",
-            ],
-            "redigested": [f"UPDATE audit_entry SET digest = '{'0' * 64}' WHERE {own} = 2"],
-        }[kind]
-        for statement in statements:
-            await _without_triggers(tenant, statement)
-        problems = (await check(tenant)).problems
-        assert problems, kind
-        assert (await check(tampered.other)).problems == []
+    tenant = await settle(home.gateway, kind.replace(" ", "-"))
+    for _ in range(3):
+        await add_endpoint(tenant, administrator(tenant))
+    assert (await check(tenant)).problems == []
+    statements = {
+        "changed": [f"UPDATE audit_entry SET operation = 'other' WHERE {own} = 2"],
+        "removed": [f"DELETE FROM audit_entry WHERE {own} = 2"],
+        "the last removed": [
+            f"DELETE FROM audit_entry WHERE {own} ="
+            " (SELECT max(sequence) FROM audit_entry WHERE application_id = :application)"
+        ],
+        "swapped": [
+            f"UPDATE audit_entry SET sequence = -2 WHERE {own} = 2",
+            f"UPDATE audit_entry SET sequence = 2 WHERE {own} = 3",
+            f"UPDATE audit_entry SET sequence = 3 WHERE {own} = -2",
+        ],
+        "redigested": [f"UPDATE audit_entry SET digest = '{'0' * 64}' WHERE {own} = 2"],
+    }[kind]
+    for statement in statements:
+        await _without_triggers(tenant, statement)
+    problems = (await check(tenant)).problems
+    assert problems, kind
+    assert (await check(home.other)).problems == []
 
 
 def test_only_values_that_are_known_to_be_harmless_are_shown() -> None:

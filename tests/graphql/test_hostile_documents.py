@@ -15,6 +15,7 @@ import pytest
 import wattgate.graphql
 from tests.support.documents import bomb, chain
 from tests.support.house import House
+from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.socket import socket
 
 GRAPHQL = "application/graphql-response+json"
@@ -102,12 +103,14 @@ def assert_rejected(answer: httpx.Response, why: str) -> None:
     assert why in body["errors"][0]["message"]
 
 
+@ON_SQLITE_ONLY
 @each_hostile
 async def test_hostile_document_is_rejected_with_its_reason(served: House, document: str, why: str) -> None:
     assert_rejected(await ask(served, document), why)
     assert_rejected(await ask(served, document), why)  # from the cache
 
 
+@ON_SQLITE_ONLY
 @each_hostile
 async def test_rejection_takes_a_few_calls_for_each_character(served: House, document: str, why: str) -> None:
     usual = await fewest_calls(lambda: ask(served, with_new_comment("{ __typename }")))
@@ -115,12 +118,14 @@ async def test_rejection_takes_a_few_calls_for_each_character(served: House, doc
     assert refusing < 3 * usual + 20 * min(len(document), 32_768)
 
 
+@ON_SQLITE_ONLY
 async def test_rejection_of_a_bomb_is_linear_in_its_levels(served: House) -> None:
     short = await fewest_calls(lambda: ask(served, with_new_comment(bomb(10))))
     long = await fewest_calls(lambda: ask(served, with_new_comment(bomb(100))))
     assert long < 12 * short
 
 
+@ON_SQLITE_ONLY
 @each_hostile
 async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(
     served: House, document: str, why: str
@@ -137,6 +142,7 @@ async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(
         assert (await client.hear())["payload"]["data"] == {"__typename": "Query"}
 
 
+@ON_SQLITE_ONLY
 @each_hostile
 async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(
     served: House, document: str, why: str
@@ -149,6 +155,7 @@ async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(
     assert completed.startswith("event: complete")
 
 
+@ON_SQLITE_ONLY
 @each_hostile
 async def test_hostile_document_is_rejected_by_get(served: House, document: str, why: str) -> None:
     query_string = urlencode({"query": document})
@@ -158,6 +165,7 @@ async def test_hostile_document_is_rejected_by_get(served: House, document: str,
     assert_rejected(await served.http.get(f"/graphql?{query_string}", headers=headers), why)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize("length", [2, 10, 100, 1_000])
 async def test_batch_of_any_length_is_rejected(served: House, length: int) -> None:
     batch = [{"query": "{ __typename }"}] * length
@@ -166,11 +174,13 @@ async def test_batch_of_any_length_is_rejected(served: House, length: int) -> No
     assert "batches" in answer.json()["errors"][0]["message"]
 
 
+@ON_SQLITE_ONLY
 async def test_body_above_the_size_limit_is_rejected(served: House) -> None:
     answer = await ask(served, "#" * 5 * MEGABYTE)
     assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
 
 
+@ON_SQLITE_ONLY
 async def test_form_is_rejected_even_if_it_contains_a_request(served: House) -> None:
     form = {"content-type": "application/x-www-form-urlencoded", **served.one.headers["account"]}
     body = urlencode({"query": "mutation { deleteToken { valid } }"})
@@ -179,6 +189,7 @@ async def test_form_is_rejected_even_if_it_contains_a_request(served: House) -> 
     assert (await ask(served, "{ tokenStatus { valid } }")).json()["data"]["tokenStatus"]["valid"] is True
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize("accept", [GRAPHQL, EVENTS])
 async def test_mutation_by_get_is_rejected_and_not_executed(served: House, accept: str) -> None:
     parameters = {"query": "mutation { deleteToken { valid } }"}

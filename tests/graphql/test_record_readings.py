@@ -94,7 +94,6 @@ async def test_conflicting_values_in_a_batch_are_rejected(served: House, resourc
     assert problems_of(answer) == [(1, "the same instant is given twice with different values")]
 
 
-@pytest.mark.stalls("10,000 readings become objects in one step")
 async def test_call_takes_at_most_10_000_readings(served: House, resource_id: str) -> None:
     start = datetime(2025, 1, 1, tzinfo=UTC)
     readings = [{"at": (start + n * timedelta(minutes=30)).isoformat(), "value": n / 1000} for n in range(10_001)]

@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -17,18 +17,24 @@ async def wattgate(database_url: str, *arguments: str) -> CompletedProcess[str]:
     return await asyncio.to_thread(forked.run, arguments, folder=Path.cwd(), environment=environment)
 
 
-def wattgate_in(
-    folder: Path, *arguments: str, without: Collection[str] = (), anew: bool = False, **settings: str
-) -> CompletedProcess[str]:
+def wattgate_in(folder: Path, *arguments: str, without: Collection[str] = (), **settings: str) -> CompletedProcess[str]:
     """Run a command in a folder with these settings (without their prefix), and without those in `without`.
 
-    The process is forked from one that has loaded all modules, or with `anew` started with a new Python interpreter.
+    The process is forked from one that has loaded all modules.
     """
+    return forked.run(arguments, folder=folder, environment=_environment(settings, without))
+
+
+def wattgate_anew(folder: Path, *arguments: str, **settings: str) -> CompletedProcess[str]:
+    """Run a command in a folder with these settings, in a new Python interpreter."""
+    command = [sys.executable, "-m", "wattgate", *arguments]
+    environment = _environment(settings)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def _environment(settings: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:
     environment = {**os.environ, "COLUMNS": "200"}
     environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
     for name in without:
         del environment[f"WATTGATE_{name}"]
-    if not anew:
-        return forked.run(arguments, folder=folder, environment=environment)
-    command = [sys.executable, "-m", "wattgate", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return environment

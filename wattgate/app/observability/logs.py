@@ -1,5 +1,6 @@
 """Logging as text or JSON lines, with the request context and without credentials or e-mail addresses."""
 
+import asyncio
 import logging
 import re
 import sys
@@ -79,6 +80,16 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(line).decode()
 
 
+class CancelledTaskFilter(logging.Filter):
+    """Drop the errors that libraries log when a drain or a time limit cancels a task."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+CANCELLED_TASK_FILTER = CancelledTaskFilter()
+
+
 def configure_logging(settings: Settings) -> None:
     """Log to standard error with the level and format of the settings.
 
@@ -86,6 +97,7 @@ def configure_logging(settings: Settings) -> None:
     """
     level = settings.log_level.upper()
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(CANCELLED_TASK_FILTER)
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.INFO), handlers=[handler], force=True)
     logging.getLogger("wattgate").setLevel(level)

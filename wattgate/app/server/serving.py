@@ -11,6 +11,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from wattgate.app.observability.logs import CANCELLED_TASK_FILTER
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.drain import Drainable, DrainTimeouts, NoConnections, Readiness
 from wattgate.app.server.http_protocol import GuardedConfig, GuardedHttpProtocol, GuardedWire
@@ -39,19 +40,9 @@ DRAIN_COMMAND, SKIP_DRAIN_COMMAND, SERVING_SIGNAL = b"d", b"s", b"r"
 """Bytes on the socket to the launcher: two commands to the worker, and its report that it serves."""
 
 
-class CancelledRequestFilter(logging.Filter):
-    """Log filter for uvicorn: drop the errors of requests that the drain cancelled."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
-
-
-CANCELLED_REQUEST_FILTER = CancelledRequestFilter()
-
-
 def build_uvicorn_config(application: ASGIApp, limits: HttpLimits = DEFAULT_HTTP_LIMITS) -> GuardedConfig:
     """Return the uvicorn configuration of `wattgate serve`, the demonstration and the tests."""
-    logging.getLogger("uvicorn.error").addFilter(CANCELLED_REQUEST_FILTER)  # adding the same filter again has no effect
+    logging.getLogger("uvicorn.error").addFilter(CANCELLED_TASK_FILTER)  # adding the same filter again has no effect
     return GuardedConfig(
         application,
         lifespan="on",

@@ -55,6 +55,8 @@ def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
         position = line_and_column(source, error.index)
         raise TemplateSyntaxError([_error_finding("does-not-parse", part, str(error), *position)]) from None
     except LIBRARY_ERRORS as error:
+        if isinstance(error.__cause__, MemoryError):  # the library reports every error as one of parsing
+            raise error.__cause__ from None
         raise TemplateSyntaxError([_finding_from_error(error, "does-not-parse", source, part)]) from None
     for name, token in used_filters(template):
         if name not in TEMPLATE_ENVIRONMENT.filters:

@@ -68,6 +68,8 @@ class TemplateRenderer:
         self._waiting = 0
         self._idle: dict[Process, asyncio.TimerHandle] = {}
         self._processes: set[Process] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        """The tasks that end idle processes."""
 
     @property
     def process_ids(self) -> list[int]:
@@ -94,6 +96,7 @@ class TemplateRenderer:
         for process in list(self._idle):
             self._idle.pop(process).cancel()
             await self._kill(process)
+        await asyncio.gather(*self._ending)
 
     async def _run(self, name: str, source: TemplateSource, data: TemplateData | None) -> Any:
         if is_small(source, data):
@@ -188,9 +191,16 @@ class TemplateRenderer:
 
     def _end_idle(self, process: Process) -> None:
         self._idle.pop(process, None)
-        self._processes.discard(process)
+        task = asyncio.create_task(self._end(process))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, process: Process) -> None:
+        """Let a process end with its input, and wait for it."""
         if process.stdin is not None:
-            process.stdin.close()  # it ends with its input
+            process.stdin.close()
+        await process.wait()
+        self._processes.discard(process)
 
 
 def is_small(source: TemplateSource, data: object) -> bool:

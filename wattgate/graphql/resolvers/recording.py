@@ -10,6 +10,7 @@ from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
     ReadingTargets,
@@ -69,7 +70,8 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
             ]
             continue
         qualities = entry.quality or [ReadingQuality.ACTUAL] * len(entry.at)
-        for index, (at, value, quality) in enumerate(zip(entry.at, entry.value, qualities, strict=True)):
+        rows = enumerate(zip(entry.at, entry.value, qualities, strict=True))
+        async for index, (at, value, quality) in with_pauses(rows):
             try:
                 batch.add(target, at, value, quality)
             except StorageError as error:
@@ -90,7 +92,7 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
         except UnknownTarget as unknown:
             problems.append(Problem((*path, unknown.argument), str(unknown)))
             continue
-        for index, reading in enumerate(entry.readings):
+        async for index, reading in with_pauses(enumerate(entry.readings)):
             try:
                 batch.add(target, reading.at, reading.value, reading.quality)
             except StorageError as refused:
@@ -100,7 +102,7 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
             f"{len(problems):,} readings are invalid, so none was stored. See `problems`.", problems=problems
         )
     await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
-    for stored in batch.readings.values():
+    async for stored in with_pauses(batch.readings.values()):
         call.emit(targets.build_event(stored))
     notify_alert_rules(call, targets)
     return len(batch.readings)

@@ -16,6 +16,7 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import per_item
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.types import tariffs as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -101,7 +102,7 @@ async def set_tariff_prices(
             "Prices can be set only for a dynamic tariff in force. See `problems`.",
             problems=[Problem(("tariffId",), reason)],
         )
-    rates, problems = _validate_prices(prices, tariff)
+    rates, problems = await _validate_prices(prices, tariff)
     if problems:
         raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
     if rates:
@@ -123,13 +124,13 @@ async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
     return tariff
 
 
-def _validate_prices(
+async def _validate_prices(
     prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
 ) -> tuple[dict[int, int], list[Problem]]:
     """Return the scaled rates by half hour (ms since 1970), and the problems of the invalid prices."""
     rates: dict[int, int] = {}
     problems: list[Problem] = []
-    for index, price in enumerate(prices):
+    async for index, price in with_pauses(enumerate(prices)):
         if problem := find_price_problem(price.at, price.rate, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
         elif rates.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):

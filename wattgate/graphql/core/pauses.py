@@ -1,0 +1,18 @@
+"""Loops over many items that let other requests run in between."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PAUSE_ITEMS = 1_000
+"""Number of items between two pauses. Their work must take well below 100 ms, the limit of a stall of the loop."""
+
+
+async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the items, and let the other tasks of the event loop run after every `PAUSE_ITEMS` items."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % PAUSE_ITEMS == 0:
+            await asyncio.sleep(0)
