@@ -39,8 +39,11 @@ ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 
+@pytest.hookimpl(trylast=True)  # after pytest-randomly
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     speed.mark_slow(items)
+    if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+        speed.start_with_slow_modules(items, int(workers))
 
 
 def pytest_collection_finish() -> None:

@@ -5,6 +5,7 @@
 
 import subprocess
 from functools import cache
+from itertools import filterfalse, groupby
 from types import ModuleType
 
 import pytest
@@ -22,6 +23,9 @@ FIXTURES = frozenset(
     | {"redis", "settled", "shared_environment"}
 )
 """Fixtures that start something, or fill a database."""
+
+PROCESS_FIXTURES = FIXTURES - {"databases", "empty_url", "postgresql_url", "settled"}
+"""Fixtures that start more than a database."""
 
 STARTERS = (
     broker,
@@ -48,6 +52,36 @@ def mark_slow(items: list[pytest.Item]) -> None:
             FIXTURES.intersection(item.fixturenames) or _imports_a_starter(item.module)
         ):
             item.add_marker(pytest.mark.slow)
+
+
+def start_with_slow_modules(items: list[pytest.Item], workers: int) -> None:
+    """Order the tests so that each worker begins with an equal share of the modules that start processes or browsers.
+
+    pytest-xdist gives each worker consecutive tests. Without this order, slow tests at the end of one share leave the
+    other workers idle. In each share, the tests on one engine follow each other, because fixtures of the session exist
+    for one engine at a time. Otherwise the random order stays.
+    """
+    modules = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for number, module in enumerate(filter(_starts_processes, modules)):
+        shares[number % workers] += module
+    for module in filterfalse(_starts_processes, modules):
+        min(shares, key=len).extend(module)
+    items[:] = [item for share in shares for item in sorted(share, key=_engine)]
+
+
+def _engine(item: pytest.Item) -> str:
+    """Return the engine of a test with the fixture `databases`, or an empty text."""
+    callspec = getattr(item, "callspec", None)
+    return str(callspec.params.get("databases", "")) if callspec else ""
+
+
+def _starts_processes(module: list[pytest.Item]) -> bool:
+    return any(
+        isinstance(item, pytest.Function)
+        and (PROCESS_FIXTURES.intersection(item.fixturenames) or _imports_a_starter(item.module))
+        for item in module
+    )
 
 
 @cache
