@@ -74,7 +74,7 @@ def no_request_stalls_the_loop(request: pytest.FixtureRequest, stalls_of_session
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
     # not a folder of pytest, which deletes its temporary folders while other runs may still use them
-    with tempfile.TemporaryDirectory(prefix="wattgate-") as folder, postgresql(Path(folder)) as url:
+    with tempfile.TemporaryDirectory(prefix="wattgate-") as folder, postgresql(Path(folder), is_durable=False) as url:
         yield url
 
 

@@ -31,12 +31,19 @@ ON_SQLITE_ONLY = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
 
 
 @contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
-    """Yield the URL of a PostgreSQL server: WATTGATE_TEST_POSTGRESQL_URL, or a server from a wheel in `folder`."""
+def postgresql(folder: Path, *, is_durable: bool = True) -> Iterator[str]:
+    """Yield the URL of a PostgreSQL server: WATTGATE_TEST_POSTGRESQL_URL, or a server from a wheel in `folder`.
+
+    If it is not durable, its data survive a crash of the server but not one of the machine, and commits wait for no
+    disk.
+    """
     if url := os.environ.get("WATTGATE_TEST_POSTGRESQL_URL"):
         yield url
         return
     server = get_server(folder, cleanup_mode="stop")
+    if not is_durable:
+        server.psql("ALTER SYSTEM SET fsync = off")
+        server.psql("SELECT pg_reload_conf()")
     try:
         yield server.get_uri().replace("postgresql://postgres:@/", "postgresql+asyncpg://postgres@/")
     finally:
