@@ -1,5 +1,6 @@
 """Metrics of HTTP requests, and the endpoints that serve metrics to Prometheus."""
 
+import asyncio
 import logging
 from time import perf_counter
 
@@ -61,8 +62,8 @@ def route_template(scope: Scope) -> str:
 
 
 async def metrics_endpoint(request: Request) -> Response:
-    """Return all metrics in the format that the request accepts."""
-    content, media_type = render_metrics(request.headers.get("accept", ""))
+    """Return all metrics in the format that the request accepts. A thread renders them, because they can be many."""
+    content, media_type = await asyncio.to_thread(render_metrics, request.headers.get("accept", ""))
     return Response(content, media_type=media_type)
 
 
