@@ -1,11 +1,13 @@
 """A served gateway with two tenants, each with one record of every kind."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import httpx
@@ -16,6 +18,7 @@ from tests.support.people import oauth_headers
 from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
+from tests.support.settled_databases import can_copy, copy_filled
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
@@ -37,6 +40,8 @@ CALLER_BUDGET = 10_000_000
 """Budget of an account per minute. It is high because all tests of a run share the account."""
 ADDRESS_LIMITS = ("address_logins", "address_registrations", "address_codes", "address_documents")
 """Settings that are as high, because all tests of a run share the address."""
+OWN_RECORDS = {"redis_url", "secret_keys"}
+"""Settings with which a house has records of its own: ids meet in Redis, and keys encrypt secrets."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
@@ -173,13 +178,38 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
     return tenant
 
 
+async def settle_all(gateway: Gateway, names: Sequence[str], *, is_shared: bool) -> list[Tenant]:
+    """Return these tenants on the new database of a gateway.
+
+    With `is_shared`, the database is a copy of one with these tenants. Tenants of several databases then have the same
+    ids, which must not meet in a Redis server.
+    """
+    url = gateway.database.url
+    if is_shared and can_copy(url):
+        tenants = await copy_filled(url, names, partial(_fill, names))
+        return [
+            replace(tenant, gateway=gateway, headers=deepcopy(tenant.headers), ids=dict(tenant.ids))
+            for tenant in tenants
+        ]
+    await bring_up(gateway.database)
+    return [await settle(gateway, name) for name in names]
+
+
+async def _fill(names: Sequence[str], database_url: str) -> list[Tenant]:
+    gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
+    try:
+        return await settle_all(gateway, names, is_shared=False)
+    finally:
+        await gateway.database.close()
+
+
 @asynccontextmanager
 async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
     """Yield a tenant on a new database without a running server."""
     gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     try:
-        await bring_up(gateway.database)
-        yield await settle(gateway, "one")
+        (tenant,) = await settle_all(gateway, ["one"], is_shared=True)
+        yield tenant
     finally:
         await gateway.database.close()
 
@@ -256,8 +286,8 @@ async def house(
     settings = Settings(_env_file=None, **defaults | more)
     gateway = build_gateway(settings, clock=clock)
     try:
-        await bring_up(gateway.database)
-        one, other = await settle(gateway, "one"), await settle(gateway, "other")
+        is_shared = clock is utc_now and broker_url is None and not OWN_RECORDS & more.keys()
+        one, other = await settle_all(gateway, ["one", "other"], is_shared=is_shared)
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
         async with (
             serving(create_app(settings.model_copy(update=displays), clock=clock)) as url,

@@ -1,7 +1,7 @@
 """Encoding of responses in JSON: at once, or in pieces between which the event loop serves other requests."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from wattgate.stored_json import encode_json
@@ -65,15 +65,17 @@ def _is_small(value: Any) -> bool:
 
 
 def count_values(value: Any, limit: int) -> int:
-    """Return the number of values in a value, or `limit` if there are more."""
+    """Return the number of values in a value of dicts and lists, or `limit` if there are more."""
     count, containers = 1, [value]
     while containers and count < limit:
         container = containers.pop()
-        if isinstance(container, Mapping):
+        kind = type(container)
+        if kind is dict:
             container = container.values()
-        elif not isinstance(container, list):
+        elif kind is not list:
             continue
         count += len(container)
         if count < limit:
-            containers += [item for item in container if isinstance(item, list | Mapping)]
+            # many times faster than isinstance with a union
+            containers += [item for item in container if type(item) is dict or type(item) is list]
     return min(count, limit)
