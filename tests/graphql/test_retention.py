@@ -6,11 +6,12 @@ import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Connection, text
 
-from tests.support.house import STORAGE
+from tests.support.house import STORAGE, Tenant
 from tests.support.schema import bring_up
 from tests.support.servers import database_on
 from tests.support.tables import put
@@ -21,6 +22,7 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.clock import to_ms
 from wattgate.db.engine import Database
+from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME
 from wattgate.db.readings import partitions, recording
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
@@ -185,6 +187,27 @@ async def test_maintenance_deletes_whole_days_of_the_types_resources_only(timed:
     timed.pass_time(10 * DAY)
     await maintain_once(timed.house.gateway.runner)
     assert await days_by_resource(timed, "reading", first) == {first: kept_days}
+
+
+async def test_maintenance_forgets_old_wrong_passwords(timed: Timed) -> None:
+    house = timed.house
+    body = {"username": f"{uuid4().hex}@one.example", "password": "wrong"}
+    response = await house.call("POST", "/auth", {"applicationId": house.one.application_id}, json=body)
+    assert response.status_code == 401
+    assert await stored_failures(house.one) > 0
+    timed.clock.now += BACKOFF_LIFETIME - timedelta(minutes=1)
+    await maintain_once(house.gateway.runner)
+    assert await stored_failures(house.one) > 0
+    timed.clock.now += timedelta(minutes=1)
+    await maintain_once(house.gateway.runner)
+    assert await stored_failures(house.one) == 0
+
+
+async def stored_failures(tenant: Tenant) -> int:
+    """Return the number of usernames of a tenant with wrong passwords."""
+    statement = text("SELECT count(*) FROM login_backoff WHERE application_id = :application")
+    async with tenant.gateway.database.engine.connect() as connection:
+        return int((await connection.execute(statement, {"application": tenant.application_id})).scalar_one())
 
 
 async def test_old_readings_are_purged_for_100_resources_at_a_time(timed: Timed) -> None:

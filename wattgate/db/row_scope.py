@@ -58,3 +58,13 @@ def system_access(session: Any, access: SystemAccess) -> Iterator[None]:
         yield
     finally:
         holder.scope = previous
+
+
+def require_system_access(session: Any) -> None:
+    """Raise an error unless the statements of a session may touch all rows.
+
+    The policies would otherwise hide the rows of other applications, on PostgreSQL only.
+    """
+    scope = scope_holder(session).scope
+    if not isinstance(scope, SystemAccess):
+        raise RuntimeError(f"The scope of the session is {scope}. Declare the `system_access` of the operation.")

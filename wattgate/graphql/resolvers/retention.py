@@ -74,7 +74,7 @@ async def purge_readings(call: Call) -> int:
     return RESOURCES_PER_TRANSACTION - remaining
 
 
-@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
 async def applications_with_login_failures(call: Call) -> list[str]:
     """Return the applications with failed attempts to log in."""
     return await call.rows.application_ids_with(models.LoginBackoff)
