@@ -20,7 +20,7 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import deliveries
 from wattgate.graphql.services import outbox
 from wattgate.graphql.types.alerts import Channel
-from wattgate.principal import Permission
+from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 
 MINUTE = timedelta(minutes=1)

@@ -17,7 +17,7 @@ from wattgate.errors import BadInput, Forbidden, GatewayError
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
 from wattgate.graphql.core.audit import ADMINISTRATIVE, ADMINISTRATIVE_FOR_OTHERS, NOT_ADMINISTRATIVE
 from wattgate.graphql.core.operation import OperationKind
-from wattgate.graphql.resolvers import audit
+from wattgate.graphql.resolvers import audit, provisioning
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import webhook_endpoints as endpoint_types
 from wattgate.principal import AuthScheme, Principal, Role
@@ -183,6 +183,21 @@ async def test_a_new_application_has_the_first_entry(home: House) -> None:
     (first, *_) = await entries_of(home.one)
     assert (first.sequence, first.operation, first.previous_digest) == (1, "createApplication", FIRST_DIGEST)
     assert first.actor["role"] == "system"
+
+
+async def test_a_new_secret_from_the_operator_leaves_an_entry(home: House) -> None:
+    tenant = await settle(home.gateway, "rotated")
+    before = await last_sequence(tenant)
+    rotate = provisioning.rotate_application_secret
+    await home.gateway.runner.run(rotate, Principal(Role.SYSTEM), {"username": "rotated-app"})
+    (entry,) = await entries_of(tenant, before)
+    assert entry.operation == "rotateApplicationSecret"
+    (change,) = entry.changes
+    assert (change["record"], change["id"], change["after"]) == (
+        "application_credential",
+        "rotated-app",
+        {"secret_digest": REDACTED},
+    )
 
 
 async def test_the_log_is_for_administrators_and_applications_of_the_same_application(home: House) -> None:

@@ -28,6 +28,8 @@ class ChangeRecorder:
         self._edited: list[tuple[str, str, Any, dict[str, Any]]] = []
         self._changes: list[dict[str, Any]] = []
         self._omitted = 0
+        self.application_id: str | None = None
+        """The application of the first changed record. Set by `changes`."""
 
     def record_added(self, table: str, key: str, record: Any) -> None:
         """Record a new record. Its values are read when the operation ends."""
@@ -51,6 +53,7 @@ class ChangeRecorder:
             after = _values(record)
             changed = {name for name in after if name not in before or before[name] != after[name]}
             if changed:
+                self.application_id = self.application_id or getattr(record, "application_id", None)
                 old = {name: before[name] for name in changed} if before else None
                 self._add(table, after[key], old, {name: after[name] for name in changed})
         self._edited.clear()

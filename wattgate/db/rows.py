@@ -165,7 +165,10 @@ class Rows:
 
     async def application_credential(self, username: str) -> ApplicationCredential | None:
         """Return the credential of an application for changes, or None. Only operations of the system use this."""
-        return await self._write_session.get(ApplicationCredential, username, with_for_update=True)
+        credential = await self._write_session.get(ApplicationCredential, username, with_for_update=True)
+        if credential is not None and self.recorder is not None:
+            self.recorder.record_edited("application_credential", "username", credential)
+        return credential
 
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""

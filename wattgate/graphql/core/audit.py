@@ -92,9 +92,7 @@ async def record_act(rows: Rows, operation: Operation, principal: Principal, arg
     assert isinstance(rows.recorder, ChangeRecorder)
     await rows.flush()
     changes = rows.recorder.changes()
-    application_id = principal.application_id or next(
-        (change["id"] for change in changes if change.get("record") == "application"), None
-    )
+    application_id = principal.application_id or rows.recorder.application_id
     if application_id is None:
         return  # the system has changed nothing of an application
     act = AuditAct(
