@@ -55,7 +55,12 @@ async def create_application(
     return CreatedApplication(application.application_id, username, chosen)
 
 
-@operation(OperationKind.MUTATION, returns=CreatedApplication, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=CreatedApplication,
+    needs=Permission.SYSTEM,
+    system_access=SystemAccess.FIND_CREDENTIALS,
+)
 async def rotate_application_secret(call: Call, *, username: str) -> CreatedApplication:
     """Give a credential of an application a new secret. The old one, and connections opened with it, end."""
     credential = await call.rows.application_credential(username)
