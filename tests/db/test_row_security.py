@@ -31,6 +31,8 @@ from wattgate.db.scoped_connection import ROW_ROLE, SCOPE_RESPONSES, ScopeRespon
 from wattgate.db.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
 from wattgate.energy.timeline import Price
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.graphql.resolvers import retention
+from wattgate.principal import Principal, Role
 
 MARKED = {**SCOPED_OPTION, "synchronize_session": False}
 """The options of a planted fault: the statement is marked as scoped, but has no filter."""
@@ -344,7 +346,15 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "create_application": SystemAccess.CREATE_APPLICATION,
         "due_deliveries": SystemAccess.FIND_WORK,
         "rotate_application_secret": SystemAccess.FIND_CREDENTIALS,
+        "run_maintenance": SystemAccess.MAINTAIN_PARTITIONS,
+        "store_registry_records": SystemAccess.FILL_NETWORK_REGISTRY,
     }
+
+
+async def test_the_system_runs_without_an_application_only_what_declares_its_access(home: House) -> None:
+    purge = retention.purge_login_failures
+    with pytest.raises(RuntimeError, match="purge_login_failures runs without an application"):
+        await home.gateway.runner.run(purge, Principal(Role.SYSTEM), {})
 
 
 async def test_a_role_without_privileges_runs_without_policies_and_says_so(

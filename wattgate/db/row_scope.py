@@ -23,6 +23,7 @@ class SystemAccess(Enum):
 
     FIND_CREDENTIALS = "The credential of a caller determines the application."
     FIND_OAUTH_CLIENT = "An OAuth client logs in with its client id, which determines the application."
+    FILL_NETWORK_REGISTRY = "The records of the meter network belong to no application."
     FIND_WORK = "A background worker lists the applications that have work."
     LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
     CREATE_APPLICATION = "A new application has no rows yet."
@@ -58,13 +59,3 @@ def system_access(session: Any, access: SystemAccess) -> Iterator[None]:
         yield
     finally:
         holder.scope = previous
-
-
-def require_system_access(session: Any) -> None:
-    """Raise an error unless the statements of a session may touch all rows.
-
-    The policies would otherwise hide the rows of other applications, on PostgreSQL only.
-    """
-    scope = scope_holder(session).scope
-    if not isinstance(scope, SystemAccess):
-        raise RuntimeError(f"The scope of the session is {scope}. Declare the `system_access` of the operation.")

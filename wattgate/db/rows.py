@@ -38,7 +38,7 @@ from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
-from wattgate.db.row_scope import RowScope, SystemAccess, require_system_access, scope_holder, system_access
+from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
 
@@ -140,14 +140,12 @@ class Rows:
 
     async def application_ids_with(self, model: type[M], *where: Condition) -> list[str]:
         """Return the ids of all applications that have matching records. Only background tasks use this."""
-        require_system_access(self._session)
         application_id = model_columns(model)["application_id"]
         statement = select(application_id).where(*cast(Iterable[ColumnElement[bool]], where)).distinct()
         return list((await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
 
     async def earliest(self, model: type[M], instant: ColumnElement[datetime], *where: Condition) -> datetime | None:
         """Return the earliest instant in matching records of all applications. Only background tasks use this."""
-        require_system_access(self._session)
         statement = select(func.min(instant)).select_from(model_table(model))
         statement = statement.where(*cast(Iterable[ColumnElement[bool]], where))
         return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()

@@ -97,7 +97,7 @@ class Operation:
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
     client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
-    rows of all applications if the system runs it without an application.
+    rows of all applications. The system cannot run it without an application unless it declares one.
     """
 
     name: str

@@ -144,9 +144,11 @@ def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
 
 def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
     """Return the scope of the session: that of the rows, or that of the system for its work without an application."""
-    if principal.role is Role.SYSTEM and principal.application_id is None and operation.system_access is not None:
-        return operation.system_access
-    return rows_scope
+    if principal.role is not Role.SYSTEM or principal.application_id is not None:
+        return rows_scope
+    if operation.system_access is None:  # without it, PostgreSQL would hide the rows of every application
+        raise RuntimeError(f"{operation.name} runs without an application. Declare its `system_access`.")
+    return operation.system_access
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:

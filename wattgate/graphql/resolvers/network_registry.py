@@ -5,12 +5,18 @@ from collections.abc import Collection
 from sqlmodel import SQLModel
 
 from wattgate.db.meter_network import RegistryMeterNetwork
+from wattgate.db.row_scope import SystemAccess
 from wattgate.errors import NotSupported
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
 
-@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=int,
+    needs=Permission.SYSTEM,
+    system_access=SystemAccess.FILL_NETWORK_REGISTRY,
+)
 async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
     """Insert records into the registry, or replace those with the same key. Return their number."""
     if not isinstance(call.network, RegistryMeterNetwork):

@@ -86,7 +86,12 @@ async def purge_login_failures(call: Call) -> None:
     await forget_old_failures(call.rows)
 
 
-@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=None,
+    needs=Permission.SYSTEM,
+    system_access=SystemAccess.MAINTAIN_PARTITIONS,
+)
 async def run_maintenance(call: Call) -> None:
     """Create the partitions of the coming months, and drop those of past months that are empty."""
     await call.rows.readings.maintain_partitions(call.rows.now, unused_since=call.rows.now - EMPTY_PARTITION_AGE)
