@@ -346,7 +346,7 @@ class MeterPointResources:
     resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
 
 
-@strawberry.type(description="Cumulative register of a meter, as it was last read.")
+@strawberry.type(description="Cumulative register of a meter, as the network last read it or a display last sent it.")
 class MeterRead:
     resource: Resource
     at: datetime
