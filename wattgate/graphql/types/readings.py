@@ -118,10 +118,19 @@ class LiveReading:
     quality: ReadingQuality
 
 
-@strawberry.type(description="Newest reading of a resource.")
+@strawberry.type(description="Newest reading of a resource, or the present cost of an hour.")
 class CurrentReading:
     resource_id: strawberry.ID
-    field: str
+    field: str = strawberry.field(
+        description="Name of the storage field, such as ENERGY. COST_PER_HOUR for a resource with `costOf`."
+    )
     unit: str
     at: datetime
     value: float
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the value contains the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the value contains VAT. Always true for a resource with `costOf`. Null for others."
+    )

@@ -6,6 +6,7 @@ import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import costs as cost_queries
+from wattgate.db.queries import current_readings as current_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as freshness_queries
 from wattgate.db.queries import readings as reading_queries
@@ -13,7 +14,7 @@ from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
-from wattgate.enums import Baseline, BucketQuality, Function, Period, ReadingQuality
+from wattgate.enums import Baseline, BucketQuality, Function, NoValueReason, Period, ReadingQuality
 from wattgate.graphql.core.cost_weights import (
     FRESHNESS_WEIGHT,
     SERIES_ITEMS_PER_UNIT,
@@ -220,10 +221,16 @@ class Resource:
     updated_at: datetime
     type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
-        queries.current_readings,
+        current_queries.current_readings,
         needs=Permission.READINGS_READ,
         description="Newest reading: the power if it is at most 15 minutes old, otherwise the newest value of the "
-        "first field. Null if there is none.",
+        "first field. For a resource with `costOf`: what an hour costs at the present power and rate, in pence/hour. "
+        "Null if there is none; `noCurrentReason` says why.",
+    )
+    no_current_reason: NoValueReason | None = edge(
+        current_queries.no_current_reasons,
+        needs=Permission.READINGS_READ,
+        description="Why `current` is null. Null if it is not.",
     )
     freshness: Freshness = edge(
         freshness_queries.resource_freshness,

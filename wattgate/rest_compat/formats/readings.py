@@ -10,6 +10,7 @@ from typing import Any
 
 from wattgate.clock import format_iso
 from wattgate.db.models import Resource
+from wattgate.enums import NoValueReason
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
@@ -45,6 +46,16 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
     }
 )
 """Maximum span of one request, by period."""
+
+
+_NO_VALUE_MESSAGES: Mapping[NoValueReason, str] = MappingProxyType(
+    {
+        NoValueReason.NO_READINGS: "No reading is stored. Missing readings can arrive later.",
+        NoValueReason.NO_POWER: "No power reading is at most 15 minutes old, so the cost of the moment is unknown.",
+        NoValueReason.NO_TARIFF: "No tariff applies, so the cost is unknown. Set a tariff with the mutation setTariff.",
+        NoValueReason.NO_PRICE: "The tariff has no price for this time, so the cost is unknown.",
+    }
+)
 
 
 def parse_readings_query(request: LegacyRequest) -> RawArguments:
@@ -99,6 +110,11 @@ def readings_body(result: RestResult) -> dict[str, Any]:
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
     requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
     return envelope(series.resource, data, units=series.unit, query=requested)
+
+
+def no_value_entry(reason: NoValueReason) -> dict[str, Any]:
+    """Return an entry of `noValue`: the reason why a value is missing, for programs and for people."""
+    return {"reason": reason.value, "message": _NO_VALUE_MESSAGES[reason]}
 
 
 def envelope(
