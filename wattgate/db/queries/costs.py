@@ -22,6 +22,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import buckets, timeline
 from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
+from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
@@ -40,7 +41,7 @@ from wattgate.energy.pricing import (
 )
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.energy.tariffs import TariffTerms
-from wattgate.enums import Period, TariffKind
+from wattgate.enums import NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 
 MAX_SAMPLES = 100_000
@@ -58,7 +59,10 @@ class CostExplanation(Bill, gc=False, kw_only=True):
 
 
 class CostBucket(msgspec.Struct, gc=False):
-    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price."""
+    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price.
+
+    `no_value_reason` then says why.
+    """
 
     start: datetime
     end: datetime
@@ -67,6 +71,7 @@ class CostBucket(msgspec.Struct, gc=False):
     total: Decimal | None
     unpriced: Decimal
     estimated: bool
+    no_value_reason: NoValueReason | None
 
 
 class CostSeries(msgspec.Struct, gc=False):
@@ -110,6 +115,13 @@ async def explain_costs(
         priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end))
         for priced in (energy_by_resource[priced_resource_id(resource)] for resource in resources)
     ]
+
+
+async def no_cost_reasons(rows: Rows, resources: Sequence[Resource], *, range: TimeRange) -> list[NoValueReason | None]:
+    """Return why `explain_costs` and `cost_series` return None for each resource; None if a tariff applies."""
+    _, end = _check_range(range, rows.now)
+    tariffs = await load_timelines(rows, map(priced_resource_id, resources), from_ms(to_ms(end) - 1))
+    return [None if tariffs[priced_resource_id(resource)] else NoValueReason.NO_TARIFF for resource in resources]
 
 
 async def cost_series(
@@ -192,6 +204,7 @@ def _aggregate_costs(
         costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
         exact_sums[position] += amount
     costs.samples = samples
+    costs.cost_basis, costs.energy_count = CostBasis.from_tariffs(priced.tariffs), stored.count
     costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
     costs.revision = stored.revision
     costs.received_at = [max(at, changed_at) for at in stored.received_at]
@@ -342,7 +355,7 @@ def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
 def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
     cost_by_position = cost_by_bucket(priced.parts, edges)
     standing_charges = _standing_charges_by_bucket(priced.tariffs, edges)
-    cost_buckets = []
+    basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
     for position, (start, end) in enumerate(pairwise(edges)):
         bucket_cost = cost_by_position.get(position, BucketCost())
         is_priced = bucket_cost.count > bucket_cost.unpriced
@@ -357,6 +370,9 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
                 total=None if energy is None else energy + standing_charge,
                 unpriced=bucket_cost.unpriced_kwh,
                 estimated=bucket_cost.estimated > 0,
+                no_value_reason=None
+                if is_priced
+                else basis.no_value_reason(start, end, has_readings=bucket_cost.count > 0),
             )
         )
     return cost_buckets

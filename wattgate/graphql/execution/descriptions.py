@@ -51,6 +51,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
         "previewTemplate.input": "Template to render and the data to render it with.",
         "cost.range": "Time range of the bill.",
+        "noCostReason.range": "Time range of the cost.",
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
         "publishTemplate.version": "Number of the version to publish.",

@@ -17,7 +17,7 @@ from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
-from wattgate.graphql.types import resources as types
+from wattgate.graphql.types import raw_readings as types
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"

@@ -14,7 +14,7 @@ from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
-from wattgate.enums import Baseline, BucketQuality, Function, NoValueReason, Period, ReadingQuality
+from wattgate.enums import Baseline, BucketQuality, Function, NoValueReason, Period
 from wattgate.graphql.core.cost_weights import (
     FRESHNESS_WEIGHT,
     SERIES_ITEMS_PER_UNIT,
@@ -128,6 +128,9 @@ class ReadingSeries:
     )
     columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
     total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why `total` is null: no readings, or for computed costs no tariff or price. Null if it is not."
+    )
     mean: float | None = strawberry.field(description="Arithmetic mean of all readings. Null if there are none.")
     highest: Bucket | None = strawberry.field(
         description="Bucket with the greatest value, or the first of several. Null if all buckets are empty."
@@ -281,6 +284,12 @@ class Resource:
         description="Bill for the energy in a time range of at most 2,000 days. Null if no tariff is known for the "
         "range.",
     )
+    no_cost_reason: NoValueReason | None = edge(
+        cost_queries.no_cost_reasons,
+        needs=Permission.RESOURCE_READ,
+        weight=2,
+        description="Why `cost` and `costs` of a time range are null. Null if they are not.",
+    )
     costs: "CostSeries | None" = edge(
         cost_queries.cost_series,
         needs=Permission.READINGS_READ,
@@ -351,28 +360,6 @@ class MeterPointResources:
     valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
     mpxn: str
     resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
-
-
-@strawberry.type(description="Cumulative register of a meter, as the network last read it or a display last sent it.")
-class MeterRead:
-    resource: Resource
-    at: datetime
-    value: float
-    unit: str
-
-
-@strawberry.type(
-    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
-    "reading."
-)
-class RawReadings:
-    resource: Resource
-    field: str
-    unit: str
-    at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
-    value: list[float] = strawberry.field(description="Measured values.")
-    quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")
-    next: datetime | None = strawberry.field(description="Value for `start` of the next page. Null on the last page.")
 
 
 @strawberry.type(description="Result of a request to start a catch-up.")

@@ -3,6 +3,7 @@
 Published clients depend on this behaviour. It is converted here, so operations never see it.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import Any
 
 from wattgate.clock import format_iso
 from wattgate.db.models import Resource
+from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import NoValueReason
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
@@ -100,8 +102,8 @@ def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
 def readings_body(result: RestResult) -> dict[str, Any]:
     """Return the envelope with `data` as pairs of epoch seconds and value.
 
-    Missing values are 0, or null if the query has `nulls=1`. With an offset, the seconds encode the wall-clock time as
-    if it were UTC.
+    Missing values are 0, or null if the query has `nulls=1`. Of computed costs, `noValue` says why values are missing
+    and in how many rows. With an offset, the seconds encode the wall-clock time as if it were UTC.
     """
     query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
@@ -109,7 +111,15 @@ def readings_body(result: RestResult) -> dict[str, Any]:
     pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is the end of the last bucket
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
     requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
-    return envelope(series.resource, data, units=series.unit, query=requested)
+    body = envelope(series.resource, data, units=series.unit, query=requested)
+    return {**body, **_cost_members(series)} if series.resource.cost_of else body
+
+
+def _cost_members(series: ReadingSeries) -> dict[str, Any]:
+    """Return the reasons of missing costs, and the number of rows of each."""
+    reasons = Counter(map(series.bucket_reason, range(series.grid.count)))
+    entries = [{**no_value_entry(reason), "rows": reasons[reason]} for reason in NoValueReason if reasons[reason]]
+    return {"noValue": entries} if entries else {}
 
 
 def no_value_entry(reason: NoValueReason) -> dict[str, Any]:
