@@ -1,4 +1,4 @@
-"""What a computed cost is based on, and why a cost is unknown. No I/O."""
+"""The basis of computed costs: their tariffs, and why a cost is unknown. No I/O."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
