@@ -21,7 +21,7 @@ SERIES = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
       comparison(baseline: PREVIOUS_PERIOD) { previous { value noValueReason } current { noValueReason } } }
     cost(range: $range) { total } noCostReason(range: $range)
     costs(range: $range, period: PT1H) { buckets { energy total noValueReason } } } }"""
-NO_RANGE = {"range": {"start": format_iso(DAY), "end": format_iso(DAY)}}
+NO_RANGE = {"start": format_iso(DAY), "end": format_iso(DAY)}
 
 
 async def priced_pair(house: House, hours: int = 24, **tariff: Any) -> tuple[str, str, Any]:
@@ -128,12 +128,12 @@ async def test_missing_readings_of_a_meter_have_a_reason_in_graphql_only(served:
 
 async def test_other_tenant_learns_no_reason(served: House) -> None:
     energy, _, _ = await priced_pair(served)
-    answer = await query_field(served, served.other, SERIES, id=energy, **NO_RANGE)
+    answer = await query_field(served, served.other, SERIES, id=energy, range=NO_RANGE)
     assert answer["code"] == "NOT_FOUND"
 
 
 async def test_empty_range_of_a_reason_is_refused(served: House) -> None:
     energy, _, _ = await priced_pair(served)
     query = "query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) { noCostReason(range: $range) } }"
-    answer = await query_field(served, served.one, query, id=energy, **NO_RANGE)
+    answer = await query_field(served, served.one, query, id=energy, range=NO_RANGE)
     assert answer["code"] == "BAD_INPUT"

@@ -44,6 +44,14 @@ class Comparison:
     previous: SeriesPart
 
     @property
+    def includes_standing_charge(self) -> bool | None:
+        return self.reading_series.includes_standing_charge
+
+    @property
+    def includes_vat(self) -> bool | None:
+        return self.reading_series.includes_vat
+
+    @property
     def change(self) -> float | None:
         """The current value minus the baseline's value; None if one of them is unknown."""
         now, before = self.current.value, self.previous.value

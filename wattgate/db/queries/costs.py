@@ -13,14 +13,14 @@ from itertools import pairwise
 import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
-from wattgate.db.models import Resource, Tariff
+from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
-from wattgate.db.queries.tariffs import histories, in_force, load_timelines, priced_resource_id
+from wattgate.db.queries.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
-from wattgate.energy import buckets, timeline
+from wattgate.energy import timeline
 from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
 from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.pricing import (
@@ -34,7 +34,6 @@ from wattgate.energy.pricing import (
     build_bill,
     cost_by_bucket,
     cost_by_sample,
-    current_block_rate,
     divide_half_up,
     price_samples,
     round_half_up,
@@ -56,6 +55,8 @@ class CostExplanation(Bill, gc=False, kw_only=True):
     end: datetime
     completeness: float | None
     currency: str = "GBP"
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
 
 
 class CostBucket(msgspec.Struct, gc=False):
@@ -81,14 +82,8 @@ class CostSeries(msgspec.Struct, gc=False):
     period: Period
     buckets: list[CostBucket]
     currency: str = "GBP"
-
-
-class CurrentRates(msgspec.Struct, gc=False):
-    """The current rates of energy, in pence with VAT. `rate` is None if no price is known."""
-
-    rate: Decimal | None
-    standing_charge: Decimal
-    band: str | None
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +206,6 @@ def _aggregate_costs(
     return costs
 
 
-async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRates | None]:
-    """Return the current rates of each resource; None if no tariff applies."""
-    tariffs = await in_force(rows, resources)
-    now = to_ms(rows.now)
-    prices = await rows.prices.list_between(_dynamic_tariff_ids(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
-    sources = await _load_sources(rows, resources)
-    errors = await find_consent_errors(rows, list(sources.values()))
-    results: list[CurrentRates | None] = []
-    for resource, tariff in zip(resources, tariffs, strict=True):
-        if tariff is None:
-            results.append(None)
-            continue
-        key = priced_resource_id(resource)
-        rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
-        if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
-            rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
-        results.append(_build_current_rates(tariff, rule))
-    return results
-
-
 async def load_samples(
     rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int
 ) -> list[EnergySample]:
@@ -242,26 +217,18 @@ async def load_samples(
     return [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in readings]
 
 
-async def total_energy(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
-    """Return the total energy of a resource in [start, stop), scaled by ENERGY_DECIMALS."""
-    key = series_key(resource, field)
-    grid = buckets.BucketGrid((buckets.BucketRun(start, stop - start, 1),))
-    (total,) = (await rows.readings.aggregates({key: field.interval_ms}, grid))[key].sum
-    return int(total * 10 ** (timeline.ENERGY_DECIMALS - field.decimals))
-
-
 async def _load_priced_energy(
     rows: Rows, resources: Sequence[Resource], start: int, stop: int
 ) -> dict[str, _PricedEnergy | GatewayError]:
     """Return, by id of the priced resource, its priced energy or the error that prevents it."""
-    sources = await _load_sources(rows, resources)
+    sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
     histories = await load_timelines(rows, sources, from_ms(stop - 1))
     tariffs_by_resource = {
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
         for key, tariffs in histories.items()
     }
-    dynamic_ids = _dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
+    dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
     prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
     results: dict[str, _PricedEnergy | GatewayError] = {**errors}
     for key, source in sources.items():
@@ -293,7 +260,7 @@ def _price_samples(
     )
 
 
-async def _load_sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
+async def load_priced_resources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
     """Return the priced resources by id."""
     resources_by_id = {resource.resource_id: resource for resource in resources if not resource.cost_of}
     missing_ids = {resource.cost_of for resource in resources if resource.cost_of} - set(resources_by_id)
@@ -316,22 +283,9 @@ def _consent_error_of(errors: dict[str, ConsentRevoked], resource: Resource) -> 
     return errors.get(priced_resource_id(resource)) or errors.get(resource.resource_id)
 
 
-def _dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
+def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     """Return the ids of the dynamic tariffs, which have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
-
-
-def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
-    standing_charge = add_vat(tariff, tariff.standing_charge)
-    if rate is None:
-        return CurrentRates(None, standing_charge, None)
-    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing_charge, rate.charge.band)
-
-
-async def _load_block_rate(rows: Rows, source: Resource, blocks: timeline.BlockRates) -> timeline.Rate:
-    """Return the rate of the block that the energy of the period has reached."""
-    field = parse_fields(source.storage)[0]
-    return current_block_rate(await total_energy(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
 
 
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:

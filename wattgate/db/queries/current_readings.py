@@ -9,7 +9,7 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
-from wattgate.db.queries.costs import CurrentRates, current_rates
+from wattgate.db.queries.current_rates import CurrentRates, current_rates
 from wattgate.db.queries.resources import load_measured_resources
 from wattgate.db.queries.tariffs import holds_costs
 from wattgate.db.readings.reading_store import StoredReading

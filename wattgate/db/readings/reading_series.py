@@ -170,6 +170,16 @@ class ReadingSeries:
         return sum(self.aggregates.count)
 
     @property
+    def includes_standing_charge(self) -> bool | None:
+        """Whether the values contain the standing charge: False for computed costs, None for other values."""
+        return False if self.resource.cost_of else None
+
+    @property
+    def includes_vat(self) -> bool | None:
+        """Whether the values contain VAT: True for computed costs, None for other values."""
+        return True if self.resource.cost_of else None
+
+    @property
     def no_value_reason(self) -> NoValueReason | None:
         """Why the total is None; None if there is a total."""
         return self.aggregates.no_value_reason(self.grid.edges, 0, self.grid.count - 1)

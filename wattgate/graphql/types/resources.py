@@ -6,6 +6,7 @@ import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import costs as cost_queries
+from wattgate.db.queries import current_rates as rate_queries
 from wattgate.db.queries import current_readings as current_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as freshness_queries
@@ -128,6 +129,13 @@ class ReadingSeries:
     )
     columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
     total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
+    )
     no_value_reason: NoValueReason | None = strawberry.field(
         description="Why `total` is null: no readings, or for computed costs no tariff or price. Null if it is not."
     )
@@ -183,6 +191,13 @@ class Comparison:
     change_ratio: float | None = strawberry.field(
         description="Change divided by the previous value. Null if the previous value is zero or null."
     )
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
+    )
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
@@ -196,6 +211,10 @@ class CostSeries:
     resource: "Resource"
     period: Period
     currency: str
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` of the buckets contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether the amounts of the buckets contain VAT. Always true.")
     buckets: list[CostBucket] = strawberry.field(description="All buckets that overlap the range, with the empty ones.")
 
 
@@ -258,7 +277,7 @@ class Resource:
         description="Tariff in force now. Null if none is known.",
     )
     current_rates: CurrentRates | None = edge(
-        cost_queries.current_rates,
+        rate_queries.current_rates,
         needs=Permission.RESOURCE_READ,
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
@@ -353,22 +372,6 @@ class Device:
         sizes=[ListSize(5)],
         description="Resources that the device supplies with readings.",
     )
-
-
-@strawberry.type(description="Resources that are measured at a meter point.")
-class MeterPointResources:
-    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
-    mpxn: str
-    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
-
-
-@strawberry.type(description="Result of a request to start a catch-up.")
-class StartedCatchUp:
-    resource: Resource
-    started: bool = strawberry.field(
-        description="Whether this call started the catch-up. False if one was started in the same half hour before."
-    )
-    catch_up: CatchUp
 
 
 @strawberry.input(description="Resource to add for the acting user.")

@@ -148,6 +148,10 @@ class CostExplanation:
     vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
     total: Decimal = strawberry.field(description="Subtotal plus VAT, in whole pence.")
     exact: Decimal = strawberry.field(description="Total in pence before any rounding.")
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
     estimated: bool = strawberry.field(description="Whether some of the priced energy is estimated.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of the range's samples that are stored. Null if sampling is irregular."

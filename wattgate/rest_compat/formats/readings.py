@@ -102,8 +102,9 @@ def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
 def readings_body(result: RestResult) -> dict[str, Any]:
     """Return the envelope with `data` as pairs of epoch seconds and value.
 
-    Missing values are 0, or null if the query has `nulls=1`. Of computed costs, `noValue` says why values are missing
-    and in how many rows. With an offset, the seconds encode the wall-clock time as if it were UTC.
+    Missing values are 0, or null if the query has `nulls=1`. For computed costs, further members say what the values
+    include, why values are missing, and in how many rows. With an offset, the seconds encode the wall-clock time as if
+    it were UTC.
     """
     query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
@@ -116,10 +117,11 @@ def readings_body(result: RestResult) -> dict[str, Any]:
 
 
 def _cost_members(series: ReadingSeries) -> dict[str, Any]:
-    """Return the reasons of missing costs, and the number of rows of each."""
+    """Return what computed costs include, and the reasons of missing costs with the number of rows of each."""
     reasons = Counter(map(series.bucket_reason, range(series.grid.count)))
     entries = [{**no_value_entry(reason), "rows": reasons[reason]} for reason in NoValueReason if reasons[reason]]
-    return {"noValue": entries} if entries else {}
+    included = {"includesStandingCharge": series.includes_standing_charge, "includesVat": series.includes_vat}
+    return {**included, "noValue": entries} if entries else included
 
 
 def no_value_entry(reason: NoValueReason) -> dict[str, Any]:
