@@ -1,4 +1,4 @@
-"""Totals of money say whether they include the standing charge and VAT, so that two totals of a period can be told."""
+"""Totals of money say whether they include the standing charge and VAT, because two totals of a period may differ."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -45,7 +45,7 @@ async def priced_day(house: House) -> tuple[str, str]:
     return energy, await cost_resource(house.one, cost_of=ID(energy))
 
 
-async def test_two_totals_of_a_day_say_what_is_in_them(served: House) -> None:
+async def test_two_totals_of_a_day_name_their_parts(served: House) -> None:
     energy, cost = await priced_day(served)
     range_ = {"start": format_iso(DAY), "end": format_iso(DAY + timedelta(days=1))}
     answer = await served.graphql(TOTALS, served.one.headers["account"], id=energy, cost=cost, range=range_)
@@ -65,7 +65,7 @@ async def test_two_totals_of_a_day_say_what_is_in_them(served: House) -> None:
     assert measured == UNKNOWN
 
 
-async def test_rest_readings_of_a_cost_say_what_is_in_them(served: House) -> None:
+async def test_rest_readings_of_a_cost_name_their_parts(served: House) -> None:
     energy, cost = await priced_day(served)
     span = {"from": "2026-01-05T00:00:00", "to": "2026-01-05T23:59:59", "period": "P1D", "function": "sum"}
     headers = served.one.headers["account"]
@@ -76,7 +76,7 @@ async def test_rest_readings_of_a_cost_say_what_is_in_them(served: House) -> Non
     assert not BOTH & set(measured)
 
 
-async def test_recorded_costs_do_not_claim_what_is_in_them(served: House) -> None:
+async def test_recorded_costs_claim_no_parts(served: House) -> None:
     cost = await cost_resource(served.one, cost_of=None)
     await served.one.record(cost, (DAY, "12.5"))
     query = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
@@ -98,7 +98,7 @@ async def add_today(house: House) -> str:
     return energy
 
 
-async def test_display_says_what_is_in_its_costs(served: House) -> None:
+async def test_display_names_the_parts_of_its_costs(served: House) -> None:
     energy = await add_today(served)
     await served.one.set_tariff(energy, rate=Decimal(20), standing_charge=Decimal(40), vat_rate=Decimal(5))
     for period in await shown_periods(served, energy):
@@ -124,7 +124,7 @@ async def test_display_without_a_cost_says_why(served: House) -> None:
     ] * 2
 
 
-def test_each_type_with_a_currency_and_a_total_says_what_is_in_it() -> None:
+def test_each_type_with_a_currency_and_a_total_names_its_parts() -> None:
     types = build_schema(OPERATIONS)._schema.type_map.values()
     objects = [type_ for type_ in types if isinstance(type_, GraphQLObjectType) and "currency" in type_.fields]
     with_totals = [

@@ -142,6 +142,17 @@ async def test_measured_resource_without_readings_has_a_reason_too(served: House
     assert [absence["reason"] for absence in rest["noValue"]] == ["NO_READINGS"]
 
 
+async def test_stale_power_is_not_the_same_as_no_reading(served: House) -> None:
+    power_type = types.NewResourceType(name="power", classifier="electricity.consumption", storage=[STORAGE[1]])
+    type_id = (await served.one.run("add_resource_type", input=power_type)).resource_type_id
+    new_resource = types.NewResource(resource_type_id=ID(type_id), name="power")
+    resource_id = (await served.one.run("add_resource", input=new_resource)).resource_id
+    assert (await currents(served, resource_id))[1] == "NO_READINGS"
+    await served.one.record(resource_id, (seconds_ago(20 * 60), "500"))
+    current, reason, rest = await currents(served, resource_id)
+    assert (current, reason, rest["data"], rest["noValue"][0]["reason"]) == (None, "NO_POWER", [], "NO_POWER")
+
+
 @pytest.mark.parametrize("withheld", ["energy", "cost"])
 async def test_current_cost_needs_consent_to_the_energy_and_to_the_cost(served: House, withheld: str) -> None:
     number = str(uuid4().int)[:13]

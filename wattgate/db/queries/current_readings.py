@@ -80,8 +80,11 @@ async def _load(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReadin
             results.append(error)
         elif resource.cost_of:
             results.append(_cost_per_hour(resource, newest, rates[resource.resource_id]))
+        elif newest is not None:
+            results.append(_to_current(resource, *newest))
         else:
-            results.append(NoValueReason.NO_READINGS if newest is None else _to_current(resource, *newest))
+            is_stale = any(series_key(source, field) in latest for field in resource_fields)
+            results.append(NoValueReason.NO_POWER if is_stale else NoValueReason.NO_READINGS)
     return results
 
 

@@ -360,7 +360,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "PreviewData.ALERT": "Data of an alert that was sent.",
         "PreviewData.MADE": "Sample data, generated from the names of the variables.",
         "NoValueReason.NO_READINGS": "No reading is stored.",
-        "NoValueReason.NO_POWER": "No power reading is at most 15 minutes old, so the cost of the moment is unknown.",
+        "NoValueReason.NO_POWER": "No power reading is at most 15 minutes old, so the present value is unknown.",
         "NoValueReason.NO_TARIFF": "No tariff applies. Set one with `setTariff`.",
         "NoValueReason.NO_PRICE": "A dynamic tariff applies, but its price for the time is not known.",
         "Priority.HIGH": "Urgent.",

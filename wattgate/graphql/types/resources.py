@@ -165,7 +165,8 @@ class ReadingSeries:
         needs=Permission.READINGS_READ,
         weight=20,
         description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
-        "if there is no reading. A range without end that starts a month or a day counts as that month or day so far.",
+        "if there is no reading; then `noValueReason` of the series says why. "
+        "A range without end that starts a month or a day counts as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,

@@ -53,7 +53,7 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
 _NO_VALUE_MESSAGES: Mapping[NoValueReason, str] = MappingProxyType(
     {
         NoValueReason.NO_READINGS: "No reading is stored. Missing readings can arrive later.",
-        NoValueReason.NO_POWER: "No power reading is at most 15 minutes old, so the cost of the moment is unknown.",
+        NoValueReason.NO_POWER: "No power reading is at most 15 minutes old, so the present value is unknown.",
         NoValueReason.NO_TARIFF: "No tariff applies, so the cost is unknown. Set a tariff with the mutation setTariff.",
         NoValueReason.NO_PRICE: "The tariff has no price for this time, so the cost is unknown.",
     }
