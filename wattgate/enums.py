@@ -62,6 +62,15 @@ class BucketQuality(Enum):
     MISSING = "MISSING"
 
 
+class NoValueReason(Enum):
+    """Why a value is null."""
+
+    NO_READINGS = "NO_READINGS"
+    NO_POWER = "NO_POWER"
+    NO_TARIFF = "NO_TARIFF"
+    NO_PRICE = "NO_PRICE"
+
+
 class Baseline(Enum):
     """The earlier span that a series is compared with."""
 

@@ -26,7 +26,7 @@ class EndpointExamples:
     is_free_form: bool = False
 
 
-def envelope_example(data: Any, **query: str) -> dict[str, Any]:
+def envelope_example(data: Any, *, units: str = "kWh", **query: str) -> dict[str, Any]:
     """Return the legacy envelope around the data of a resource."""
     return {
         "status": "OK",
@@ -35,7 +35,7 @@ def envelope_example(data: Any, **query: str) -> dict[str, Any]:
         "resourceId": UUID,
         "query": query,
         "data": data,
-        "units": "kWh",
+        "units": units,
         "classifier": "electricity.consumption",
     }
 
@@ -252,7 +252,7 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
             body={"readings": [{"at": TIME, "value": 0.25}], "field": "ENERGY"},
             response={"status": "OK", "recorded": 1},
         ),
-        "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]])),
+        "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]], units="W")),
         "GET /resource/{resourceId}/first-time": EndpointExamples(response=envelope_example({"firstTs": EPOCH})),
         "GET /resource/{resourceId}/last-time": EndpointExamples(response=envelope_example({"lastTs": EPOCH})),
         "GET /resource/{resourceId}/tariff": EndpointExamples(response=envelope_example([_TARIFF])),

@@ -21,9 +21,9 @@ from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.services.reading_targets import ReadingTargets
+from wattgate.graphql.types import catch_ups as catch_up_types
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import CatchUpStateChanged, Event
@@ -49,7 +49,7 @@ class StartedCatchUpResult:
 
 @operation(
     OperationKind.MUTATION,
-    returns=resource_types.StartedCatchUp,
+    returns=catch_up_types.StartedCatchUp,
     needs=Permission.CATCH_UP,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )

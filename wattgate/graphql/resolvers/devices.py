@@ -17,6 +17,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import parse_path_meter_point, resources_at
 from wattgate.graphql.types import devices as types
+from wattgate.graphql.types import meter_points as meter_point_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import AuthScheme, Permission
 
@@ -152,7 +153,7 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
 
 @operation(
     OperationKind.QUERY,
-    returns=resource_types.MeterPointResources,
+    returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
 )

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Forbidden, Problem
@@ -19,9 +20,6 @@ from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission, Role
-
-COST_SUFFIX = ".cost"
-"""Suffix of the classifier of a resource that holds the costs of another resource's energy."""
 
 
 @operation(
@@ -62,7 +60,7 @@ async def resources(call: Call) -> list[models.Resource]:
     needs=Permission.RESOURCE_READ,
     rest=(
         RestRoute("GET", "/resource/{resourceId}"),
-        RestRoute("GET", "/resource/{resourceId}/current", edges=("current",)),
+        RestRoute("GET", "/resource/{resourceId}/current", edges=("current", "noCurrentReason")),
         RestRoute("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
         RestRoute("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),
         RestRoute("GET", "/resource/{resourceId}/tariff", edges=("tariff", "currentRates")),

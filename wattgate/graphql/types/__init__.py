@@ -21,6 +21,7 @@ from wattgate.enums import (
     FreshnessState,
     Function,
     NotificationState,
+    NoValueReason,
     Period,
     ReadingQuality,
     RuleKind,
@@ -53,6 +54,7 @@ strawberry.enum(DeliveryState, description="State of a delivery.")
 strawberry.enum(Function, description="Function that combines the readings of a bucket into one value.")
 strawberry.enum(ReadingQuality, description="Quality of a reading, in the terms of the meter network.")
 strawberry.enum(BucketQuality, description="Quality of a bucket, derived from its samples.")
+strawberry.enum(NoValueReason, description="Reason why a value is null.")
 strawberry.enum(Baseline, description="Earlier time range that a series is compared with.")
 strawberry.enum(TariffKind, description="Kind of tariff, which decides what the rate depends on.")
 strawberry.enum(CostLineKind, description="Subject of a line of a bill.")
