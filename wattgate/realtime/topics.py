@@ -39,6 +39,11 @@ def tariffs(resource_id: str) -> str:
     return f"tariffs:{resource_id}"
 
 
+def resources(resource_id: str) -> str:
+    """Each change of the record of a resource or of the devices that feed it. Needs Permission.RESOURCE_READ on it."""
+    return f"resources:{resource_id}"
+
+
 def virtual_entities(ve_id: str) -> str:
     """Each change of the record of a virtual entity. Needs Permission.VIRTUAL_ENTITY_READ on it."""
     return f"homes:{ve_id}"
@@ -70,7 +75,7 @@ def alert_steps(user_id: str) -> str:
 
 
 def device_states(device_id: str) -> str:
-    """Each network state that a device reports. Needs Permission.DEVICE_READ on that device."""
+    """Each network state that a device reports, and each change of its record. Needs Permission.DEVICE_READ on it."""
     return f"device-states:{device_id}"
 
 
