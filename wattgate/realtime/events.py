@@ -170,7 +170,10 @@ class VirtualEntityChanged(msgspec.Struct, frozen=True, gc=False):
 
 
 class ResourceChanged(msgspec.Struct, frozen=True, gc=False):
-    """Payload on a topic of resources: the record of a resource, or the devices that feed it, have changed."""
+    """Payload on a topic of readings: the record of the resource, or the devices that feed it, have changed.
+
+    Only subscriptions to a state use it. Subscriptions to readings skip it.
+    """
 
     resource_id: str
 

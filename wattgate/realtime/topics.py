@@ -5,7 +5,10 @@ Each docstring names the permission that a subscription to the topic needs.
 
 
 def readings(resource_id: str) -> str:
-    """Each reading recorded for a resource. Needs Permission.READINGS_READ on that resource."""
+    """Each reading recorded for a resource, and each change of its record or of the devices that feed it.
+
+    Needs Permission.READINGS_READ on that resource.
+    """
     return f"readings:{resource_id}"
 
 
@@ -37,11 +40,6 @@ def alerts_read(user_id: str) -> str:
 def tariffs(resource_id: str) -> str:
     """Each change of the tariffs of a resource. Needs Permission.RESOURCE_READ on that resource."""
     return f"tariffs:{resource_id}"
-
-
-def resources(resource_id: str) -> str:
-    """Each change of the record of a resource or of the devices that feed it. Needs Permission.RESOURCE_READ on it."""
-    return f"resources:{resource_id}"
 
 
 def virtual_entities(ve_id: str) -> str:

@@ -52,12 +52,7 @@ async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tupl
     sources = await load_measured_resources(rows, resources)
     devices = [device for device in await device_queries.devices_of_resources(rows, sources) if device is not None]
     device_topics = await topics_of_devices(rows, devices)
-    resource_topics = [
-        topic
-        for source in sources
-        for topic in (topics.readings(source.resource_id), topics.resources(source.resource_id))
-    ]
-    return tuple(dict.fromkeys((*resource_topics, *device_topics)))
+    return tuple(dict.fromkeys((*(topics.readings(source.resource_id) for source in sources), *device_topics)))
 
 
 async def topics_of_devices(rows: Rows, devices: Sequence[Device]) -> tuple[str, ...]:
