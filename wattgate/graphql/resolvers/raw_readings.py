@@ -16,6 +16,7 @@ from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
+from wattgate.graphql.services.reading_targets import require_open
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
@@ -114,6 +115,7 @@ async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResu
     """Return the value of the cumulative register of a resource's meter, if the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
+    require_open(resource)
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
