@@ -170,6 +170,14 @@ class ThresholdSide(Enum):
     BELOW = "BELOW"
 
 
+class DeviceProof(Enum):
+    """How it was proved that a user may have a device."""
+
+    NETWORK = "NETWORK"
+    CODE = "CODE"
+    APPLICATION = "APPLICATION"
+
+
 class DeviceActivity(Enum):
     """The age of a device's last packet, compared with its expected interval."""
 

@@ -9,6 +9,7 @@ _WHITESPACE = re.compile(r"\s+")
 _SEPARATORS = re.compile(r"[\s:\-]")
 _METER_POINT_NUMBER = re.compile(r"^\d{1,13}$", re.ASCII)
 _MAC = re.compile(r"^[0-9A-F]{12}$")
+_EUI_OF_MAC = "FFFE"
 _EUI = re.compile(r"^[0-9A-F]{16}$")
 _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 
@@ -46,7 +47,7 @@ def parse_eui(text: str) -> str | None:
     """
     digits = _SEPARATORS.sub("", text).upper()
     if _MAC.match(digits):
-        return f"{digits[:6]}FFFE{digits[6:]}"
+        return f"{digits[:6]}{_EUI_OF_MAC}{digits[6:]}"
     return digits if _EUI.match(digits) else None
 
 
@@ -58,3 +59,16 @@ def normalize_postcode(text: str) -> str | None:
 def normalize_hardware_id(text: str) -> str:
     """Return a hardware id in the form in which it is compared: in capitals, without separators."""
     return _SEPARATORS.sub("", text).upper()
+
+
+def hardware_id_spellings(text: str) -> set[str]:
+    """Return the normalized forms of a hardware id: of a MAC address also the EUI-64 made from it, and vice versa.
+
+    The set is empty if nothing but separators is left.
+    """
+    key = normalize_hardware_id(text)
+    if _MAC.match(key):
+        return {key, f"{key[:6]}{_EUI_OF_MAC}{key[6:]}"}
+    if _EUI.match(key) and key[6:10] == _EUI_OF_MAC:
+        return {key, key[:6] + key[10:]}
+    return {key} if key else set()

@@ -169,6 +169,7 @@ _DEVICE = {
     "hardwareIds": {"MAC": "AABBCCDDEEFF"},
     "parentHardwareId": [],
     "tags": [],
+    "proof": "APPLICATION",
     "protocol": {
         "protocol": "ZIGBEE",
         "sensors": [{"protocolId": "0702", "resourceTypeId": UUID, "resourceId": UUID}],
@@ -236,6 +237,8 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /virtualentity": EndpointExamples(response=[_HOME]),
         "GET /virtualentity/{veId}": EndpointExamples(response=_HOME),
         "DELETE /virtualentity/{veId}": EndpointExamples(response=_HOME),
+        "POST /virtualentity/{veId}/resources": EndpointExamples(response=_HOME),
+        "DELETE /virtualentity/{veId}/resources/{resourceId}": EndpointExamples(response=_HOME),
         "GET /virtualentity/{veId}/attribute": EndpointExamples(response=_ATTRIBUTE),
         "POST /virtualentity/{veId}/attribute": EndpointExamples(body={}, response=_ATTRIBUTE),
         "DELETE /virtualentity/{veId}/attribute": EndpointExamples(
@@ -286,6 +289,9 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /device": EndpointExamples(response=[_DEVICE]),
         "POST /device": EndpointExamples(response={"status": "OK", "valid": True, "deviceId": UUID}),
         "GET /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "PUT /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "DELETE /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "PUT /device/{deviceId}/owner": EndpointExamples(response=_DEVICE),
         "GET /device/resource/{resourceId}": EndpointExamples(response=_DEVICE),
         "GET /discover/{hardwareId}": EndpointExamples(response=_DEVICE),
         "GET /device/{deviceId}/status": EndpointExamples(response=_DEVICE_STATUS),

@@ -169,18 +169,25 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     if not rule.enabled:
         return 0
     (loaded_rule,) = await queries.load_rules(call.rows, [rule])
+    if not loaded_rule.resource.active:  # no evaluation until the resource is open again
+        return _postpone(call, rule)
     try:
         evaluation = await queries.evaluate(call.rows, loaded_rule)
     except ConsentRevoked:  # no evaluation until the consent is renewed
-        rule.due_at = call.rows.now + queries.IDLE_INTERVAL
-        rule.judged_to = to_ms(call.rows.now)
-        return 0
+        return _postpone(call, rule)
     rule.active, rule.told = evaluation.state.active, evaluation.state.notified
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
     for firing in evaluation.firings:
         rule.fired_at = firing.at
         await create_alert(call, _build_alert(rule, firing))
     return len(evaluation.firings)
+
+
+def _postpone(call: Call, rule: models.AlertRule) -> int:
+    """Skip the readings until now. Return the number of alerts, which is 0."""
+    rule.due_at = call.rows.now + queries.IDLE_INTERVAL
+    rule.judged_to = to_ms(call.rows.now)
+    return 0
 
 
 def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_types.NewAlert:
@@ -238,6 +245,8 @@ async def _find_resource(
         resource = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
         if resource is None or resource.owner_id != user_id:
             return None, [Problem(("input", "resourceId"), f"{input.resource_id} does not exist")]
+        if not resource.active:
+            return None, [Problem(("input", "resourceId"), f"{input.resource_id} is closed")]
         return resource, []
     assert input.ve_id is not None
     home = (await call.rows.get_many(models.VirtualEntity, [input.ve_id])).get(input.ve_id)

@@ -17,6 +17,7 @@ from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
+from wattgate.graphql.services.reading_targets import require_open
 from wattgate.graphql.types import raw_readings as types
 from wattgate.principal import Permission
 
@@ -118,6 +119,7 @@ async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResu
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
+    require_open(resource)
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     read = await call.network.register(number, resource.classifier) if number else None
     registers = [register for register in (read, await newest_register(call.rows, resource)) if register]

@@ -17,6 +17,7 @@ from wattgate.enums import (
     CostLineKind,
     DeliveryState,
     DeviceActivity,
+    DeviceProof,
     FreshnessCause,
     FreshnessState,
     Function,
@@ -42,6 +43,7 @@ strawberry.enum(
     DeviceActivity,
     description="Activity of a device, derived from the age of its last packet.",
 )
+strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
 strawberry.enum(AmbientBasis, description="Reference that a level is compared with.")
 strawberry.enum(

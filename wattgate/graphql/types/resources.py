@@ -15,7 +15,7 @@ from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
-from wattgate.enums import Baseline, BucketQuality, Function, NoValueReason, Period
+from wattgate.enums import Baseline, BucketQuality, DeviceProof, Function, NoValueReason, Period
 from wattgate.graphql.core.cost_weights import (
     FRESHNESS_WEIGHT,
     SERIES_ITEMS_PER_UNIT,
@@ -342,6 +342,10 @@ class Device:
     hardware_ids: HardwareIds
     parent_hardware_id: list[str]
     tags: list[str] = strawberry.field(description="Free-form tags of the device.")
+    proof: DeviceProof | None = strawberry.field(
+        description="How it was proved that the user may have the device. Null if it was added before devices needed "
+        "proof."
+    )
     created_at: datetime
     updated_at: datetime
     type: DeviceType = edge(device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The device type.")
