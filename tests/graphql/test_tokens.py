@@ -204,7 +204,7 @@ async def test_short_password_is_rejected(served: House) -> None:
     body = {"username": "short@one.example", "userId": served.one.user_id, "password": "short"}
     answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
-    assert answer.json()["description"] == "weak new password"
+    assert answer.json()["description"] == "The new password is too weak. Use at least 8 characters."
 
 
 async def test_taken_username_is_a_conflict(served: House) -> None:
