@@ -27,7 +27,7 @@ SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 class Settings(ClientLimitSettings):
-    """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
+    """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(
         env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid", hide_input_in_errors=True
