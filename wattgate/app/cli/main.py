@@ -268,7 +268,7 @@ def print_routes() -> None:
         field = f"{operation.kind.value.lower()} {operation.name}"
         for rest in operation.rest or (None,):
             endpoint = f"{rest.method} {rest.path}" if rest else "-"
-            scheme = rest.scheme.value if rest and rest.scheme else "any"
+            scheme = rest.accepted_scheme.value if rest and rest.accepted_scheme else "any"
             table.add_row(endpoint, field, operation.needs.name.lower(), scheme)
     out.print(table)
 
