@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
@@ -164,6 +165,10 @@ class Rows:
     async def application_credential(self, username: str) -> ApplicationCredential | None:
         """Return the credential of an application for changes, or None. Only operations of the system use this."""
         return await self._write_session.get(ApplicationCredential, username, with_for_update=True)
+
+    async def applications(self) -> list[ApplicationSummary]:
+        """Return all applications, oldest first. Only operations of the system use this."""
+        return await list_applications(self._session)
 
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""

@@ -3,7 +3,6 @@
 from collections.abc import MutableMapping
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
 
@@ -19,6 +18,6 @@ class CommandGroup(TyperGroup):
         visible = {name: command for name, command in every.items() if not command.hidden}
         super().__init__(commands=visible, **attributes)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command with this name, also a hidden one, or None."""
         return super().get_command(ctx, cmd_name) or self._hidden_commands.get(cmd_name)

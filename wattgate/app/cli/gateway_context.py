@@ -1,13 +1,16 @@
 """Helpers of the commands: consoles, and the components of a gateway for the time of a command."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
-from rich.console import Console, ConsoleDimensions
+from rich.console import Console
 
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
+from wattgate.db.migrate import is_current
+from wattgate.errors import Conflict
 
 T = TypeVar("T")
 
@@ -15,18 +18,13 @@ PIPE_WIDTH = 10_000
 """Columns of output that goes to a file or a pipe, which has no width. Rich would wrap and cut at 80."""
 
 
-class CommandConsole(Console):
-    """A console that neither wraps nor cuts lines unless a terminal shows them."""
-
-    @property
-    def size(self) -> ConsoleDimensions:
-        """The columns and lines of the terminal, or of the pipe."""
-        terminal = super().size
-        return terminal if self.is_terminal else ConsoleDimensions(PIPE_WIDTH, terminal.height)
+def _console(stream: TextIO, *, stderr: bool = False) -> Console:
+    """Return a console that neither wraps nor cuts lines unless a terminal shows them."""
+    return Console(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
 
 
-out = CommandConsole()
-err = CommandConsole(stderr=True)
+out = _console(sys.stdout)
+err = _console(sys.stderr, stderr=True)
 
 
 async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
@@ -37,6 +35,17 @@ async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T
             return await work(gateway)
     finally:
         await gateway.database.close()
+
+
+async def with_current_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
+    """Run `work` as `with_gateway` does. Raise Conflict unless the database has the schema of this version."""
+
+    async def check_and_work(gateway: Gateway) -> T:
+        if not await is_current(gateway.database):
+            raise Conflict("The database does not have the schema of this version. Run `wattgate db upgrade` first.")
+        return await work(gateway)
+
+    return await with_gateway(settings, check_and_work)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -17,10 +17,12 @@ from wattgate.app.cli.command_group import CommandGroup
 from wattgate.app.cli.doctor import doctor
 from wattgate.app.cli.document_commands import documents_app
 from wattgate.app.cli.error_messages import print_gateway_error, print_setting_problems, print_settings_error
-from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
+from wattgate.app.cli.gateway_context import err, out, run_async, with_current_gateway, with_gateway
+from wattgate.app.cli.home_commands import home_app
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.cli.key_commands import keys_app, require_keys
 from wattgate.app.cli.template_commands import template_app
+from wattgate.app.cli.user_commands import user_app
 from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.demo_settings import demo_settings
@@ -38,7 +40,7 @@ from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers import oauth, provisioning
+from wattgate.graphql.resolvers import oauth
 from wattgate.principal import Principal, Role
 
 DEMO_FOLDER = Path(".wattgate")
@@ -46,12 +48,12 @@ DEMO_FOLDER = Path(".wattgate")
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
-user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accounts.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 for name, commands in (
     ("db", db_app),
     ("app", app_app),
     ("user", user_app),
+    ("home", home_app),
     ("oauth-client", oauth_app),
     ("readings", readings_app),
     ("tariff", tariff_app),
@@ -193,40 +195,6 @@ def db_upgrade() -> None:
     out.print("The database has the schema of this version.")
 
 
-@user_app.command("create")
-def user_create(
-    application_id: Annotated[str, typer.Argument(help="ID of the application that the user belongs to.")],
-    username: Annotated[str, typer.Argument(help="Login name, such as an e-mail address.")],
-    password: Annotated[
-        str,
-        typer.Option(
-            prompt=True,
-            hide_input=True,
-            confirmation_prompt=True,
-            help="Password. Without the option, the command asks for it.",
-        ),
-    ],
-    name: Annotated[str, typer.Option(help="Name of the person.")] = "",
-    administrator: Annotated[
-        bool, typer.Option(help="Allow the user to manage the records of the application.")
-    ] = False,
-) -> None:
-    """Create a user with an account in the directory of the application.
-
-    Example: wattgate user create APPLICATION ada@example.org --name "Ada"
-    """
-    arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    account = run_async(
-        with_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
-    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
-
-
 @oauth_app.command("create")
 def oauth_client_create(
     application_id: Annotated[str, typer.Argument(help="ID of the application whose users may grant access.")],
@@ -247,7 +215,7 @@ def oauth_client_create(
     """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
     client = run_async(
-        with_gateway(
+        with_current_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
                 oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
