@@ -156,7 +156,7 @@ def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) ->
         check=False,
     )
     assert result.returncode == 2
-    assert "pip install wattgate[mqtt]" in result.stderr
+    assert f"{sys.executable} -m pip install 'aiomqtt>=2.5'" in " ".join(result.stderr.split())
 
 
 async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) -> None:

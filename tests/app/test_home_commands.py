@@ -388,7 +388,7 @@ def run_on_terminal(folder: Path, answers: list[tuple[str, str]]) -> tuple[int, 
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
 
 
-def test_password_is_asked_for_on_a_terminal_and_the_rule_is_said(tmp_path: Path) -> None:
+def test_terminal_asks_for_the_password_and_prints_its_rule(tmp_path: Path) -> None:
     question = f"Password for {USER} (Enter generates one)"
     answers = [
         (question, "short"),

@@ -1,4 +1,4 @@
-"""Passwords of new users: asked for on a terminal, or generated."""
+"""Passwords of new users: entered on a terminal, or generated."""
 
 import secrets
 import sys

@@ -1,7 +1,7 @@
 """Set up a home: add the records that are missing, by the operations that other callers use.
 
-Everything is checked before the first change. Each operation commits on its own, so after an interruption the next run
-adds what is still missing.
+`set_up_home` checks everything before the first change. Each operation commits on its own, so the next run after an
+interruption adds the records that are still missing.
 """
 
 import re
@@ -102,7 +102,7 @@ async def _ensure_application(
 
 
 def _free_username(application_name: str, applications: list[ApplicationSummary]) -> str:
-    """Return a username for the credential of a new application: its name, with a number if that is taken."""
+    """Return a username for the credential of a new application: its name, with a number if another one has it."""
     base = re.sub(r"[^a-z0-9]+", "-", application_name.lower()).strip("-") or "application"
     taken = {username for application in applications for username in application.usernames}
     candidates = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))

@@ -21,7 +21,7 @@ DEFAULT_ZONE = "Europe/London"
 
 @dataclass(slots=True)
 class HomeState:
-    """The records of an application that belong to a requested home, or that stand in its way.
+    """The records of an application that belong to a requested home or conflict with it.
 
     `homes` are the user's homes of this name, also closed ones. `resources` are the active resources at the meter
     points, of all users. `homes_by_resource` has the active homes of each of them, and `usernames` those of the owners.
