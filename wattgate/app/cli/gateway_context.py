@@ -2,15 +2,17 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 from rich.console import Console
+from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import is_current
-from wattgate.errors import Conflict
+from wattgate.errors import Conflict, Unavailable
 
 T = TypeVar("T")
 
@@ -37,11 +39,24 @@ async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T
         await gateway.database.close()
 
 
+@contextmanager
+def unreachable_database_reported() -> Iterator[None]:
+    """Raise Unavailable, with what to check, if the first statement on the database fails."""
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        raise Unavailable(
+            f"The database does not answer: {error}. Check WATTGATE_DATABASE_URL, and run `wattgate doctor`."
+        ) from None
+
+
 async def with_current_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
     """Run `work` as `with_gateway` does. Raise Conflict unless the database has the schema of this version."""
 
     async def check_and_work(gateway: Gateway) -> T:
-        if not await is_current(gateway.database):
+        with unreachable_database_reported():
+            is_ready = await is_current(gateway.database)
+        if not is_ready:
             raise Conflict("The database does not have the schema of this version. Run `wattgate db upgrade` first.")
         return await work(gateway)
 
