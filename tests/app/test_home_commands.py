@@ -174,6 +174,8 @@ def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> Non
 def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     setup = create(command)
     assert created(create(command, application=setup["applicationId"])) == []
+    unknown_id = command(*arguments(application=setup["applicationId"].translate(str.maketrans("0123", "1230"))))
+    refused(unknown_id, "NOT_FOUND: No application with the ID", "wattgate app list")
     other = create(command, application="my APP!")
     assert other["applicationId"] != setup["applicationId"]
     assert other["secrets"]["username"] == "my-app-2"

@@ -1,12 +1,11 @@
 """Helpers of the commands: consoles, and the components of a gateway for the time of a command."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.server.factory import Gateway, build_gateway
@@ -20,13 +19,22 @@ PIPE_WIDTH = 10_000
 """Columns of output that goes to a file or a pipe, which has no width. Rich would wrap and cut at 80."""
 
 
-def _console(stream: TextIO, *, stderr: bool = False) -> Console:
-    """Return a console that neither wraps nor cuts lines unless a terminal shows them."""
-    return Console(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
+class CommandConsole(Console):
+    """A console that neither wraps nor cuts lines unless a terminal shows them."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """The columns and lines of the terminal, or of the pipe."""
+        terminal = super().size
+        return terminal if self.is_terminal else ConsoleDimensions(PIPE_WIDTH, terminal.height)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        self._width, self._height = new_size
 
 
-out = _console(sys.stdout)
-err = _console(sys.stderr, stderr=True)
+out = CommandConsole()
+err = CommandConsole(stderr=True)
 
 
 async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
