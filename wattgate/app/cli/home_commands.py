@@ -134,32 +134,36 @@ def home_show(
 
 
 def _create_home(home: HomeOptions, *, as_json: bool) -> None:
-    """Set up a home and print the outcome."""
+    """Set up a home and print the outcome. After an error, print the secrets of records that exist already."""
     settings = Settings()
     require_keys(settings)
-    password = PasswordChoice(home.user)
-    request, setup = run_async(with_gateway(settings, partial(_set_up, home=home, password=password)))
+    password, setup = PasswordChoice(home.user), HomeSetup()
+    try:
+        request = run_async(with_gateway(settings, partial(_set_up, home=home, setup=setup, password=password)))
+    except BaseException:
+        for line in _secret_lines(setup, password):
+            err.print(line, markup=False, highlight=False, soft_wrap=True)
+        raise
     for warning in request.warnings:
         err.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True, highlight=False)
     next_commands = _next_commands(request, setup)
     if as_json:
-        out.print_json(data=_to_json(setup, password.generated, next_commands))
+        out.print_json(data=_to_json(setup, password, next_commands))
     else:
-        _print_setup(settings, request, setup, password.generated, next_commands)
+        _print_setup(settings, request, setup, password, next_commands)
 
 
-async def _set_up(gateway: Gateway, *, home: HomeOptions, password: PasswordChoice) -> tuple[HomeRequest, HomeSetup]:
+async def _set_up(gateway: Gateway, *, home: HomeOptions, setup: HomeSetup, password: PasswordChoice) -> HomeRequest:
     """Check the options, then the database, and add what is missing."""
     request = parse_options(home, gateway.schema, utc_now())
     with unreachable_database_reported():
-        has_no_schema = await is_empty(gateway.database)
-    if has_no_schema:
+        setup.schema_created = await is_empty(gateway.database)
+    if setup.schema_created:
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):
         raise Conflict("The database has the schema of another version. Run `wattgate db upgrade` first.")
-    setup = await set_up_home(gateway.runner, request, password)
-    setup.schema_created = has_no_schema
-    return request, setup
+    await set_up_home(gateway.runner, request, setup, password)
+    return request
 
 
 def _read_lines(file: Path) -> list[tuple[int, str]]:
@@ -179,9 +183,19 @@ def _next_commands(request: HomeRequest, setup: HomeSetup) -> list[str]:
     ]
 
 
-def _to_json(setup: HomeSetup, password: str | None, next_commands: list[str]) -> dict[str, Any]:
+def _secret_lines(setup: HomeSetup, password: PasswordChoice) -> list[str]:
+    """Return the secrets of new records as text. No later run can show them."""
+    lines = []
+    if setup.credential is not None:
+        lines.append(f"Basic credential of the application: {setup.credential.username}:{setup.credential.secret}")
+    if setup.has_new_user and password.generated is not None:
+        lines.append(f"Password of {password.username}: {password.generated}")
+    return lines
+
+
+def _to_json(setup: HomeSetup, password: PasswordChoice, next_commands: list[str]) -> dict[str, Any]:
     """Return the outcome as JSON, with the secrets that no later run can show."""
-    secrets = {"password": password}
+    secrets = {"password": password.generated}
     if setup.credential is not None:
         secrets |= {"username": setup.credential.username, "secret": setup.credential.secret}
     return {
@@ -198,7 +212,7 @@ def _to_json(setup: HomeSetup, password: str | None, next_commands: list[str]) -
 
 
 def _print_setup(
-    settings: Settings, request: HomeRequest, setup: HomeSetup, password: str | None, next_commands: list[str]
+    settings: Settings, request: HomeRequest, setup: HomeSetup, password: PasswordChoice, next_commands: list[str]
 ) -> None:
     table = Table("", "record", "name", "ID", box=None)
     if setup.schema_created:
@@ -206,13 +220,10 @@ def _print_setup(
     for record in setup.records:
         table.add_row("created" if record.created else "exists", record.kind, escape(record.name), record.record_id)
     out.print(table, highlight=False)
-    if setup.credential is not None or password is not None:
+    if secrets := _secret_lines(setup, password):
         out.print("\nShown only once:")
-    if setup.credential is not None:
-        credential = f"{setup.credential.username}:{setup.credential.secret}"
-        out.print(f"  Basic credential of the application: {credential}", markup=False, highlight=False, soft_wrap=True)
-    if password is not None:
-        out.print(f"  Password of {request.username}: {password}", markup=False, highlight=False, soft_wrap=True)
+    for line in secrets:
+        out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     if not any(record.created for record in setup.records):
         out.print("\nEverything exists already. Nothing was changed.")
     out.print("\nNext:")
