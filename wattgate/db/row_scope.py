@@ -25,6 +25,7 @@ class SystemAccess(Enum):
     FIND_OAUTH_CLIENT = "An OAuth client logs in with its client id, which determines the application."
     FIND_WORK = "A background worker lists the applications that have work."
     LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
+    LIST_APPLICATIONS = "The command line lists the applications, and finds one by its name."
     CREATE_APPLICATION = "A new application has no rows yet."
     RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."
     ROTATE_KEYS = "The keys of the stored secrets of all applications are checked and change together."

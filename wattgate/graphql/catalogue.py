@@ -273,8 +273,10 @@ OPERATIONS: tuple[Operation, ...] = (
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,
+    provisioning.list_applications,
     provisioning.rotate_application_secret,
     provisioning.create_user,
+    provisioning.add_home_resources,
     oauth.create_oauth_client,
     trusted_documents.register_documents,
     trusted_documents.registered_documents,

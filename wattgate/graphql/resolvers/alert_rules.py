@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
 from sqlalchemy import or_
@@ -26,6 +25,7 @@ from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
+from wattgate.time_zones import time_zone_problem
 
 RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
@@ -322,10 +322,8 @@ def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) 
         problems.append(("quietFrom" if start is None else "quietTo", "is missing"))
     elif start is not None and start == end:
         problems.append(("quietTo", "is the same as quietFrom"))
-    try:
-        ZoneInfo(zone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        problems.append(("timeZone", f"{zone} is not an IANA time zone"))
+    if zone and (problem := time_zone_problem(zone)):
+        problems.append(("timeZone", problem))
     return problems
 
 

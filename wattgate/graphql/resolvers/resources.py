@@ -26,7 +26,13 @@ from wattgate.principal import AuthScheme, Permission, Role
     OperationKind.MUTATION,
     returns=types.ResourceType,
     needs=Permission.RESOURCE_TYPE_WRITE,
-    rest=RestRoute("POST", "/resourcetype", scheme=AuthScheme.TOKEN, acknowledged_fields=("resourceTypeId",)),
+    rest=RestRoute(
+        "POST",
+        "/resourcetype",
+        scheme=AuthScheme.TOKEN,
+        accepts_any_scheme=True,
+        acknowledged_fields=("resourceTypeId",),
+    ),
 )
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
     """Add a resource type to the application."""

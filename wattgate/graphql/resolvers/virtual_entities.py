@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
 from sqlmodel import col
@@ -22,6 +21,7 @@ from wattgate.graphql.services.changes import emit_home_changed
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 from wattgate.stored_json import UnstorableJson, check_json
+from wattgate.time_zones import time_zone_problem
 
 MAX_ATTRIBUTES_BYTES = 64 * 1024
 """Maximum size of all attributes of a virtual entity together, as JSON."""
@@ -263,10 +263,5 @@ async def _unknown_reference_problems(
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:
-    if not name:
-        return []
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return [Problem(("timeZone",), f"{name} is not an IANA time zone")]
-    return []
+    problem = time_zone_problem(name) if name else None
+    return [Problem(("timeZone",), problem)] if problem else []
