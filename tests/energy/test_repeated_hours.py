@@ -162,9 +162,10 @@ def resolve_year(zone: str, lines: list[HalfHour]) -> dict[int, int | None]:
         repeated = [number for number in numbers if len(lines[number].candidates) == 2]
         first, second = lines[repeated[0]].candidates
         day = [DayLine(local_ms(line.local), len(line.candidates) == 2, line.at) for line in of_night]
-        occurrences = resolve_repeated(day, second - first) or [None] * len(repeated)
-        for number, occurrence in zip(repeated, occurrences, strict=True):
-            instants[number] = None if occurrence is None else lines[number].candidates[occurrence]
+        occurrences = resolve_repeated(day, second - first)
+        for position, number in enumerate(repeated):
+            candidates = lines[number].candidates
+            instants[number] = None if occurrences is None else candidates[occurrences[position]]
     return instants
 
 

@@ -24,6 +24,7 @@ class SystemAccess(Enum):
     FIND_CREDENTIALS = "The credential of a caller determines the application."
     FIND_OAUTH_CLIENT = "An OAuth client logs in with its client id, which determines the application."
     FIND_WORK = "A background worker lists the applications that have work."
+    FIND_HOME = "The command line finds the application of a home by the name of the home."
     LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
     CREATE_APPLICATION = "A new application has no rows yet."
     RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."

@@ -7,7 +7,7 @@ of the file, whatever lines of other days or series are between them.
 1. If the day is in the file several times as a whole, line by line the same, only the first copy counts. All copies
    have the same result. Later exact repeats of single lines with a unique time do not count either.
 2. Two orders are trusted: strictly ascending and strictly descending instants. Missing lines do not matter. For
-   ascending lines, the repeated times stand together, after all earlier and before all later times. They ascend, step
+   ascending lines, the repeated times are one block, after all earlier and before all later times. They ascend, step
    back once, and ascend again. The step is the clock change: lines before it are the first occurrence, and lines after
    it the second. If they never step back, each position of the clock change is possible, so nothing is decided. If they
    step back twice, the lines are not in ascending order. For descending lines, the same holds in reverse.
