@@ -36,7 +36,7 @@ AT = "2026-02-01T00:00:00Z"
 
 @dataclass
 class Home:
-    """A home with electricity, export, gas in kWh and m3, and the cost of its electricity."""
+    """A home with electricity, export, gas in kWh and m3, and recorded costs of its electricity."""
 
     tenant: Tenant
     ve_id: str
@@ -106,7 +106,7 @@ async def furnish(tenant: Tenant, name: str) -> Home:
         ),
     }
     ids["electricity.consumption.cost"] = await add_resource(
-        tenant, "electricity.consumption.cost", MPAN, ("COST", "pence", "fixedpoint(4)")
+        tenant, "electricity.consumption.cost", MPAN, ("COST", "pence", "fixedpoint(4)"), cost_of=None
     )
     return Home(tenant, await add_home(tenant, name, *ids.values()), name, ids)
 
@@ -151,6 +151,11 @@ async def test_year_of_a_home_in_its_own_local_time_is_exact(
     result = await run_import(database_url, file, "--home", "Lagoon Road")
     assert result.returncode == 0, result.stderr
     assert "17,520 readings recorded from 17,520 lines, 0 refused, 0 exact repeats" in result.stdout
+    total = sum((n * 7919) % 2500 for n in range(17_520))
+    assert (
+        "electricity.consumption ENERGY: 17,520 readings from 2024-12-31T13:00:00.000Z to 2025-12-31T12:30:00.000Z, "
+        f"sum {total // 1000:,}.{total % 1000:03d} kWh"
+    ) in result.stdout
     stored: dict[str, float] = {}
     page_start: datetime | None = start
     while page_start:
@@ -197,6 +202,8 @@ async def test_lines_without_a_name_need_a_single_resource(home: Home) -> None:
         report, _ = await home.import_text(f"at,value\n{AT},{value}\n", meter=meter)
         assert report.recorded == 1
         assert await home.stored(meter.value) == [value]
+    with pytest.raises(BadInput, match=f"{MPAN} does not belong to the selected part of home 'Alder Road', which has"):
+        await home.import_text(f"at,value,mpan\n{AT},1,{MPAN}\n", meter=Meter.GAS)
     resource_id = home.resource_ids["gas.consumption"]
     report, _ = await home.import_text(f"at,value\n{AT},5\n", resource_id=resource_id)
     assert (report.replaced, await home.stored("gas.consumption")) == (1, [5])

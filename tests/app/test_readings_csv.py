@@ -15,8 +15,10 @@ import pytest
 
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
+from wattgate.app.cli.imports import readings as imported_readings
 from wattgate.app.cli.imports import staged_readings
 from wattgate.app.cli.imports.readings import import_csv
+from wattgate.errors import TooLarge
 from wattgate.graphql.transport import bulk_recorder
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +40,7 @@ class ImportResult:
 
 async def import_text(
     tenant: Tenant,
-    resource_id: str,
+    resource_id: str | None,
     content: str | bytes,
     zone: tzinfo = UTC,
     **options: Any,
@@ -195,6 +197,37 @@ async def test_result_counts_new_replaced_and_unchanged_readings(
     assert (result.recorded, result.changes, list(result.refused)) == (20, (10, 5, 5), [22])
     stored = await stored_values(served, resource_id)
     assert (len(stored), sum(stored.values())) == ((30, 30) if dry_run else (40, 50))
+
+
+async def test_full_disk_stops_the_import_before_anything_is_stored(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staged_readings, "_SCHEMA", "PRAGMA max_page_count = 20;" + staged_readings._SCHEMA)
+    times = [f"2026-02-01T00:{n // 60:02d}:{n % 60:02d}Z" for n in range(3000)]
+    text = "at,value,field\n" + "".join(f"{time},{n},POWER\n" for n, time in enumerate(times))
+    with pytest.raises(TooLarge, match="cannot be written: database or disk is full"):
+        await import_text(served.one, resource_id, text)
+    assert await stored_values(served, resource_id, "POWER") == {}
+
+
+async def test_resource_ids_that_cannot_exist_are_refused_by_line(served: House, resource_id: str) -> None:
+    at = "2026-02-01T00:00:00Z"
+    ids = [resource_id, "", "x" * 300, "a\x00b"]
+    text = "resourceId,at,value\n" + "".join(f"{id_},{at},1\n" for id_ in ids)
+    result = await import_text(served.one, None, text)
+    assert result.recorded == 1
+    assert result.refused == {3: "has no resourceId", 4: "resourceId is too long", 5: "a\x00b does not exist"}
+
+
+async def test_too_many_lines_of_a_day_with_repeated_times_are_refused(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imported_readings, "MAX_DAY_LINES", 5)
+    result = await import_text(served.one, resource_id, clock_change_csv(CLOCK_CHANGE_TIMES), LONDON)
+    assert (result.recorded, list(result.refused)) == (2, [3, 4, 5, 6])
+    assert "and the day has more than 5 lines of its series." in result.refused[6]
+    monkeypatch.setattr(imported_readings, "MAX_DAY_LINES", 6)
+    assert (await import_text(served.one, resource_id, clock_change_csv(CLOCK_CHANGE_TIMES), LONDON)).recorded == 6
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """CSV import of local times in the night in which the clocks go back, in any order of lines."""
 
 import io
-from datetime import tzinfo
+import random
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.house import House
-from wattgate.app.cli.imports.readings import import_csv
+from wattgate.app.cli.imports.readings import ImportReport, import_csv
 
 LONDON = ZoneInfo("Europe/London")
 NIGHT = {"23:30": 9, "00:00": 10, "00:30": 11, "01:00": 20, "01:30": 21, "02:00": 30}
@@ -22,23 +26,26 @@ async def resource_id(served: House) -> str:
     return await served.one.add_resource()
 
 
-async def import_lines(
-    house: House, resource_id: str, lines: list[tuple[str, float]], zone: tzinfo = LONDON, header: str = "localTime"
-) -> dict[int, str]:
+async def import_lines(house: House, resource_id: str, lines: list[tuple[str, float]]) -> dict[int, str]:
     """Import lines of the night and return the refused ones."""
-    text = f"{header},value\n" + "".join(f"2025-10-26T{time}:00,{value}\n" for time, value in lines)
+    text = "localTime,value\n" + "".join(f"2025-10-26T{time}:00,{value}\n" for time, value in lines)
     refused: dict[int, str] = {}
-    report = await import_csv(
+    report = await import_text(house, resource_id, text, refused)
+    assert (report.lines, report.refused) == (len(lines), len(refused))
+    return refused
+
+
+async def import_text(house: House, resource_id: str, text: str, refused: dict[int, str]) -> ImportReport:
+    """Import a file, and add the refused lines to `refused`."""
+    return await import_csv(
         io.BytesIO(text.encode()),
         runner=house.gateway.runner,
         principal=house.one.system,
         resource_id=resource_id,
-        zone=zone,
+        zone=LONDON,
         refuse=refused.__setitem__,
         progress=lambda done: None,
     )
-    assert (report.lines, report.refused) == (len(lines), len(refused))
-    return refused
 
 
 async def stored(house: House, resource_id: str) -> dict[str, float]:
@@ -75,3 +82,46 @@ async def test_lines_whose_order_decides_nothing_are_refused_with_both_instants(
         assert f"2025-10-26T{time}:00+01:00" in reason
         assert f"2025-10-26T{time}:00+00:00" in reason
     assert await stored(served, resource_id) == {"23:30": 9, "02:00": 30}
+
+
+async def test_times_with_an_offset_do_not_depend_on_the_order(served: House, resource_id: str) -> None:
+    instants = [datetime.fromisoformat(f"2025-10-26T{at}:00+00:00") for at in NIGHT]
+    instants[0] -= timedelta(days=1)
+    lines = [f"{at.astimezone(LONDON).isoformat()},{value}" for at, value in zip(instants, NIGHT.values(), strict=True)]
+    text = "at,value\n" + "".join(f"{lines[i]}\n" for i in (3, 0, 2, 5, 1, 4))
+    refused: dict[int, str] = {}
+    await import_text(served, resource_id, text, refused)
+    assert refused == {}
+    assert await stored(served, resource_id) == NIGHT
+
+
+HALF_HOURS = [datetime(2025, 10, 25, 20, tzinfo=UTC) + n * timedelta(minutes=30) for n in range(20)]
+"""Half hours around the clock change in London; two days are in the file."""
+
+
+@given(seed=st.integers(0, 2**32), order=st.sampled_from(["shuffled", "ascending", "descending", "blocks", "sorted"]))
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_order_stores_the_exact_values_or_refuses_named_lines(served: House, seed: int, order: str) -> None:
+    resource_id, chance = await served.one.add_resource(), random.Random(seed)
+    rows = list(enumerate(HALF_HOURS, start=1))
+    if order == "shuffled":
+        chance.shuffle(rows)
+    elif order == "descending":
+        rows.reverse()
+    elif order == "blocks":
+        size = chance.randrange(1, 12)
+        parts = [rows[n : n + size] for n in range(0, len(rows), size)]
+        rows = [row for part in chance.sample(parts, len(parts)) for row in part[:: chance.choice((1, -1))]]
+    elif order == "sorted":
+        rows = sorted(rows[:: chance.choice((1, -1))], key=lambda row: row[1].astimezone(LONDON).replace(tzinfo=None))
+    text = "localTime,value\n" + "".join(
+        f"{at.astimezone(LONDON).replace(tzinfo=None).isoformat()},{value}\n" for value, at in rows
+    )
+    refused: dict[int, str] = {}
+    await import_text(served, resource_id, text, refused)
+    expected = {f"{at:%H:%M}": value for line, (value, at) in enumerate(rows, start=2) if line not in refused}
+    assert await stored(served, resource_id) == expected
+    for line, reason in refused.items():
+        assert rows[line - 2][1].astimezone(LONDON).isoformat() in reason
+    if order in ("ascending", "descending"):
+        assert refused == {}

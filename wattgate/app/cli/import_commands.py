@@ -21,6 +21,7 @@ from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.settings import Settings
+from wattgate.clock import format_iso_ms
 from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.energy.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOLUME_CORRECTION, GasProperties
 from wattgate.graphql.core.runner import Runner
@@ -219,6 +220,12 @@ def _describe_readings(report: ImportReport, *, dry_run: bool) -> str:
         f"{report.repeated:,} exact repeats of earlier lines",
         f"{report.added:,} new, {report.replaced:,} with another value than the stored one, "
         f"{report.unchanged:,} stored already",
+    ]
+    lines += [
+        f"{one.target.classifier} {one.target.field.name}: {one.count:,} readings from {format_iso_ms(one.first)} "
+        f"to {format_iso_ms(one.last)}, sum {one.total:,} {one.target.field.unit}"
+        for one in report.series
+        if one.first is not None and one.last is not None
     ]
     return "\n".join(lines)
 

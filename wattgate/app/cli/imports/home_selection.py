@@ -43,6 +43,8 @@ async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
         principal = Principal(Role.SYSTEM, application_id=application_id)
         homes = await runner.run(homes_named, principal, {"home": choice.home, "user": choice.user})
         found += [one for one in homes if choice.application in (None, application_id, one.application_name)]
+        if len(found) > MAX_HOMES:
+            break
     if not found:
         narrowed = [f"application {choice.application!r}"] if choice.application else []
         narrowed += [f"user {choice.user!r}"] if choice.user else []
@@ -62,6 +64,8 @@ async def resources_of_home(runner: Runner, home: VirtualEntity, choice: HomeCho
     principal = Principal(Role.SYSTEM, application_id=home.application_id)
     edge = find_edge(types.VirtualEntity, "resources")
     ((*resources,),) = await runner.load(edge, principal, [home], {})
+    if not resources:
+        raise BadInput(f"Home {home.name!r} has no active resources. Add one before you import its readings.")
     selected: list[Resource] = [
         resource
         for resource in resources
@@ -69,10 +73,11 @@ async def resources_of_home(runner: Runner, home: VirtualEntity, choice: HomeCho
         and (choice.meter is None or resource.classifier == choice.meter.value)
     ]
     if not selected:
-        wanted = choice.resource_id or (choice.meter.value if choice.meter else "any classifier")
+        wanted = choice.resource_id or (choice.meter.value if choice.meter else "")
         known = ", ".join(f"{one.classifier} ({one.resource_id})" for one in resources if not one.cost_of) or "none"
         raise BadInput(f"Home {home.name!r} has no resource {wanted}. It has: {known}.")
-    return HomeResources(home.name, selected)
+    is_whole_home = len(selected) == len(resources)
+    return HomeResources(f"{'' if is_whole_home else 'the selected part of '}home {home.name!r}", selected)
 
 
 def _describe(found: NamedHome) -> str:

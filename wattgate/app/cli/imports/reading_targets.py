@@ -11,14 +11,16 @@ from typing import Protocol
 from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.db.models import Resource
 from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
-from wattgate.energy.storage_fields import find_field, parse_fields
+from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
 from wattgate.errors import BadInput
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.bulk_recording import SeriesKey
 from wattgate.graphql.resolvers.reading_imports import MAX_RESOURCES, resources_by_id
 from wattgate.graphql.resolvers.resources import COST_SUFFIX
 from wattgate.principal import Principal
+from wattgate.stored_json import is_storable_text
 
 
 class UnknownSeries(ValueError):
@@ -37,8 +39,14 @@ class UnitOptions:
 class ImportTarget:
     """A field of a resource, and the function that converts values of the file to its unit; None if that is equal."""
 
-    key: SeriesKey
+    resource_id: str
+    classifier: str
+    field: ReadingField
     convert: Callable[[Decimal], Decimal] | None
+
+    @property
+    def key(self) -> SeriesKey:
+        return self.resource_id, self.field.name
 
 
 class ResourceFinder(Protocol):
@@ -87,7 +95,7 @@ def _build_target(
             )
         except UnitError as error:
             return UnknownSeries(str(error))
-    return ImportTarget((resource.resource_id, reading_field.name), convert)
+    return ImportTarget(resource.resource_id, resource.classifier, reading_field, convert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +109,29 @@ class ApplicationResources:
     async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
         """Return for each series its resource, or the reason why it has none."""
         ids = [self.resource_id or name.resource_id for name in series]
-        unique, resources = sorted(set(ids)), dict[str, Resource]()
+        unique = sorted({id_ for id_ in ids if len(id_) <= MAX_ID_CHARACTERS and is_storable_text(id_)})
+        resources = dict[str, Resource]()
         for start in range(0, len(unique), MAX_RESOURCES):
             arguments = {"resource_ids": unique[start : start + MAX_RESOURCES]}
             for resource in await self.runner.run(resources_by_id, self.principal, arguments):
                 resources[resource.resource_id] = resource
-        return [resources.get(id_) or UnknownSeries(f"{id_} does not exist") for id_ in ids]
+        return [resources.get(id_) or self._unknown(id_) for id_ in ids]
+
+    @staticmethod
+    def _unknown(id_: str) -> UnknownSeries:
+        if not id_:
+            return UnknownSeries("has no resourceId")
+        return UnknownSeries(f"{id_} does not exist" if len(id_) <= MAX_ID_CHARACTERS else "resourceId is too long")
 
 
 @dataclass(frozen=True, slots=True)
 class HomeResources:
-    """Finds resources of a home by ID, meter point and classifier. `resources` are those that the import may fill."""
+    """Finds resources of a home by ID, meter point and classifier.
 
-    name: str
+    `resources` are those that the import may fill, and `description` says of which home they are.
+    """
+
+    description: str
     resources: Sequence[Resource]
 
     async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
@@ -140,7 +158,7 @@ class HomeResources:
             return matches[0]
         found = ", ".join(f"{one.classifier} ({one.resource_id})" for one in matches)
         return UnknownSeries(
-            f"which resource of home {self.name!r} is meant is not clear: {found}. Select one with --electricity, "
+            f"which resource of {self.description} is meant is not clear: {found}. Select one with --electricity, "
             "--gas, --export or --resource, or name it in a column `mpxn`, `classifier` or `resourceId`"
         )
 
@@ -151,7 +169,7 @@ class HomeResources:
         matches = [resource for resource in resources if value_of(resource) == value]
         if not matches:
             known = ", ".join(sorted(filter(None, {value_of(resource) for resource in resources}))) or "none"
-            raise UnknownSeries(f"{what} {value} does not belong to home {self.name!r}, which has {known}")
+            raise UnknownSeries(f"{what} {value} does not belong to {self.description}, which has {known}")
         return matches
 
 

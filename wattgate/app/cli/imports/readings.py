@@ -12,6 +12,8 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.imports.reading_targets import (
@@ -24,16 +26,20 @@ from wattgate.app.cli.imports.reading_targets import (
 )
 from wattgate.app.cli.imports.staged_readings import NightLine, StagedReading, StagedReadings
 from wattgate.clock import format_iso_ms, from_ms, to_ms
+from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
 from wattgate.energy.storage_fields import QUALITIES
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.bulk_recording import RecordedArrays
-from wattgate.graphql.resolvers.reading_imports import check_reading_arrays
+from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, RecordedArrays
+from wattgate.graphql.resolvers.reading_imports import CheckedArrays, check_reading_arrays
 from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
 from wattgate.graphql.transport.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
 from wattgate.principal import Principal
+
+MAX_DESCRIBED_SERIES = 20
+"""Maximum number of series that a report describes."""
 
 MAX_DAY_LINES = 200_000
 """Maximum lines of a series on a day on which local times repeat: they are resolved in memory."""
@@ -43,12 +49,37 @@ PROGRESS_LINES = 1_000
 
 
 @dataclass(slots=True)
+class SeriesReport:
+    """The recorded readings of a series: their number, first and last instant (ms), and the sum of their values."""
+
+    target: ImportTarget
+    count: int = 0
+    first: int | None = None
+    last: int | None = None
+    scaled_sum: int = 0
+
+    @property
+    def total(self) -> Decimal:
+        return Decimal(self.scaled_sum).scaleb(-self.target.field.decimals)
+
+    def add(self, at: IntArray, value: FloatArray) -> None:
+        """Add readings in the order of their instants."""
+        if len(at):
+            self.count += len(at)
+            self.first = int(at[0]) if self.first is None else self.first
+            self.last = int(at[-1])
+            self.scaled_sum += sum(np.rint(value * 10.0**self.target.field.decimals).astype(np.int64).tolist())
+
+
+@dataclass(slots=True)
 class ImportReport(BulkReport):
     """The result of an import. `repeated` counts exact repeats of earlier lines of the file.
 
     The recorded readings are new (`added`), replace a stored reading (`replaced`), or are stored already (`unchanged`).
+    `series` describes the recorded readings of each series, if these are at most MAX_DESCRIBED_SERIES.
     """
 
+    series: list[SeriesReport] = field(default_factory=list)
     repeated: int = 0
     added: int = 0
     replaced: int = 0
@@ -147,6 +178,8 @@ class _ReadingImport:
                 self.targets.append(target)
             by_series.append(numbers[target.key])
         self.staged.set_targets(by_series)
+        if len(self.targets) <= MAX_DESCRIBED_SERIES:
+            self.report.series = [SeriesReport(target) for target in self.targets]
         for line, series in self.staged.refused_lines():
             self.refuse(line, str(targets[series]))
 
@@ -201,10 +234,19 @@ class _ReadingImport:
         self.report.added += checked.added
         self.report.replaced += checked.replaced
         self.report.unchanged += checked.unchanged
+        self._describe_series(arguments["batch"], checked)
         if self.dry_run:
             return RecordedArrays(checked.added + checked.replaced + checked.unchanged, checked.refused)
         recorded: RecordedArrays = await self.runner.run(operation, self.principal, arguments)
         return recorded
+
+    def _describe_series(self, batch: BulkReadingBatch, checked: CheckedArrays) -> None:
+        accepted = np.ones(len(batch.at), dtype=bool)
+        accepted[[index for index, _ in checked.refused]] = False
+        for series in self.report.series:
+            if series.target.key in batch.series:
+                chosen = accepted & (batch.series_index == batch.series.index(series.target.key))
+                series.add(batch.at[chosen], batch.value[chosen])
 
     def _first_of_each_instant(self) -> Iterator[StagedReading]:
         """Yield the first reading of each series and instant. Count exact repeats, and refuse contradictions."""

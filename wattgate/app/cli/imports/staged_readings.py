@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from wattgate.app.cli.imports.csv_columns import SeriesName
+from wattgate.errors import TooLarge
 
 BUFFERED_LINES = 5_000
 """Number of lines that are written to the temporary database together."""
@@ -75,6 +76,11 @@ class StagedReadings:
         self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._database.close()
+        if isinstance(error, sqlite3.OperationalError):
+            raise TooLarge(
+                f"The temporary database of the import cannot be written: {error}. Set TMPDIR to a folder with space "
+                "for a copy of the file."
+            ) from error
 
     @property
     def series(self) -> list[SeriesName]:
