@@ -150,7 +150,7 @@ async def test_year_of_a_home_in_its_own_local_time_is_exact(
     assert (await tenant.run("raw_readings", resource_id=resource_id)).stored == []
     result = await run_import(database_url, file, "--home", "Lagoon Road")
     assert result.returncode == 0, result.stderr
-    assert "17,520 readings recorded from 17,520 lines, 0 refused, 0 exact repeats" in result.stdout
+    assert "17,520 readings recorded from 17,520 lines, 0 refused, 0 repeated exactly" in result.stdout
     total = sum((n * 7919) % 2500 for n in range(17_520))
     assert (
         "electricity.consumption ENERGY: 17,520 readings from 2024-12-31T13:00:00.000Z to 2025-12-31T12:30:00.000Z, "

@@ -217,7 +217,7 @@ def _describe_readings(report: ImportReport, *, dry_run: bool) -> str:
     verb = "would be recorded" if dry_run else "recorded"
     lines += [
         f"{report.recorded:,} readings {verb} from {report.lines:,} lines, {report.refused:,} refused, "
-        f"{report.repeated:,} exact repeats of earlier lines",
+        f"{report.repeated:,} repeated exactly",
         f"{report.added:,} new, {report.replaced:,} with another value than the stored one, "
         f"{report.unchanged:,} stored already",
     ]
