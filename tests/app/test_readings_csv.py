@@ -6,7 +6,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,6 +18,7 @@ from tests.support.servers import Databases
 from wattgate.app.cli.imports import readings as imported_readings
 from wattgate.app.cli.imports import staged_readings
 from wattgate.app.cli.imports.readings import import_csv
+from wattgate.clock import to_ms
 from wattgate.errors import TooLarge
 from wattgate.graphql.transport import bulk_recorder
 
@@ -34,6 +35,7 @@ class ImportResult:
     recorded: int = 0
     repeated: int = 0
     changes: tuple[int, int, int] = (0, 0, 0)
+    series: list[tuple[str, int, int | None, int | None, str]] = field(default_factory=list)
     refused: dict[int, str] = field(default_factory=dict)
     progress: list[int] = field(default_factory=list)
 
@@ -62,6 +64,7 @@ async def import_text(
     assert result.progress == sorted(result.progress)
     result.lines, result.recorded, result.repeated = report.lines, report.recorded, report.repeated
     result.changes = report.added, report.replaced, report.unchanged
+    result.series = [(one.target.field.name, one.count, one.first, one.last, str(one.total)) for one in report.series]
     return result
 
 
@@ -197,6 +200,22 @@ async def test_result_counts_new_replaced_and_unchanged_readings(
     assert (result.recorded, result.changes, list(result.refused)) == (20, (10, 5, 5), [22])
     stored = await stored_values(served, resource_id)
     assert (len(stored), sum(stored.values())) == ((30, 30) if dry_run else (40, 50))
+
+
+@pytest.mark.parametrize("batch_size", [2, 50_000])
+async def test_result_has_the_range_and_the_exact_sum_of_each_series(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch, batch_size: int
+) -> None:
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", batch_size)
+    start = to_ms(datetime(2026, 2, 1, tzinfo=UTC))
+    lines = ["01:00:00,0.3,", "00:00:00,0.1,ENERGY", "00:00:01,-250,POWER", "00:10:00,7,", "00:30:00,0.2,"]
+    text = "at,value,field\n" + "".join(f"2026-02-01T{line}\n" for line in lines)
+    result = await import_text(served.one, resource_id, text)
+    assert list(result.refused) == [5]
+    expected = [("ENERGY", 3, start, start + 3_600_000, "0.600"), ("POWER", 1, start + 1000, start + 1000, "-250")]
+    assert result.series == expected
+    monkeypatch.setattr(imported_readings, "MAX_DESCRIBED_SERIES", 1)
+    assert (await import_text(served.one, resource_id, text)).series == []
 
 
 async def test_full_disk_stops_the_import_before_anything_is_stored(
