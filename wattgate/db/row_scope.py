@@ -24,6 +24,7 @@ class SystemAccess(Enum):
     FIND_CREDENTIALS = "The credential of a caller determines the application."
     FIND_OAUTH_CLIENT = "An OAuth client logs in with its client id, which determines the application."
     FIND_WORK = "A background worker lists the applications that have work."
+    FIND_HOME = "The command line finds the application of a home by the name of the home."
     LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
     LIST_APPLICATIONS = "The command line lists the applications, and finds one by its name."
     CREATE_APPLICATION = "A new application has no rows yet."
