@@ -18,7 +18,6 @@ from tests.conftest import ENGINES
 from tests.support.cli import Command, Outcome, command_in
 from tests.support.servers import database_on
 from wattgate.app.cli.passwords import ALPHABET, generate_password
-from wattgate.db.models import Account
 
 APPLICATION, USER, HOME, ZONE = "My app", "ada@mine.example", "My home", "Europe/London"
 MPAN, OTHER_MPAN, EXPORT_MPAN, MPRN = "2300000000116", "2300000000222", "1000000000012", "9000000011"
@@ -106,7 +105,7 @@ def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(comma
         ("home", HOME),
     ]
     assert set(first["secrets"]) == {"username", "secret", "password"}
-    assert first["next"][0] == f"wattgate readings import readings.csv --home '{HOME}'"
+    assert first["next"][0] == f"wattgate readings import readings.csv --home '{HOME}' --electricity"
     assert len(first["next"]) == 3
     records = all_records(command)
     second = create(command, **options)
@@ -175,6 +174,8 @@ def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> Non
 def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     setup = create(command)
     assert created(create(command, application=setup["applicationId"])) == []
+    unknown_id = command(*arguments(application=setup["applicationId"].translate(str.maketrans("0123", "1230"))))
+    refused(unknown_id, "NOT_FOUND: No application with the ID", "wattgate app list")
     other = create(command, application="my APP!")
     assert other["applicationId"] != setup["applicationId"]
     assert other["secrets"]["username"] == "my-app-2"
@@ -358,12 +359,22 @@ def test_lists_are_tables_with_a_limit(command: Command) -> None:
     assert command("user", "list", "--limit", "0").status == 2
 
 
+@pytest.mark.parametrize(
+    "words", [arguments(), ["home", "list"], ["user", "list"], ["app", "list"]], ids=lambda w: w[0]
+)
+def test_database_that_does_not_answer_is_reported(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    outcome = command(*words, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    refused(outcome, "UNAVAILABLE: The database does not answer: ", "Check WATTGATE_DATABASE_URL", "wattgate doctor")
+
+
 def test_generated_passwords_can_be_typed_and_differ() -> None:
     passwords = {generate_password() for _ in range(100)}
     assert len(passwords) == 100
     assert all(re.fullmatch(rf"[{ALPHABET}]{{4}}(-[{ALPHABET}]{{4}}){{3}}", password) for password in passwords)
     assert not set("il10o") & set(ALPHABET)
-    assert Account.model_fields["password_hash"]
 
 
 def run_on_terminal(folder: Path, answers: list[tuple[str, str]]) -> tuple[int, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from wattgate import __version__
 from wattgate.app.settings import MQTT_REQUIREMENT
 
 ROOT = Path(__file__).parents[2]
@@ -28,3 +29,10 @@ def test_page_installs_extras_from_a_wheel_or_the_repository(page: Path) -> None
 def test_message_about_mqtt_names_the_requirement_of_the_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["optional-dependencies"]["mqtt"] == [MQTT_REQUIREMENT]
+
+
+def test_pages_name_the_wheel_of_this_version() -> None:
+    """CONTRIBUTING.md has a release as an example, so its version may differ."""
+    pages = [page for page in PAGES if page.name != "CONTRIBUTING.md"]
+    named = {name for page in pages for name in re.findall(r"wattgate-\d[\w.]*-py3-none-any\.whl", page.read_text())}
+    assert named == {f"wattgate-{__version__}-py3-none-any.whl"}

@@ -61,7 +61,7 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     unknown = await run(find_user, application)
     assert unknown["errors"][0]["extensions"]["code"] == "NOT_FOUND"
     user_id = (await run(add_user, application))["data"]["addUser"]["userId"]
-    assert (await run(find_user, application))["data"]["findUser"]["userId"] == user_id
+    assert (await run(find_user, application))["data"]["userByUsername"]["userId"] == user_id
 
     acting = {**application, "userId": user_id}
     owned, add_resources, set_tariff, add_home = code_blocks(after, "graphql")

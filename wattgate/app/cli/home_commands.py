@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
+from wattgate.app.cli.gateway_context import err, out, run_async, unreachable_database_reported, with_gateway
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.key_commands import require_keys
 from wattgate.app.cli.passwords import PasswordChoice
@@ -159,7 +159,8 @@ def home_show(
 async def _set_up(gateway: Gateway, *, options: HomeOptions, password: PasswordChoice) -> tuple[HomeRequest, HomeSetup]:
     """Check the options, then the database, and add what is missing."""
     request = parse_options(options, gateway.schema, utc_now())
-    has_no_schema = await is_empty(gateway.database)
+    with unreachable_database_reported():
+        has_no_schema = await is_empty(gateway.database)
     if has_no_schema:
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):
@@ -177,9 +178,10 @@ def _read_lines(file: Path) -> list[tuple[int, str]]:
 def _next_commands(request: HomeRequest, setup: HomeSetup) -> list[str]:
     """Return the commands that import readings, show the home and serve it."""
     home = shlex.quote(request.name)
+    meter = " --electricity" if len(request.meter_points) > 1 else ""
     where = f" --application {setup.application_id}" if setup.application_count > 1 else ""
     return [
-        f"wattgate readings import {SAMPLE_FILE} --home {home}{where}",
+        f"wattgate readings import {SAMPLE_FILE} --home {home}{meter}{where}",
         f"wattgate home show {home}{where}",
         "wattgate serve",
     ]

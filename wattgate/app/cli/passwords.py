@@ -35,7 +35,7 @@ class PasswordChoice:
             try:
                 check_new_password(entered)
             except WeakPassword as error:
-                err.print(error.message)
+                err.print(error.message, highlight=False)
                 continue
             if (
                 typer.prompt("Repeat the password", default="", show_default=False, hide_input=True, err=True)

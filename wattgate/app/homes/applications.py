@@ -1,13 +1,20 @@
 """Find an application by its name or ID."""
 
+import re
 from collections.abc import Sequence
 
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import BadInput, NotFound, Problem
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
 
 def find_application(applications: Sequence[ApplicationSummary], text: str) -> ApplicationSummary | None:
-    """Return the application with this ID or name, or None. Raise BadInput if several have the name."""
+    """Return the application with this ID or name, or None.
+
+    Raise NotFound for an unknown ID, so that nobody creates an application with an ID as its name. Raise BadInput if
+    several applications have the name.
+    """
     found = [application for application in applications if text == application.application_id]
     found = found or [application for application in applications if text == application.name]
     if len(found) > 1:
@@ -16,6 +23,8 @@ def find_application(applications: Sequence[ApplicationSummary], text: str) -> A
             f"Several applications have the name {text!r}. Give the ID of one.",
             problems=[Problem(("--application",), f"{text!r} is the name of {ids}")],
         )
+    if not found and _ID.fullmatch(text):
+        raise NotFound(f"No application with the ID {text}. List them with `wattgate app list`.")
     return found[0] if found else None
 
 
