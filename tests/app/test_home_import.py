@@ -186,7 +186,7 @@ async def test_file_names_resources_by_meter_point_and_classifier(home: Home) ->
     assert refused[8] == "'12345678901234' is not a meter point number. Use 1 to 13 digits"
     assert refused[9] == "the resource has no field ENERGY"
     assert (
-        f"meter point 2000000000000 does not belong to home 'Alder Road', which has {EXPORT_MPAN}, {MPAN}, "
+        f"meter point 2000000000000 does not belong to home 'Alder Road', which has {MPAN}, {EXPORT_MPAN}, "
         in (refused[10])
     )
     assert await home.stored("electricity.consumption") == [1]

@@ -202,7 +202,7 @@ async def test_result_counts_new_replaced_and_unchanged_readings(
 async def test_full_disk_stops_the_import_before_anything_is_stored(
     served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staged_readings, "_SCHEMA", "PRAGMA max_page_count = 20;" + staged_readings._SCHEMA)
+    monkeypatch.setattr(staged_readings, "_SCHEMA", "PRAGMA max_page_count = 10;" + staged_readings._SCHEMA)
     times = [f"2026-02-01T00:{n // 60:02d}:{n % 60:02d}Z" for n in range(3000)]
     text = "at,value,field\n" + "".join(f"{time},{n},POWER\n" for n, time in enumerate(times))
     with pytest.raises(TooLarge, match="cannot be written: database or disk is full"):

@@ -139,6 +139,8 @@ async def test_a_foreign_series_is_neither_read_nor_written(home: House) -> None
         assert await store.latest([(number, field)]) == {}
         assert await store.list_readings((number, field), 0, at + 1, limit=10) == []
         assert await store.values_at([(number, field, at)]) == {}
+        readings = ReadingColumns.from_rows([ReadingRow(number, field, at, 1, 0, False)])
+        assert await store.count_stored(readings) == (0, 0)
     async with database.session(scope_of(home.one)) as session:
         with pytest.raises(UnscopedStatementError):
             await ReadingStore(session).record(

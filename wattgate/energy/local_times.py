@@ -7,7 +7,10 @@ from typing import NamedTuple
 from wattgate.clock import EPOCH, ONE_MILLISECOND, to_ms
 
 _LOCAL_EPOCH = EPOCH.replace(tzinfo=None)
-_DAY, _HOUR = timedelta(days=1), timedelta(hours=1)
+_DAY = timedelta(days=1)
+_STEP = timedelta(hours=3)
+"""Clocks of a zone change at most once in this time."""
+
 _CACHED_DAYS = 1024
 
 
@@ -54,14 +57,14 @@ class LocalTimes:
         offset, night, at = self._offset(start), None, start
         changes = False
         while at < stop:
-            offset_before, offset = offset, self._offset(at + _HOUR)
+            offset_before, offset = offset, self._offset(at + _STEP)
             if offset != offset_before:
                 changes = True
-                instant = self._find_change(at, at + _HOUR)
+                instant = self._find_change(at, at + _STEP)
                 first, last = instant + offset, instant + offset_before - ONE_MILLISECOND
                 if offset < offset_before and first.date() <= day <= last.date():
                     night = to_ms(instant)
-            at += _HOUR
+            at += _STEP
         return LocalDay(None if changes else offset // ONE_MILLISECOND, night)
 
     def _find_change(self, before: datetime, after: datetime) -> datetime:

@@ -50,7 +50,10 @@ class CsvReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CsvColumns:
-    """The index of each column that the file has, by its name, and the delimiter. `names_home` is that of an import."""
+    """The index of each column that the file has, by its name, and the delimiter.
+
+    With `names_home`, lines may name the resources of a home by meter point and classifier.
+    """
 
     positions: Mapping[str, int]
     delimiter: str
@@ -69,7 +72,8 @@ class CsvColumns:
             raise BadInput("the header has no column `value`; add it")
         if ("at" in positions) == ("localTime" in positions):
             raise BadInput("the header must have exactly one of the columns `at` and `localTime`")
-        if names_resource if "resourceId" in positions else not (names_resource or names_home):
+        has_column = "resourceId" in positions
+        if (has_column and names_resource) or not (has_column or names_resource or names_home):
             raise BadInput("use either the column `resourceId` or the option --resource, not both and not neither")
         if twice := sorted(name for name in positions if names.count(name.lower()) > 1):
             raise BadInput(f"the header has the column `{twice[0]}` twice; remove one of them")

@@ -5,7 +5,7 @@ records the readings in batches, in the order of series and instants. The order 
 local times (`energy.repeated_hours`). Lines of one instant are compared wherever they are in the file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from decimal import Decimal
@@ -24,9 +24,9 @@ from wattgate.app.cli.imports.reading_targets import (
     UnknownSeries,
     find_targets,
 )
-from wattgate.app.cli.imports.staged_readings import NightLine, StagedReading, StagedReadings
+from wattgate.app.cli.imports.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.clock import format_iso_ms, from_ms, to_ms
-from wattgate.energy.arrays import FloatArray, IntArray
+from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
 from wattgate.energy.storage_fields import QUALITIES
@@ -35,6 +35,7 @@ from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, RecordedArrays
 from wattgate.graphql.resolvers.reading_imports import CheckedArrays, check_reading_arrays
 from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
+from wattgate.graphql.transport import bulk_recorder
 from wattgate.graphql.transport.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
 from wattgate.principal import Principal
 
@@ -218,16 +219,56 @@ class _ReadingImport:
 
     async def record(self, size: int) -> None:
         """Record the staged readings, or only check them in a dry run. `size` is that of the file in bytes."""
-        bulk, count = BulkRecorder(self._record_batch, self.refuse), max(self.staged.count, 1)
-        for number, reading in enumerate(self._first_of_each_instant()):
-            target, value = self.targets[reading.target], reading.value
-            if target.convert is not None:
-                value = float(target.convert(Decimal(repr(value))))
-            await bulk.add(reading.line, target.key, reading.at, value, reading.quality)
-            if number % PROGRESS_LINES == 0:
-                self.progress(size // 2 + size * number // (2 * count))
+        bulk, done = BulkRecorder(self._record_batch, self.refuse), 0
+        before: StagedColumns | None = None
+        for readings in self.staged.readings(bulk_recorder.BATCH_SIZE):
+            first, before = self._select_first(readings, before)
+            if len(first.line):
+                await bulk.add_arrays(first.line, self._build_batch(first))
+            done += len(readings.line)
+            self.progress(size // 2 + size * done // (2 * self.staged.count))
         self.report.recorded = (await bulk.finish()).recorded
         self.progress(size)
+
+    def _select_first(
+        self, readings: StagedColumns, before: StagedColumns | None
+    ) -> tuple[StagedColumns, StagedColumns]:
+        """Return the first reading of each series and instant, and the last of these.
+
+        `before` is the last one of the readings before. Count exact repeats, and refuse contradictions.
+        """
+        if before is not None:
+            readings = readings.follow(before)
+        starts = is_group_start(readings.target, readings.at)
+        first = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
+        equal = (readings.value == readings.value[first]) & (readings.quality == readings.quality[first])
+        self.report.repeated += int(np.count_nonzero(equal & ~starts))
+        for position in np.flatnonzero(~equal):
+            self._refuse_contradiction(readings, int(position), int(first[position]))
+        last = readings.take(first[-1:])
+        if before is not None:
+            starts[0] = False
+        return readings.take(starts), last
+
+    def _refuse_contradiction(self, readings: StagedColumns, position: int, first: int) -> None:
+        value = repr(float(readings.value[first])).removesuffix(".0")
+        quality = QUALITIES[int(readings.quality[first])].name
+        self.refuse(
+            int(readings.line[position]),
+            f"{CONFLICTING_DUPLICATE}: line {readings.line[first]} has {value} ({quality}) at "
+            f"{format_iso_ms(int(readings.at[first]))}",
+        )
+
+    def _build_batch(self, readings: StagedColumns) -> BulkReadingBatch:
+        """Return readings with the keys of their series, in the units of their fields."""
+        numbers, series_index = np.unique(readings.target, return_inverse=True)
+        value, targets = readings.value, [self.targets[number] for number in numbers]
+        for number, target in enumerate(targets):
+            if target.convert is not None:
+                chosen = series_index == number
+                value[chosen] = [float(target.convert(Decimal(repr(one)))) for one in value[chosen].tolist()]
+        keys = [target.key for target in targets]
+        return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
 
     async def _record_batch(self, operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
         checked = await self.runner.run(check_reading_arrays, self.principal, arguments)
@@ -247,19 +288,3 @@ class _ReadingImport:
             if series.target.key in batch.series:
                 chosen = accepted & (batch.series_index == batch.series.index(series.target.key))
                 series.add(batch.at[chosen], batch.value[chosen])
-
-    def _first_of_each_instant(self) -> Iterator[StagedReading]:
-        """Yield the first reading of each series and instant. Count exact repeats, and refuse contradictions."""
-        first: StagedReading | None = None
-        for reading in self.staged.readings():
-            if first is None or (reading.target, reading.at) != (first.target, first.at):
-                first = reading
-                yield reading
-            elif (reading.value, reading.quality) == (first.value, first.quality):
-                self.report.repeated += 1
-            else:
-                value, quality = repr(first.value).removesuffix(".0"), QUALITIES[first.quality].name
-                self.refuse(
-                    reading.line,
-                    f"{CONFLICTING_DUPLICATE}: line {first.line} has {value} ({quality}) at {format_iso_ms(first.at)}",
-                )

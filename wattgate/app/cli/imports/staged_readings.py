@@ -7,12 +7,16 @@ with the connection. It takes about as much space as the file.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import groupby
 from operator import itemgetter
 from types import TracebackType
 from typing import NamedTuple
 
+import numpy as np
+
 from wattgate.app.cli.imports.csv_columns import SeriesName
+from wattgate.energy.arrays import BoolArray, FloatArray, IntArray
 from wattgate.errors import TooLarge
 
 BUFFERED_LINES = 5_000
@@ -30,14 +34,35 @@ _SCHEMA = """
 """
 
 
-class StagedReading(NamedTuple):
-    """A reading of the file: its target, its instant (ms), and its line."""
+@dataclass(frozen=True, slots=True)
+class StagedColumns:
+    """Readings of the file in columns: target, instant (ms), line, value and code of the quality."""
 
-    target: int
-    at: int
-    line: int
-    value: float
-    quality: int
+    target: IntArray
+    at: IntArray
+    line: IntArray
+    value: FloatArray
+    quality: IntArray
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Sequence[float]]) -> "StagedColumns":
+        target, at, line, value, quality = zip(*rows, strict=True)
+        return cls(
+            target=np.array(target, np.int64),
+            at=np.array(at, np.int64),
+            line=np.array(line, np.int64),
+            value=np.array(value, np.float64),
+            quality=np.array(quality, np.int64),
+        )
+
+    def take(self, index: IntArray | BoolArray) -> "StagedColumns":
+        """Return the readings at these positions, or those of a mask."""
+        return StagedColumns(*(getattr(self, column.name)[index] for column in fields(self)))
+
+    def follow(self, before: "StagedColumns") -> "StagedColumns":
+        """Return the readings of `before` and then these."""
+        pairs = ((getattr(before, column.name), getattr(self, column.name)) for column in fields(self))
+        return StagedColumns(*map(np.concatenate, pairs))
 
 
 class NightLine(NamedTuple):
@@ -125,13 +150,14 @@ class StagedReadings:
         for _, group in groupby(rows, key=itemgetter(0, 1)):
             yield (NightLine(*row[2:]) for row in group)
 
-    def readings(self) -> Iterator[StagedReading]:
-        """Yield the readings that have a target, by target and instant, then in the order of the file."""
+    def readings(self, size: int) -> Iterator[StagedColumns]:
+        """Yield the readings that have a target, up to `size` at once, by target, instant and line."""
         self._write()
         rows = self._database.execute("""
             SELECT target, at, line, value, quality FROM reading JOIN series USING (series)
             WHERE target IS NOT NULL ORDER BY target, at, line""")
-        return (StagedReading(*row) for row in rows)
+        while batch := rows.fetchmany(size):
+            yield StagedColumns.from_rows(batch)
 
     def _write(self) -> None:
         self._database.execute("BEGIN")
