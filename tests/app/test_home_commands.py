@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import sqlite3
 import sys
 import termios
 import time
@@ -160,6 +161,24 @@ def test_an_interrupted_run_is_completed_by_the_next(command: Command) -> None:
     assert ("tariff", f"Flat rate of {ELECTRICITY} from 2014-01-06") in created(completed)
     assert len(listed(command, "home", "show", HOME)["resources"]) == 5
     assert created(create(command, **FLAT, gas=MPRN, export=EXPORT_MPAN)) == []
+
+
+def test_an_error_in_the_middle_loses_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    assert command("db", "upgrade").status == 0
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON resource BEGIN SELECT RAISE(ABORT, 'full'); END")
+    failed = command(*arguments())
+    assert failed.status == 1
+    assert re.search(r"Basic credential of the application: my-app:\S{20,}", failed.error)
+    assert re.search(rf"Password of {USER}: [{ALPHABET}-]{{19}}", failed.error)
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("DROP TRIGGER full")
+    completed = create(command)
+    assert [kind for kind, _ in created(completed)] == ["resource", "resource type", "resource", "home type", "home"]
+    assert completed["secrets"] == {}
 
 
 def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from wattgate.app.cli import home_options as options
 from wattgate.app.cli.gateway_context import err, out, run_async, unreachable_database_reported, with_gateway
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.key_commands import require_keys
@@ -19,6 +20,7 @@ from wattgate.app.cli.record_lists import (
     OptionalApplication,
     print_records,
     run_in_application,
+    to_cell,
     to_text,
 )
 from wattgate.app.homes.lists import DEFAULT_LIMIT, ListedHome, find_home, list_homes, load_resource_details
@@ -39,33 +41,18 @@ SAMPLE_FILE = "readings.csv"
 
 @home_app.command("create")
 def home_create(
-    application: Annotated[str, typer.Option(help="Name or ID of the application. A new name creates one.")],
-    user: Annotated[str, typer.Option(help="E-mail address of the user who owns the home. A new one creates a user.")],
-    name: Annotated[str, typer.Option(help="Name of the home.")],
-    time_zone: Annotated[str, typer.Option(help="IANA time zone of the home, such as Europe/London.")],
-    electricity: Annotated[str, typer.Option(metavar="MPAN", help="Electricity meter point: 13 digits.")],
-    gas: Annotated[str | None, typer.Option(metavar="MPRN", help="Gas meter point: 6 to 10 digits.")] = None,
-    export: Annotated[
-        str | None, typer.Option(metavar="MPAN", help="Meter point of exported electricity: 13 digits.")
-    ] = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Also store the live power and registers that a display sends by MQTT.")
-    ] = False,
-    unit_rate: Annotated[
-        str | None, typer.Option(metavar="PENCE", help="Flat price of a kWh of electricity, with VAT.")
-    ] = None,
-    standing_charge: Annotated[
-        str | None, typer.Option(metavar="PENCE", help="Standing charge of electricity for a day, with VAT.")
-    ] = None,
-    tariff: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="JSON Lines file of tariffs, instead of --unit-rate and --standing-charge.",
-        ),
-    ] = None,
-    currency: Annotated[str, typer.Option(help="Currency of the costs. Only GBP is supported.")] = CURRENCY,
+    application: options.Application,
+    user: options.User,
+    name: options.Name,
+    time_zone: options.TimeZone,
+    electricity: options.Electricity,
+    gas: options.Gas = None,
+    export: options.Export = None,
+    live: options.Live = False,
+    unit_rate: options.UnitRate = None,
+    standing_charge: options.StandingCharge = None,
+    tariff: options.TariffFile = None,
+    currency: options.Currency = CURRENCY,
     as_json: JsonOption = False,
 ) -> None:
     """Set up a home: create the database schema, application, user, types, resources, tariff and home that are missing.
@@ -79,7 +66,7 @@ def home_create(
 
     Example: wattgate home create --application "My app" --user ada@example.org --name "My home" --time-zone Europe/London --electricity 2300000000116 --unit-rate 24.5 --standing-charge 53.8
     """  # noqa: E501 (the example is one command)
-    options = HomeOptions(
+    home = HomeOptions(
         application=application,
         user=user,
         name=name,
@@ -93,17 +80,7 @@ def home_create(
         tariff_lines=None if tariff is None else _read_lines(tariff),
         currency=currency,
     )
-    settings = Settings()
-    require_keys(settings)
-    password = PasswordChoice(user)
-    request, setup = run_async(with_gateway(settings, partial(_set_up, options=options, password=password)))
-    for warning in request.warnings:
-        err.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True, highlight=False)
-    next_commands = _next_commands(request, setup)
-    if as_json:
-        out.print_json(data=_to_json(setup, password.generated, next_commands))
-    else:
-        _print_setup(settings, request, setup, password.generated, next_commands)
+    _create_home(home, as_json=as_json)
 
 
 @home_app.command("list")
@@ -152,22 +129,41 @@ def home_show(
         return
     resources = record.pop("resources")
     for label, value in record.items():
-        out.print(f"{label:<10} {value}", markup=False, highlight=False)
+        out.print(f"{label:<10} {to_cell(value)}", markup=False, highlight=False)
     print_records(resources, len(resources), as_json=False)
 
 
-async def _set_up(gateway: Gateway, *, options: HomeOptions, password: PasswordChoice) -> tuple[HomeRequest, HomeSetup]:
+def _create_home(home: HomeOptions, *, as_json: bool) -> None:
+    """Set up a home and print the outcome. After an error, print the secrets of records that exist already."""
+    settings = Settings()
+    require_keys(settings)
+    password, setup = PasswordChoice(home.user), HomeSetup()
+    try:
+        request = run_async(with_gateway(settings, partial(_set_up, home=home, setup=setup, password=password)))
+    except BaseException:
+        for line in _secret_lines(setup, password):
+            err.print(line, markup=False, highlight=False, soft_wrap=True)
+        raise
+    for warning in request.warnings:
+        err.print(f"[yellow]warning[/]: {escape(warning)}", soft_wrap=True, highlight=False)
+    next_commands = _next_commands(request, setup)
+    if as_json:
+        out.print_json(data=_to_json(setup, password, next_commands))
+    else:
+        _print_setup(settings, request, setup, password, next_commands)
+
+
+async def _set_up(gateway: Gateway, *, home: HomeOptions, setup: HomeSetup, password: PasswordChoice) -> HomeRequest:
     """Check the options, then the database, and add what is missing."""
-    request = parse_options(options, gateway.schema, utc_now())
+    request = parse_options(home, gateway.schema, utc_now())
     with unreachable_database_reported():
-        has_no_schema = await is_empty(gateway.database)
-    if has_no_schema:
+        setup.schema_created = await is_empty(gateway.database)
+    if setup.schema_created:
         await upgrade(gateway.database)
     elif not await is_current(gateway.database):
         raise Conflict("The database has the schema of another version. Run `wattgate db upgrade` first.")
-    setup = await set_up_home(gateway.runner, request, password)
-    setup.schema_created = has_no_schema
-    return request, setup
+    await set_up_home(gateway.runner, request, setup, password)
+    return request
 
 
 def _read_lines(file: Path) -> list[tuple[int, str]]:
@@ -187,9 +183,19 @@ def _next_commands(request: HomeRequest, setup: HomeSetup) -> list[str]:
     ]
 
 
-def _to_json(setup: HomeSetup, password: str | None, next_commands: list[str]) -> dict[str, Any]:
+def _secret_lines(setup: HomeSetup, password: PasswordChoice) -> list[str]:
+    """Return the secrets of new records as text. No later run can show them."""
+    lines = []
+    if setup.credential is not None:
+        lines.append(f"Basic credential of the application: {setup.credential.username}:{setup.credential.secret}")
+    if setup.has_new_user and password.generated is not None:
+        lines.append(f"Password of {password.username}: {password.generated}")
+    return lines
+
+
+def _to_json(setup: HomeSetup, password: PasswordChoice, next_commands: list[str]) -> dict[str, Any]:
     """Return the outcome as JSON, with the secrets that no later run can show."""
-    secrets = {"password": password}
+    secrets = {"password": password.generated}
     if setup.credential is not None:
         secrets |= {"username": setup.credential.username, "secret": setup.credential.secret}
     return {
@@ -206,7 +212,7 @@ def _to_json(setup: HomeSetup, password: str | None, next_commands: list[str]) -
 
 
 def _print_setup(
-    settings: Settings, request: HomeRequest, setup: HomeSetup, password: str | None, next_commands: list[str]
+    settings: Settings, request: HomeRequest, setup: HomeSetup, password: PasswordChoice, next_commands: list[str]
 ) -> None:
     table = Table("", "record", "name", "ID", box=None)
     if setup.schema_created:
@@ -214,13 +220,10 @@ def _print_setup(
     for record in setup.records:
         table.add_row("created" if record.created else "exists", record.kind, escape(record.name), record.record_id)
     out.print(table, highlight=False)
-    if setup.credential is not None or password is not None:
+    if secrets := _secret_lines(setup, password):
         out.print("\nShown only once:")
-    if setup.credential is not None:
-        credential = f"{setup.credential.username}:{setup.credential.secret}"
-        out.print(f"  Basic credential of the application: {credential}", markup=False, highlight=False, soft_wrap=True)
-    if password is not None:
-        out.print(f"  Password of {request.username}: {password}", markup=False, highlight=False, soft_wrap=True)
+    for line in secrets:
+        out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     if not any(record.created for record in setup.records):
         out.print("\nEverything exists already. Nothing was changed.")
     out.print("\nNext:")

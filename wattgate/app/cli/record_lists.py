@@ -48,7 +48,7 @@ def print_records(records: Sequence[Mapping[str, Any]], limit: int, *, as_json: 
     elif shown:
         table = Table(*shown[0], box=None)
         for record in shown:
-            table.add_row(*(escape(_to_cell(value)) for value in record.values()))
+            table.add_row(*(escape(to_cell(value)) for value in record.values()))
         out.print(table, highlight=False)
     else:
         err.print("There are none.")
@@ -61,7 +61,8 @@ def to_text(instant: datetime | None) -> str | None:
     return None if instant is None else format_iso(instant)
 
 
-def _to_cell(value: Any) -> str:
+def to_cell(value: Any) -> str:
+    """Return a value as the text of a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):

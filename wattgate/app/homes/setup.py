@@ -58,16 +58,24 @@ class HomeSetup:
     credential: provisioning.CreatedApplication | None = None
     records: list[SetupRecord] = field(default_factory=list)
 
+    @property
+    def has_new_user(self) -> bool:
+        """Whether this run created the user, so that its password is new."""
+        return any(record.kind == "user" and record.created for record in self.records)
+
     def note(self, kind: str, name: str, record_id: str, *, created: bool) -> str:
         """Add a record and return its ID."""
         self.records.append(SetupRecord(kind, name, record_id, created))
         return record_id
 
 
-async def set_up_home(runner: Runner, request: HomeRequest, choose_password: Callable[[], str]) -> HomeSetup:
-    """Add the records that a home lacks. Raise Conflict, without a change, if stored records contradict the request.
+async def set_up_home(
+    runner: Runner, request: HomeRequest, setup: HomeSetup, choose_password: Callable[[], str]
+) -> None:
+    """Add the records that a home lacks, and note each in `setup`.
 
-    `choose_password` returns the password of a new user.
+    `choose_password` returns the password of a new user. Raise Conflict, without a change, if stored records contradict
+    the request. After another error, `setup` has the records that exist, and the secrets that no later run can show.
     """
     applications: list[ApplicationSummary] = await runner.run(
         provisioning.list_applications, Principal(Role.SYSTEM), {}
@@ -80,10 +88,9 @@ async def set_up_home(runner: Runner, request: HomeRequest, choose_password: Cal
     if problems := find_conflicts(state, request):
         raise Conflict("The home cannot be set up. Nothing was changed.", problems=problems)
     password = choose_password() if state.account is None else ""
-    setup = HomeSetup()
     setup.application_id = await _ensure_application(runner, setup, request, application, applications)
     setup.application_count = len(applications) + (application is None)
-    return await _Builder(runner, request, state, setup).build(password)
+    await _Builder(runner, request, state, setup).build(password)
 
 
 async def _ensure_application(
@@ -123,7 +130,7 @@ class _Builder:
     def __post_init__(self) -> None:
         self.system = self.owner = Principal(Role.SYSTEM, application_id=self.setup.application_id)
 
-    async def build(self, password: str) -> HomeSetup:
+    async def build(self, password: str) -> None:
         self.owner = replace(self.system, user_id=await self._ensure_user(password))
         resource_ids: list[str] = []
         for classifier, number in self.request.meter_points.items():
@@ -133,7 +140,6 @@ class _Builder:
             resource_ids += [await self._ensure_resource(cost, number, cost_of=energy_id) for cost in costs]
             await self._ensure_tariffs(classifier, energy_id)
         self.setup.ve_id = await self._ensure_home(resource_ids)
-        return self.setup
 
     async def _ensure_user(self, password: str) -> str:
         account = self.state.account
