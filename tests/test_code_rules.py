@@ -52,7 +52,7 @@ def test_only_login_accesses_another_application() -> None:
     assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
 
 
-def test_only_background_operations_list_applications() -> None:
+def test_only_operations_of_the_system_list_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/alert_rules.py",
@@ -60,6 +60,7 @@ def test_only_background_operations_list_applications() -> None:
         "graphql/resolvers/catch_ups.py",
         "graphql/resolvers/deliveries.py",
         "graphql/resolvers/mail.py",
+        "graphql/resolvers/reading_imports.py",
         "graphql/resolvers/retention.py",
         "graphql/resolvers/webhooks.py",
     ]

@@ -73,6 +73,8 @@ EMPTY_IS_TOO_LITTLE = {
     "PUT /account/email",
     "PUT /user/{userId}/username",
     "PUT /account/{accountId}/mobileapptoken",
+    "PUT /device/{deviceId}/owner",
+    "PUT /resource/{resourceId}/owner",
 }
 CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it describes the token of the request
 
@@ -268,7 +270,8 @@ def _ids(value: Any) -> set[str]:
 
 def _is_created_by_each_call(name: str) -> bool:
     """Return whether a member differs because each call of a mutation creates a record."""
-    return name.endswith("Id") or name in ("ns_alert_id", "mpxn", "mpxns", "validUntil", "isValidUntil", "revokedAt")
+    names = ("ns_alert_id", "mpxn", "mpxns", "validUntil", "isValidUntil", "revokedAt", "tags", "MAC")
+    return name.endswith("Id") or name in names
 
 
 def without_volatile_members(value: Any, mutation: bool) -> Any:

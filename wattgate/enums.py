@@ -62,6 +62,15 @@ class BucketQuality(Enum):
     MISSING = "MISSING"
 
 
+class NoValueReason(Enum):
+    """Why a value is null."""
+
+    NO_READINGS = "NO_READINGS"
+    NO_POWER = "NO_POWER"
+    NO_TARIFF = "NO_TARIFF"
+    NO_PRICE = "NO_PRICE"
+
+
 class Baseline(Enum):
     """The earlier span that a series is compared with."""
 
@@ -159,6 +168,14 @@ class ThresholdSide(Enum):
 
     ABOVE = "ABOVE"
     BELOW = "BELOW"
+
+
+class DeviceProof(Enum):
+    """How it was proved that a user may have a device."""
+
+    NETWORK = "NETWORK"
+    CODE = "CODE"
+    APPLICATION = "APPLICATION"
 
 
 class DeviceActivity(Enum):

@@ -121,7 +121,7 @@ def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_p
     status, stderr = doctor()
     assert status == 2
     assert stderr == (
-        "WATTGATE_PROT: unknown setting in .env. Correct the name or remove the line. "
+        "WATTGATE_PROT: unknown setting in .env. Did you mean WATTGATE_PORT? "
         "PATH_PREFIX: unknown setting in .env. Correct the name or remove the line."
     )
 
@@ -144,7 +144,7 @@ def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) ->
         check=False,
     )
     assert result.returncode == 2
-    assert "pip install wattgate[mqtt]" in result.stderr
+    assert f"{sys.executable} -m pip install 'aiomqtt>=2.5'" in " ".join(result.stderr.split())
 
 
 async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) -> None:

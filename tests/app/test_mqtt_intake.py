@@ -183,6 +183,23 @@ async def test_published_measurements_are_served_over_graphql(connected: tuple[H
     assert "networkState" not in rest
 
 
+async def test_published_registers_are_meter_reads(connected: tuple[House, Broker]) -> None:
+    served, server = connected
+    display = await display_of(served.one)
+    (at,) = recent_instants(1)
+    topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
+    await publish(server, (topic, electricity_message(425, at)))
+    for classifier, value in (("electricity.consumption", 15254.828), ("electricity.export", 12.5)):
+        path = f"/resource/{display.resource_ids[classifier]}/meterread"
+
+        async def read_meter(path: str = path) -> Any:
+            answer = await served.call("GET", path, served.one.headers["account"])
+            return answer.json() if answer.status_code == 200 else None
+
+        read = await wait_for(read_meter)
+        assert (read["data"], read["units"]) == ([[int(at.timestamp()), value]], "kWh")
+
+
 async def test_live_subscriber_receives_power(connected: tuple[House, Broker]) -> None:
     served, server = connected
     display = await display_of(served.one)

@@ -1,4 +1,4 @@
-"""CSV import of readings: repeated local hours, qualities, digits, ends of files, and memory."""
+"""CSV import of readings: repeated local hours, qualities, contradictions, digits, ends of files, and memory."""
 
 import asyncio
 import io
@@ -6,20 +6,25 @@ import json
 import sys
 from asyncio.subprocess import PIPE
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
+from wattgate.app.cli.imports import readings as imported_readings
+from wattgate.app.cli.imports import staged_readings
 from wattgate.app.cli.imports.readings import import_csv
+from wattgate.clock import to_ms
+from wattgate.errors import TooLarge
 from wattgate.graphql.transport import bulk_recorder
 
 ROOT = Path(__file__).parents[2]
 LONDON = ZoneInfo("Europe/London")
-TWICE = "the same instant is given twice with different values"
+TWICE = "the same instant is given twice with different values: line {} has {} (ACTUAL) at 2026-02-01T00:00:00.000Z"
 
 
 @dataclass
@@ -28,15 +33,19 @@ class ImportResult:
 
     lines: int = 0
     recorded: int = 0
+    repeated: int = 0
+    changes: tuple[int, int, int] = (0, 0, 0)
+    series: list[tuple[str, int, int | None, int | None, str]] = field(default_factory=list)
     refused: dict[int, str] = field(default_factory=dict)
     progress: list[int] = field(default_factory=list)
 
 
 async def import_text(
     tenant: Tenant,
-    resource_id: str,
+    resource_id: str | None,
     content: str | bytes,
     zone: tzinfo = UTC,
+    **options: Any,
 ) -> ImportResult:
     result = ImportResult()
     report = await import_csv(
@@ -47,9 +56,15 @@ async def import_text(
         zone=zone,
         refuse=result.refused.__setitem__,
         progress=result.progress.append,
+        **options,
     )
     assert report.refused == len(result.refused)
-    result.lines, result.recorded = report.lines, report.recorded
+    assert report.lines == report.recorded + report.refused + report.repeated
+    assert report.recorded == report.added + report.replaced + report.unchanged
+    assert result.progress == sorted(result.progress)
+    result.lines, result.recorded, result.repeated = report.lines, report.recorded, report.repeated
+    result.changes = report.added, report.replaced, report.unchanged
+    result.series = [(one.target.field.name, one.count, one.first, one.last, str(one.total)) for one in report.series]
     return result
 
 
@@ -84,12 +99,12 @@ async def test_repeated_local_hour_gives_two_hours_of_readings(served: House, re
     }
 
 
-async def test_third_occurrence_of_local_hour_is_rejected(served: House, resource_id: str) -> None:
+async def test_local_hour_that_occurs_three_times_is_rejected(served: House, resource_id: str) -> None:
     result = await import_text(
         served.one, resource_id, clock_change_csv([*CLOCK_CHANGE_TIMES[:5], "01:00", "01:30", "02:00"]), LONDON
     )
-    assert (result.recorded, result.refused) == (6, {7: TWICE, 8: TWICE})
-    assert list((await stored_values(served, resource_id)).values()) == [1, 2, 3, 4, 5, 8]
+    assert (result.recorded, list(result.refused)) == (2, [3, 4, 5, 6, 7, 8])
+    assert await stored_values(served, resource_id) == {"23:30": 1, "02:00": 8}
 
 
 async def test_repeated_local_hour_is_tracked_for_each_field(served: House, resource_id: str) -> None:
@@ -138,23 +153,100 @@ async def test_value_that_cannot_be_stored_exactly_is_rejected(
     assert await stored_values(served, resource_id) == {"00:30": 0.25}
 
 
-async def test_first_of_contradicting_values_in_batch_is_stored(served: House, resource_id: str) -> None:
+async def test_first_of_contradicting_values_is_stored(served: House, resource_id: str) -> None:
     at = "2026-02-01T00:00:00Z"
     result = await import_text(
         served.one, resource_id, f"at,value\n{at},1\n{at},2\n2026-02-01T01:00:00+01:00,1.000\n{at},3\n"
     )
-    assert (result.lines, result.recorded, result.refused) == (4, 1, {3: TWICE, 5: TWICE})
+    assert (result.lines, result.recorded, result.refused) == (4, 1, dict.fromkeys((3, 5), TWICE.format(2, 1)))
     assert await stored_values(served, resource_id) == {"00:00": 1}
 
 
-async def test_value_of_later_batch_replaces_earlier_value(
+async def test_contradictions_are_refused_and_repeats_counted_across_batches(
     served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 2)
-    lines = ["2026-02-01T00:00:00Z,1", "2026-02-01T00:30:00Z,1", "2026-02-01T00:00:00Z,2"]
-    result = await import_text(served.one, resource_id, "\n".join(["at,value", *lines]))
-    assert (result.recorded, result.refused) == (3, {})
-    assert await stored_values(served, resource_id) == {"00:00": 2, "00:30": 1}
+    monkeypatch.setattr(staged_readings, "BUFFERED_LINES", 3)
+    values = {"00:00:00Z": 1, "00:30:00Z": 1, "01:00:00Z": 5, "01:30:00Z": 1, "00:00:00Z ": 2, "01:00:00.000Z": 5}
+    text = "at,value\n" + "".join(f"2026-02-01T{time.strip()},{value}\n" for time, value in values.items())
+    text += "2026-02-01T01:00:00+01:00,1.0\n"
+    result = await import_text(served.one, resource_id, text)
+    assert (result.lines, result.recorded, result.repeated) == (7, 4, 2)
+    assert result.refused == {6: TWICE.format(2, 1)}
+    assert await stored_values(served, resource_id) == {"00:00": 1, "00:30": 1, "01:00": 5, "01:30": 1}
+
+
+async def test_values_with_different_qualities_contradict_each_other(served: House, resource_id: str) -> None:
+    at = "2026-02-01T00:00:00Z"
+    result = await import_text(served.one, resource_id, f"at,value,quality\n{at},1,ESTIMATED\n{at},1,\n")
+    assert result.refused == {3: TWICE.format(2, 1).replace("ACTUAL", "ESTIMATED")}
+
+
+async def test_field_by_name_and_by_default_is_the_same_series(served: House, resource_id: str) -> None:
+    at = "2026-02-01T00:00:00Z"
+    result = await import_text(served.one, resource_id, f"at,value,field\n{at},1,\n{at},2,ENERGY\n{at},3,POWER\n")
+    assert (result.recorded, result.refused) == (2, {3: TWICE.format(2, 1)})
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_result_counts_new_replaced_and_unchanged_readings(
+    served: House, resource_id: str, dry_run: bool
+) -> None:
+    times = [f"2026-02-01T{half_hour // 2:02d}:{half_hour % 2 * 30:02d}:00Z" for half_hour in range(40)]
+    first = "at,value\n" + "".join(f"{time},1\n" for time in times[:30])
+    assert (await import_text(served.one, resource_id, first)).changes == (30, 0, 0)
+    second = "at,value\n" + "".join(f"{time},{1 + n % 2}\n" for n, time in enumerate(times[20:]))
+    result = await import_text(served.one, resource_id, second + "2026-02-01T00:10:00Z,1\n", dry_run=dry_run)
+    assert (result.recorded, result.changes, list(result.refused)) == (20, (10, 5, 5), [22])
+    stored = await stored_values(served, resource_id)
+    assert (len(stored), sum(stored.values())) == ((30, 30) if dry_run else (40, 50))
+
+
+@pytest.mark.parametrize("batch_size", [2, 50_000])
+async def test_result_has_the_range_and_the_exact_sum_of_each_series(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch, batch_size: int
+) -> None:
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", batch_size)
+    start = to_ms(datetime(2026, 2, 1, tzinfo=UTC))
+    lines = ["01:00:00,0.3,", "00:00:00,0.1,ENERGY", "00:00:01,-250,POWER", "00:10:00,7,", "00:30:00,0.2,"]
+    text = "at,value,field\n" + "".join(f"2026-02-01T{line}\n" for line in lines)
+    result = await import_text(served.one, resource_id, text)
+    assert list(result.refused) == [5]
+    expected = [("ENERGY", 3, start, start + 3_600_000, "0.600"), ("POWER", 1, start + 1000, start + 1000, "-250")]
+    assert result.series == expected
+    monkeypatch.setattr(imported_readings, "MAX_DESCRIBED_SERIES", 1)
+    assert (await import_text(served.one, resource_id, text)).series == []
+
+
+async def test_full_disk_stops_the_import_before_anything_is_stored(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staged_readings, "_SCHEMA", "PRAGMA max_page_count = 10;" + staged_readings._SCHEMA)
+    times = [f"2026-02-01T00:{n // 60:02d}:{n % 60:02d}Z" for n in range(3000)]
+    text = "at,value,field\n" + "".join(f"{time},{n},POWER\n" for n, time in enumerate(times))
+    with pytest.raises(TooLarge, match="cannot be written: database or disk is full"):
+        await import_text(served.one, resource_id, text)
+    assert await stored_values(served, resource_id, "POWER") == {}
+
+
+async def test_resource_ids_that_cannot_exist_are_refused_by_line(served: House, resource_id: str) -> None:
+    at = "2026-02-01T00:00:00Z"
+    ids = [resource_id, "", "x" * 300, "a\x00b"]
+    text = "resourceId,at,value\n" + "".join(f"{id_},{at},1\n" for id_ in ids)
+    result = await import_text(served.one, None, text)
+    assert result.recorded == 1
+    assert result.refused == {3: "has no resourceId", 4: "resourceId is too long", 5: "a\x00b does not exist"}
+
+
+async def test_too_many_lines_of_a_day_with_repeated_times_are_refused(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imported_readings, "MAX_DAY_LINES", 5)
+    result = await import_text(served.one, resource_id, clock_change_csv(CLOCK_CHANGE_TIMES), LONDON)
+    assert (result.recorded, list(result.refused)) == (2, [3, 4, 5, 6])
+    assert "and the day has more than 5 lines of its series." in result.refused[6]
+    monkeypatch.setattr(imported_readings, "MAX_DAY_LINES", 6)
+    assert (await import_text(served.one, resource_id, clock_change_csv(CLOCK_CHANGE_TIMES), LONDON)).recorded == 6
 
 
 @pytest.mark.parametrize(

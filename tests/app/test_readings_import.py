@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.app.cli.imports.readings import CsvColumns
+from wattgate.app.cli.imports.csv_columns import CsvColumns
 from wattgate.app.cli.main import app
 from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingBucket
@@ -129,12 +129,14 @@ async def test_local_time_skipped_by_clock_change_is_rejected(
         ("value", "the header must have exactly one of the columns `at` and `localTime`"),
         ("at,localTime,value", "the header must have exactly one of the columns `at` and `localTime`"),
         ("at,value,resourceId", "use either the column `resourceId` or the option --resource"),
+        ("at,value,VALUE,resourceId", "use either the column `resourceId` or the option --resource"),
+        ("at,value,Value", "the header has the column `value` twice; remove one of them"),
         ("", "the header has no column `value`"),
     ],
 )
 def test_invalid_header_is_rejected(header: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        CsvColumns.from_header(header, "the one resource", LONDON)
+        CsvColumns.from_header(header, names_resource=True)
 
 
 def test_unknown_time_zone_and_missing_file_are_rejected(tmp_path: Path) -> None:

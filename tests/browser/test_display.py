@@ -83,6 +83,23 @@ async def test_display_shows_cost_level_rate_and_time(page: Page) -> None:
     await expect(page.get_by_test_id("clock")).to_have_text(re.compile(r"^\d\d:\d\d$"))
 
 
+async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(page: Page) -> None:
+    await open_display(page)
+    for width, height in ((480, 320), (844, 390), (1024, 600), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        for view in ("5 weeks", "8 days"):
+            await page.get_by_role("radio", name=view).check(force=True)
+            await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. standing charge and VAT")
+        await page.get_by_role("radio", name="24 hours").check(force=True)
+        await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. VAT, without standing charge")
+        await expect(page.get_by_test_id("history-basis")).to_be_visible()
+        for period in periods_with_data():
+            basis = page.get_by_test_id(period).locator("small:visible")
+            await expect(basis).to_have_text(re.compile(r"^incl\. (\d+p |£\d+\.\d\d )?standing charge and VAT"))
+    await page.get_by_role("radio", name="Electricity").check(force=True)
+    await expect(page.get_by_test_id("history-basis")).to_have_text("")
+
+
 async def test_selected_home_is_kept_after_reload(page: Page) -> None:
     await open_display(page)
     picker = page.get_by_test_id("home-picker")

@@ -278,6 +278,56 @@ async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> N
     await database.close()
 
 
+async def test_migration_makes_existing_devices_searchable_by_their_identifiers(empty_url: str) -> None:
+    database = Database(empty_url, key_ring=ring(TEST_KEYS))
+
+    def add_devices(connection: Connection, *numbers: int) -> None:
+        identifiers = {"mac": "70-b3-d5:12 34 56", "eui": None, "serial_number": "sn-1"}
+        for number in numbers:
+            put(
+                connection,
+                "device",
+                application_id="a",
+                device_id=f"d{number}",
+                owner_id="u",
+                device_type_id="t",
+                hardware_key=f"K{number}",
+                hardware_ids=identifiers if number else {},
+            )
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0021")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "device_type", application_id="a", device_type_id="t", protocol={})
+        add_devices(connection, 0, 1, 2)
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        columns = "device_id, mac, eui, serial_number, proof"
+        rows = await connection.execute(text(f"SELECT {columns} FROM device ORDER BY device_id"))
+        found = ("70B3D5123456", None, "SN1", None)
+        assert [tuple(row) for row in rows] == [("d0", None, None, None, None), ("d1", *found), ("d2", *found)]
+        # code of the version before inserts a device without the new columns
+        await connection.execute(
+            text(
+                "INSERT INTO device (application_id, device_id, owner_id, device_type_id, description, active, "
+                "hardware_id, hardware_key, hardware_ids, parent_hardware_id, tags, protocol_name, created_at, "
+                "updated_at) SELECT application_id, 'd3', owner_id, device_type_id, description, active, hardware_id, "
+                "'K3', hardware_ids, parent_hardware_id, tags, protocol_name, created_at, updated_at FROM device "
+                "WHERE device_id = 'd1'"
+            )
+        )
+        assert await connection.run_sync(differences) == []
+        await connection.run_sync(lambda sync: migrate(sync, "0021", down=True))
+        assert (await connection.execute(text("SELECT count(*) FROM device"))).scalar_one() == 4
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()
+
+
 def deep(depth: int) -> str:
     return "[" * depth + "]" * depth
 

@@ -141,6 +141,8 @@ async def test_a_foreign_series_is_neither_read_nor_written(home: House) -> None
         assert await store.latest([(number, field)]) == {}
         assert await store.list_readings((number, field), 0, at + 1, limit=10) == []
         assert await store.values_at([(number, field, at)]) == {}
+        readings = ReadingColumns.from_rows([ReadingRow(number, field, at, 1, 0, False)])
+        assert await store.count_stored(readings) == (0, 0)
     async with database.session(scope_of(home.one)) as session:
         with pytest.raises(UnscopedStatementError):
             await ReadingStore(session).record(
@@ -338,6 +340,7 @@ def test_system_access_is_used_only_by_these_operations() -> None:
     assert uses == {
         "applications_with_catch_ups": SystemAccess.FIND_WORK,
         "applications_with_due_rules": SystemAccess.FIND_WORK,
+        "applications_with_home": SystemAccess.FIND_HOME,
         "applications_with_login_failures": SystemAccess.FIND_WORK,
         "applications_with_mail": SystemAccess.FIND_WORK,
         "applications_with_old_events": SystemAccess.FIND_WORK,
@@ -345,6 +348,7 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "audited_applications": SystemAccess.LIST_AUDITED_APPLICATIONS,
         "create_application": SystemAccess.CREATE_APPLICATION,
         "due_deliveries": SystemAccess.FIND_WORK,
+        "list_applications": SystemAccess.LIST_APPLICATIONS,
         "rotate_application_secret": SystemAccess.FIND_CREDENTIALS,
         "run_maintenance": SystemAccess.MAINTAIN_PARTITIONS,
         "store_registry_records": SystemAccess.FILL_NETWORK_REGISTRY,

@@ -1,10 +1,15 @@
-"""The GraphQL documents and the NDJSON line of docs/how-to/load-data.md work unchanged."""
+"""The GraphQL documents, the NDJSON line and the CSV files of docs/how-to/load-data.md work unchanged."""
 
+import io
 import json
 import re
 from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from tests.support.house import House
+from wattgate.app.cli.imports.readings import import_csv
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "load-data.md").read_text()
 
@@ -27,3 +32,21 @@ async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(serv
     headers = {**served.one.headers["account"], "Content-Type": "application/x-ndjson"}
     recorded = await served.call("POST", "/readings", headers, content=json.dumps(line))
     assert recorded.json() == {"status": "OK", "recorded": 1, "refused": 0}
+
+
+@pytest.mark.parametrize(("file", "refused_lines"), [(0, []), (1, [3, 4, 5, 6])])
+async def test_files_with_a_repeated_hour_are_imported_as_described(
+    served: House, file: int, refused_lines: list[int]
+) -> None:
+    content, refused = blocks("csv")[file], list[int]()
+    report = await import_csv(
+        io.BytesIO(content.encode()),
+        runner=served.gateway.runner,
+        principal=served.one.system,
+        resource_id=await served.one.add_resource(),
+        zone=ZoneInfo("Europe/London"),
+        refuse=lambda line, reason: refused.append(line),
+        progress=lambda done: None,
+    )
+    assert (report.lines, refused) == (6, refused_lines)
+    assert report.recorded == report.lines - len(refused)

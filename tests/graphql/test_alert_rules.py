@@ -21,9 +21,10 @@ from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers import alert_rules as operations
-from wattgate.graphql.resolvers import recording
+from wattgate.graphql.resolvers import recording, resource_changes
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import readings as reading_types
+from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types.alerts import Channel
 from wattgate.realtime import topics
 
@@ -94,6 +95,35 @@ async def test_threshold_fires_once_until_value_recovers_by_the_hysteresis(meter
         "ruleId": rule.rule_id, "rule": "Rule", "kind": "THRESHOLD", "resourceId": meter.resource_id, "field": "ENERGY",
         "value": 2.2, "unit": "kWh", "threshold": "2", "at": "2026-06-01T13:30:00.000Z",
     }  # fmt: skip
+
+
+async def test_rules_of_a_closed_resource_pause_and_start_again_when_it_is_opened(meter: Meter) -> None:
+    silence = await meter.add(RuleKind.NO_DATA, window_minutes=90)
+
+    async def set_active(active: bool) -> None:
+        change = inputs.ResourceChange(active=active)
+        await meter.post.run(resource_changes.update_resource, resource_id=meter.resource_id, input=change)
+
+    await set_active(False)
+    for _ in range(8):
+        meter.post.pass_time(HALF_HOUR)
+        await meter.worker.evaluate_pending()
+    assert await meter.alerts(silence) == []
+    await set_active(True)
+    await meter.worker.evaluate_pending()
+    meter.post.pass_time(HOUR)
+    await meter.worker.evaluate_pending()
+    assert await meter.alerts(silence) == []  # the time in which it was closed does not count
+    meter.post.pass_time(HOUR)
+    await meter.worker.evaluate_pending()
+    assert len(await meter.alerts(silence)) == 1
+
+
+async def test_rule_on_a_closed_resource_is_rejected(meter: Meter) -> None:
+    change = inputs.ResourceChange(active=False)
+    await meter.post.run(resource_changes.update_resource, resource_id=meter.resource_id, input=change)
+    with pytest.raises(BadInput):
+        await meter.add()
 
 
 async def test_several_workers_send_one_alert(meter: Meter) -> None:

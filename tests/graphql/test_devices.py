@@ -34,7 +34,7 @@ RECORD = {
 
 async def post(served: House, **body: Any) -> Any:
     device = {"deviceTypeId": served.one.ids["device_type"], "hardwareIds": {}, **body}
-    return await served.call("POST", "/device", served.one.headers["account"], json=device)
+    return await served.call("POST", "/device", served.one.headers["acting"], json=device)  # it needs no proof
 
 
 async def get(served: House, path: str, caller: str = "account", tenant: Tenant | None = None, **more: Any) -> Any:
@@ -75,6 +75,61 @@ async def test_sensor_with_several_matching_resources_feeds_none(served: House) 
     query = "query ($id: ID!) { device(deviceId: $id) { protocol { sensors { protocolId resourceId } } } }"
     answer = await served.graphql(query, served.one.headers["account"], id=device["deviceId"])
     assert answer["data"]["device"]["protocol"]["sensors"] == [{"protocolId": "ELEC", "resourceId": None}]
+
+
+async def test_device_is_found_by_any_of_its_identifiers_in_any_spelling(served: House) -> None:
+    mac, eui, serial = uuid4().hex[:12].upper(), uuid4().hex[:16].upper(), f"SN-{uuid4().hex[:8]}"
+    added = await post(
+        served, hardwareId=uuid4().hex, hardwareIds={"MAC": mac.lower(), "EUI": eui, "serialNumber": serial}
+    )
+    device_id = added.json()["deviceId"]
+    as_eui = f"{mac[:6]}fffe{mac[6:]}"
+    for text in (mac, as_eui, eui, serial):
+        pairs = [text[n : n + 2] for n in range(0, len(text), 2)]
+        for spelt in (text, text.lower(), text.upper(), ":".join(pairs), "-".join(pairs).lower()):
+            for caller in ("account", "application"):
+                found = await get(served, f"/discover/{spelt}", caller)
+                assert (found.status_code, found.json().get("deviceId")) == (200, device_id), spelt
+            (listed,) = (await get(served, "/device", params={"tags": spelt})).json()
+            assert listed["deviceId"] == device_id
+            assert (await get(served, f"/discover/{spelt}", tenant=served.other)).status_code == 404
+    assert (await get(served, "/discover/-:-")).status_code == 404
+
+
+async def test_hardware_id_is_found_before_another_device_with_the_same_identifier(served: House) -> None:
+    mac = uuid4().hex[:12].upper()
+    await post(served, hardwareId=uuid4().hex, hardwareIds={"MAC": mac})
+    second = await post(served, hardwareId=mac)
+    assert (await get(served, f"/discover/{mac}")).json()["deviceId"] == second.json()["deviceId"]
+
+
+async def test_device_of_the_inventory_is_found_at_an_own_meter_point_only(served: House) -> None:
+    point = await metered(served.one)
+    pairs = [point.eui[n : n + 2] for n in range(0, 16, 2)]
+    for caller, spelt in (
+        ("account", point.eui),
+        ("application", ":".join(pairs)),
+        ("acting", "-".join(pairs).lower()),
+    ):
+        found = await get(served, f"/discover/{spelt}", caller)
+        assert found.status_code == 200, found.text
+        body = found.json()
+        assert (body["deviceId"], body["hardwareId"]) == (None, point.eui)
+        assert body["hardwareIds"] == {"EUI": point.eui, "MPAN": point.mpxn}
+        assert (body["inventory"]["DeviceType"], body["inventory"]["ImportMPxN"]) == ("PPMID", point.mpxn)
+    assert (await get(served, f"/discover/{point.eui}", tenant=served.other)).status_code == 404
+    query = """query ($id: String!) { discoverHardware(hardwareId: $id) {
+        device { deviceId } networkDevice { eui mpxn } protocol { protocol } } }"""
+    answer = await served.graphql(query, served.one.headers["account"], id=point.eui)
+    assert answer["data"]["discoverHardware"] == {
+        "device": None,
+        "networkDevice": {"eui": point.eui, "mpxn": point.mpxn},
+        "protocol": None,
+    }
+    added = await post(served, hardwareId=point.eui)
+    answer = await served.graphql(query, served.one.headers["account"], id=point.eui)
+    assert answer["data"]["discoverHardware"]["device"] == {"deviceId": added.json()["deviceId"]}
+    assert answer["data"]["discoverHardware"]["networkDevice"] == {"eui": point.eui, "mpxn": point.mpxn}
 
 
 async def test_device_is_found_by_any_spelling_of_its_hardware_id(served: House) -> None:

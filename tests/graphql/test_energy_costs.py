@@ -266,9 +266,10 @@ async def test_readings_of_a_cost_resource_are_computed_from_consumption_and_tar
         (bucket,) = (await series_of(served, cost, (0, 24), "P1D", function=function))["readings"]["buckets"]
         assert bucket["value"] == pytest.approx(value), function
     of_energy = await series_of(served, energy, (0, 24), "P1D")
-    assert [resource[name] for name in ("firstTime", "lastTime", "current")] == [
-        of_energy[name] for name in ("firstTime", "lastTime", "current")
+    assert [resource[name] for name in ("firstTime", "lastTime")] == [
+        of_energy[name] for name in ("firstTime", "lastTime")
     ]
+    assert (resource["current"], of_energy["current"]["unit"]) == (None, "kWh")  # energy is not money
 
 
 async def test_corrected_tariff_changes_past_costs_and_counts_as_a_revision(served: House) -> None:

@@ -91,6 +91,13 @@ async def test_mpan_is_accepted_without_its_check_digit(served: House) -> None:
     assert not await is_valid(served, "checksmetsmpxn", mpxn=core[:11])
 
 
+def test_mac_address_and_the_eui_that_contains_it_are_the_same_hardware() -> None:
+    assert meter_points.hardware_id_spellings("70-b3:d5 12-34-56") == {"70B3D5123456", "70B3D5FFFE123456"}
+    assert meter_points.hardware_id_spellings("70b3d5fffe123456") == {"70B3D5123456", "70B3D5FFFE123456"}
+    assert meter_points.hardware_id_spellings("70b3d50000123456") == {"70B3D50000123456"}
+    assert meter_points.hardware_id_spellings(" -: ") == set()
+
+
 def test_check_digit_is_the_weighted_sum_modulo_11_modulo_10() -> None:
     assert meter_points.check_digit("200000000000") == "6"
     assert meter_points.check_digit("101234567890") == "3"  # 1334 modulo 11

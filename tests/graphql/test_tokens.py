@@ -172,10 +172,25 @@ async def test_malformed_credentials_are_rejected(served: House, authorization: 
 async def test_only_the_specified_scheme_is_accepted(served: House) -> None:
     assert (await served.call("GET", "/faq", served.one.headers["account"])).status_code == 401
     assert (await served.call("GET", "/faq", served.one.headers["account basic"])).status_code == 200
-    body = {"name": "x"}
-    by_basic = await served.call("POST", "/resourcetype", served.one.headers["application"], json=body)
-    by_token = await served.call("POST", "/resourcetype", served.one.headers["administrator"], json=body)
-    assert (by_basic.status_code, by_token.status_code) == (401, 400)
+    by_basic = await served.call("GET", f"/webhook/{served.one.ids['webhook']}", served.one.headers["application"])
+    assert by_basic.status_code == 401
+
+
+@pytest.mark.parametrize("caller", ["application", "administrator", "account"])
+async def test_both_interfaces_let_the_same_callers_add_a_resource_type(served: House, caller: str) -> None:
+    headers = served.one.headers[caller]
+    field = {"fieldName": "GEN", "unit": "kWh", "datatype": "fixedpoint(2)"}
+    storage = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00Z", "fields": [field]}
+    new_type = {"name": "heat", "classifier": "heat.consumption", "storage": [storage]}
+    rest = await served.call("POST", "/resourcetype", headers, json=new_type)
+    mutation = "mutation($input: NewResourceType!) { addResourceType(input: $input) { resourceTypeId } }"
+    graphql = await served.graphql(mutation, headers, input=new_type)
+    if caller == "account":
+        assert rest.status_code == 403
+        assert graphql["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    else:
+        assert (rest.status_code, rest.json()["status"]) == (200, "OK")
+        assert graphql["data"]["addResourceType"]["resourceTypeId"]
 
 
 async def test_passwords_tokens_and_secrets_are_stored_as_hashes(served: House) -> None:
@@ -204,7 +219,7 @@ async def test_short_password_is_rejected(served: House) -> None:
     body = {"username": "short@one.example", "userId": served.one.user_id, "password": "short"}
     answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
-    assert answer.json()["description"] == "weak new password"
+    assert answer.json()["description"] == "The new password is too weak. Use at least 8 characters."
 
 
 async def test_taken_username_is_a_conflict(served: House) -> None:

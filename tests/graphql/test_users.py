@@ -23,6 +23,8 @@ from wattgate.graphql.resolvers import devices, lookups, profiles, registration,
 from wattgate.graphql.types.accounts import NewAccount
 from wattgate.realtime import topics
 
+WEAK_PASSWORD = {"path": ["newPassword"], "message": "has 5 characters and must have at least 8 characters"}
+
 
 @dataclass
 class Person:
@@ -226,6 +228,7 @@ async def test_reset_token_works_once_and_ends_all_logins(served: House, person:
         served, "/user/resetpassword", application_header(served), **{**body, "newPassword": "short"}, token=token
     )
     assert (weak.status_code, weak.json()["error"]) == (400, "weak new password")
+    assert weak.json()["problems"] == [WEAK_PASSWORD]
     forged = await put(served, "/user/resetpassword", application_header(served), **body, token="forged")
     assert (forged.status_code, forged.json()["error"]) == (400, "incorrect elements -token")
     others = await put(
@@ -252,6 +255,12 @@ async def test_changing_the_password_ends_all_other_tokens(served: House, person
     assert (wrong.status_code, wrong.json()["error"]) == (400, "incorrect elements -oldPassword")
     weak = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD, newPassword="short")
     assert (weak.status_code, weak.json()["error"]) == (400, "weak new password")
+    assert weak.json()["problems"] == [WEAK_PASSWORD]
+    change = 'mutation($old: String!) { changePassword(oldPassword: $old, newPassword: "short") { valid } }'
+    (error,) = (await served.graphql(change, mine, old=PASSWORD))["errors"]
+    assert error["extensions"]["problems"] == [WEAK_PASSWORD]
+    missing = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD)
+    assert missing.json()["error"] == "missing elements -newPassword"
     done = await post(served, "/account/changepassword", mine, oldPassword=PASSWORD, newPassword="battery staple")
     assert done.json() == {"valid": True}
     assert (await served.call("GET", "/auth", mine)).status_code == 200

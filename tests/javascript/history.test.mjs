@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { VIEWS, buildColumns, summarise } from "../../wattgate/app/static/display/history.js";
+import { VIEWS, buildColumns, costInclusions, hasNoTariff, summarise } from "../../wattgate/app/static/display/history.js";
 
 const DAY = 86_400_000;
 const FIRST = Date.UTC(2026, 0, 1);
@@ -21,11 +21,13 @@ function series(values, { costs = null, quality = [], estimated = [], collectedT
   });
   return {
     readings: { unit: "kWh", collectedTo: collectedTo === null ? null : iso(collectedTo), buckets: values.map(bucket) },
-    costs: costs && { buckets: costs },
+    costs: costs && { includesVat: true, buckets: costs },
   };
 }
 
-const cost = (energy, standingCharge = "0", unpriced = "0") => ({ energy, standingCharge, unpriced });
+const cost = (energy, standingCharge = "0", unpriced = "0", noValueReason = null) => {
+  return { energy, standingCharge, unpriced, noValueReason };
+};
 const marksOf = (columns) => columns.map(({ marks }) => [...marks]);
 const LATER = FIRST + 100 * DAY;
 
@@ -84,9 +86,10 @@ describe("columns of the cost", () => {
   });
 
   test("have no value where no energy is priced, not even for the standing charge", () => {
-    const [column] = buildColumns("cost", home(cost(null, "53"), cost(null, "27", "2")), "days", LATER);
+    const unknown = home(cost(null, "53", "0", "NO_READINGS"), cost(null, "27", "2", "NO_PRICE"));
+    const [column] = buildColumns("cost", unknown, "days", LATER);
     assert.equal(column.value, null);
-    assert.deepEqual([...column.marks], ["unpriced", "missing"]);
+    assert.deepEqual([...column.marks], ["noPrice"]);
   });
 
   test("have gaps where only one energy is missing", () => {
@@ -105,10 +108,45 @@ describe("columns of the cost", () => {
     assert.deepEqual(columns.map(({ value }) => value), [null, 2, 3]);
   });
 
-  test("without any costs are missing", () => {
+  test("without any costs have no tariff", () => {
     const columns = buildColumns("cost", { electricity: series([1]) }, "days", LATER);
-    assert.deepEqual(marksOf(columns), [["missing"]]);
+    assert.deepEqual(marksOf(columns), [["noTariff"]]);
+    assert.equal(costInclusions({ electricity: series([1]) }, "days"), null);
   });
+
+  test("without readings are missing, although there is a tariff", () => {
+    const read = { electricity: series([null], { costs: [cost(null, "0", "0", "NO_READINGS")], quality: ["MISSING"] }) };
+    assert.deepEqual(marksOf(buildColumns("cost", read, "days", LATER)), [["missing"]]);
+  });
+
+  test("are late, and not without a tariff, while readings of the energy with a tariff may arrive", () => {
+    const options = { collectedTo: null, quality: ["MISSING"] };
+    const electricity = series([null], { costs: [cost(null, "53", "0", "NO_READINGS")], ...options });
+    const [column] = buildColumns("cost", { electricity, gas: series([null], options) }, "days", FIRST + DAY);
+    assert.deepEqual([...column.marks], ["late"]);
+  });
+
+  test("do not count the export", () => {
+    const read = { electricity: series([1]), exported: series([5], { costs: [cost("999")] }) };
+    assert.equal(costInclusions(read, "days"), null);
+    assert.equal(hasNoTariff(read), true);
+  });
+
+  test("say that the energy without a tariff is not in them", () => {
+    const partial = { electricity: series([1], { costs: [cost("100")] }), gas: series([1]) };
+    const [column] = buildColumns("cost", partial, "days", LATER);
+    assert.deepEqual([column.value, ...column.marks], [1, "unpriced"]);
+  });
+
+  for (const view of ["hours", "days", "weeks", "months"]) {
+    test(`in ${view} say whether the standing charge is in them, as the columns do`, () => {
+      const read = { electricity: series([1], { costs: [cost("100", "53")] }) };
+      const [column] = buildColumns("cost", read, view, LATER);
+      const hasStanding = column.parts.some(([name]) => name === "standing");
+      assert.deepEqual(costInclusions(read, view), { includesStandingCharge: hasStanding, includesVat: true });
+      assert.equal(hasStanding, view !== "hours");
+    });
+  }
 });
 
 describe("summary", () => {

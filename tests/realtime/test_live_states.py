@@ -80,6 +80,19 @@ async def test_subscriber_that_joins_a_group_receives_the_current_freshness(serv
         assert item["freshness"]["asOf"] == format_iso(newest)
 
 
+async def test_state_of_a_device_follows_the_readings_of_its_new_sensors(served: House) -> None:
+    resource_id, device_id = await served.one.add_resource(), await add_device(served.one)
+    async with subscribed(served, DEVICES, ids=[device_id]) as client:
+        assert await states(client) == ["OFFLINE"]
+        sensors = {"sensors": [{"protocolId": "ELEC", "resourceId": resource_id}]}
+        body = {"protocol": sensors}
+        changed = await served.call("PUT", f"/device/{device_id}", served.one.headers["account"], json=body)
+        assert changed.status_code == 200, changed.text
+        assert await states(client) == ["OFFLINE"]
+        await record(served, resource_id, 230, now())
+        assert await states(client) == ["LIVE"]
+
+
 async def test_readings_change_the_state_of_their_device(served: House) -> None:
     resource_id = await served.one.add_resource()
     device_id = await add_device(served.one, resource_id)

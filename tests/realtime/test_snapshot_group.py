@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 from wattgate.errors import GatewayError, NotFound, Unavailable
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.events import Event, MeterPointConsentRevoked
+from wattgate.realtime.events import (
+    DeviceChanged,
+    Event,
+    MeterPointConsentRevoked,
+    ResourceChanged,
+    VirtualEntityChanged,
+)
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions import snapshot_group
 from wattgate.realtime.subscriptions.snapshot_group import (
@@ -112,6 +119,17 @@ class ListReducer:
         self.may_load.set()
         self.error: GatewayError | None = None
         self.timer_result: list[Any] | None = None
+        self.topics = ("topic",)
+        self.topic_searches = 0
+        self.topic_error: GatewayError | None = None
+        self.reload_payload: Any = RELOAD
+
+    async def find_topics(self, rows: Any) -> tuple[str, ...]:
+        self.topic_searches += 1
+        if self.topic_error is not None:
+            error, self.topic_error = self.topic_error, None
+            raise error
+        return self.topics
 
     async def load(self, rows: Any) -> list[Any]:
         self.loads += 1
@@ -123,7 +141,7 @@ class ListReducer:
         return [number]
 
     def apply_event(self, state: list[Any], event: Event, now: datetime) -> list[Any] | None:
-        return None if event.payload == RELOAD else [*state, event.payload]
+        return None if event.payload in (RELOAD, self.reload_payload) else [*state, event.payload]
 
     def advance(self, state: list[Any], now: datetime) -> list[Any] | None:
         return self.timer_result
@@ -237,6 +255,71 @@ async def test_event_that_the_reducer_cannot_apply_causes_a_reload(under_test: G
     await run_tasks()
     under_test.send_event("a")
     assert subscriber.states == [[1], [2], [2, "a"]]
+
+
+@pytest.mark.parametrize(
+    "payload", [VirtualEntityChanged("home"), ResourceChanged("resource"), DeviceChanged("device")]
+)
+async def test_topics_follow_a_change_of_the_home_its_resources_or_devices(
+    under_test: GroupUnderTest, payload: Any
+) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.topics = ("added", "topic")
+    under_test.reducer.reload_payload = payload
+    under_test.send_event(payload)
+    await run_tasks()
+    assert (subscriber.states, under_test.group.topics) == ([[1], [2]], ("added", "topic"))
+    await under_test.bus.publish([Event("added", "key", "seen")])
+    await run_tasks()
+    assert subscriber.states[-1] == [2, "seen"]
+    under_test.reducer.topics = ("added",)
+    under_test.group.on_event(Event("added", "key", payload))
+    await run_tasks()
+    assert (subscriber.states[-1], under_test.group.topics, under_test.hub.topic_count) == ([3], ("added",), 1)
+
+
+async def test_topics_are_searched_only_if_they_can_have_changed(under_test: GroupUnderTest) -> None:
+    await under_test.join()
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    assert under_test.reducer.topic_searches == 0
+    under_test.group.on_events_lost("topic", "9-1")  # a change may be among the lost events
+    await run_tasks()
+    assert under_test.reducer.topic_searches == 1
+
+
+async def test_new_topics_are_open_before_the_state_is_read(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.topics = ("added", "topic")
+    under_test.reducer.reload_payload = payload = VirtualEntityChanged("home")
+    under_test.start_load()
+    under_test.send_event(payload)
+    await run_tasks()
+    await under_test.bus.publish([Event("added", "key", "during the read")])
+    await run_tasks()
+    await under_test.finish_load()
+    assert (subscriber.states[-1], under_test.reducer.loads) == ([3], 3)  # read again, because the first may miss it
+
+
+async def test_subscriber_with_newer_topics_updates_those_of_the_group(under_test: GroupUnderTest) -> None:
+    first = await under_test.join()
+    under_test.reducer.topics = ("added", "topic")
+    source = SubscriptionSource(("added", "topic"), reducer=under_test.reducer)
+    second = RecordingSubscriber()
+    await under_test.group.add_subscriber(replace(under_test.subscription, source=source), second)
+    await run_tasks()
+    assert under_test.group.topics == ("added", "topic")
+    assert first.states[-1] == second.states[-1] == [2]
+
+
+async def test_failed_search_for_topics_is_repeated(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.topics = ("added", "topic")
+    under_test.reducer.reload_payload = payload = VirtualEntityChanged("home")
+    under_test.reducer.topic_error = Unavailable("the database is down")
+    under_test.send_event(payload)
+    await run_tasks()
+    assert (subscriber.states[-1], under_test.group.topics) == ([2], ("added", "topic"))
 
 
 async def test_event_during_a_reload_is_sent_and_causes_another_reload(under_test: GroupUnderTest) -> None:

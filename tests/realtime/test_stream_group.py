@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from wattgate.errors import GatewayError
 from wattgate.realtime.bus import DeliverCallback, ResyncCallback
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import Event, ResourceChanged
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.stream_group import StreamGroup
 from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
@@ -28,10 +29,12 @@ class RecordingSubscriber:
     def __init__(self) -> None:
         self.buffer: list[Message] | None = None
         self.payloads: list[Any] = []
+        self.position = ""
         self.errors: list[GatewayError] = []
 
     def send(self, message: Message) -> None:
         payload = msgspec.json.decode(message.payload)
+        self.position = message.position
         self.payloads.append(payload.get("extensions", {}).get("recovered", payload["data"]))
 
     def fail(self, error: GatewayError) -> None:
@@ -117,6 +120,18 @@ async def test_event_before_all_topics_are_open_is_ignored(on_hub: GroupOnHub) -
         subscriber = await on_hub.join()
         await on_hub.bus.publish([Event("a", "k", 2), Event("b", "k", 3)])
         assert subscriber.payloads == [2, 3]
+
+
+async def test_changes_of_resources_are_skipped_live_and_in_a_recovery(on_hub: GroupOnHub) -> None:
+    changed = ResourceChanged("resource")
+    subscriber = await on_hub.join()
+    await on_hub.bus.publish([Event("a", "k", 1), Event("a", "resource", changed), Event("b", "k", 2)])
+    assert subscriber.payloads == [1, 2]
+    since = subscriber.position
+    await on_hub.bus.publish([Event("a", "resource", changed), Event("a", "k", 3), Event("a", "resource", changed)])
+    again = RecordingSubscriber()
+    await on_hub.group.add_subscriber(replace(on_hub.subscription, since=since), again)
+    assert (subscriber.payloads, again.payloads) == ([1, 2, 3], [True, 3])
 
 
 async def test_loss_on_several_topics_causes_one_backfill(on_hub: GroupOnHub) -> None:

@@ -50,6 +50,10 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "Code that confirms an e-mail address": (
             "tests/graphql/test_email_changes.py::test_change_of_the_password_cancels_a_requested_address"
         ),
+        "Claim code of a device": (
+            "tests/graphql/test_device_claims.py::"
+            "test_device_is_claimed_once_with_the_code_that_the_application_registered"
+        ),
         "Known device or address of an account": (
             "tests/graphql/test_login_abuse.py::test_change_of_the_password_forgets_other_sources"
         ),

@@ -6,7 +6,7 @@ Each call of an example creates the records that the operation changes or delete
 from typing import Any
 from uuid import uuid4
 
-from tests.support import examples_areas, examples_devices, examples_users
+from tests.support import examples_areas, examples_devices, examples_users, people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
 from wattgate.enums import TariffKind
@@ -26,7 +26,25 @@ async def _own_home(tenant: Tenant) -> dict[str, Any]:
 
 
 async def _changed_home(tenant: Tenant) -> dict[str, Any]:
-    return {**await _own_home(tenant), "input": {"name": "New name", "timeZone": "Europe/London"}}
+    change = {"name": "New name", "timeZone": "Europe/London", "resources": [{"resourceId": tenant.ids["resource"]}]}
+    return {**await _own_home(tenant), "input": {**change, "active": True}}
+
+
+async def _closed_resource(tenant: Tenant) -> dict[str, Any]:
+    return {"resourceId": await tenant.add_resource(), "input": {"label": "old", "active": False}}
+
+
+async def _resource_to_move(tenant: Tenant) -> dict[str, Any]:
+    return {"resourceId": await tenant.add_resource(), "userId": (await people.active(tenant))["userId"]}
+
+
+async def _joining_resource(tenant: Tenant) -> dict[str, Any]:
+    return {"veId": await tenant.add_home(), "resourceId": await tenant.add_resource()}
+
+
+async def _leaving_resource(tenant: Tenant) -> dict[str, Any]:
+    resource_id = await tenant.add_resource()
+    return {"veId": await tenant.add_home(resource_id), "resourceId": resource_id}
 
 
 async def _home_with_attributes(tenant: Tenant) -> dict[str, Any]:
@@ -149,6 +167,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "update_virtual_entity": _changed_home,
     "deactivate_virtual_entity": _own_home,
+    "add_virtual_entity_resource": _joining_resource,
+    "remove_virtual_entity_resource": _leaving_resource,
     "set_virtual_entity_attributes": _home_with_attributes,
     "remove_virtual_entity_attributes": _home_without_attributes,
     "virtual_entity_type_resources": by_id("virtual_entity_type", "veTypeId"),
@@ -166,6 +186,8 @@ EXAMPLES: dict[str, Example] = {
     "add_resource": fixed(
         lambda tenant: {"input": {"resourceTypeId": tenant.ids["resource_type"], "name": "electricity"}}
     ),
+    "update_resource": _closed_resource,
+    "move_resource": _resource_to_move,
     "readings": by_id(
         "resource", "resourceId", range={"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z"}, period="PT30M"
     ),

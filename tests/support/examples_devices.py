@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
-from tests.support.metering import Metered, metered
+from tests.support.metering import Metered, add_device, metered
 from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.graphql.types import devices as types
 
 
 def at_meter_point(variables: Callable[[Metered], dict[str, Any]]) -> Example:
@@ -21,6 +23,33 @@ def at_meter_point(variables: Callable[[Metered], dict[str, Any]]) -> Example:
 async def _hardware_id(tenant: Tenant) -> dict[str, Any]:
     device = await tenant.run("device", device_id=tenant.ids["device"])
     return {"hardwareId": device.hardware_id}
+
+
+async def _claimed_device(tenant: Tenant) -> dict[str, Any]:
+    hardware_id = uuid4().hex
+    claim = await tenant.run("register_device_claim", input=types.NewDeviceClaim(hardware_id=hardware_id))
+    device = {
+        "deviceTypeId": tenant.ids["device_type"],
+        "hardwareId": hardware_id,
+        "hardwareIds": {"MAC": "70-b3-d5-12-34-56", "serialNumber": "17"},
+        "claimCode": claim.code,
+        "protocol": {"sensors": [{"protocolId": "ELEC", "resourceId": tenant.ids["resource"]}]},
+    }
+    return {"input": device}
+
+
+async def _own_device(tenant: Tenant) -> dict[str, Any]:
+    return {"deviceId": await add_device(tenant, await tenant.add_resource())}
+
+
+async def _changed_device(tenant: Tenant) -> dict[str, Any]:
+    sensors = [{"protocolId": "ELEC", "resourceId": tenant.ids["resource"]}]
+    change = {"description": "In the hall", "hardwareIds": {"serialNumber": "18"}, "protocol": {"sensors": sensors}}
+    return {**await _own_device(tenant), "input": change}
+
+
+async def _moved_device(tenant: Tenant) -> dict[str, Any]:
+    return {**await _own_device(tenant), "userId": (await people.active(tenant))["userId"]}
 
 
 async def _caught_up(tenant: Tenant) -> dict[str, Any]:
@@ -44,17 +73,13 @@ EXAMPLES: dict[str, Example] = {
     "devices": NOTHING,
     "device": by_id("device", "deviceId"),
     "discover": _hardware_id,
+    "discover_hardware": _hardware_id,
     "resource_device": by_id("resource", "resourceId"),
-    "add_device": fixed(
-        lambda tenant: {
-            "input": {
-                "deviceTypeId": tenant.ids["device_type"],
-                "hardwareId": uuid4().hex,
-                "hardwareIds": {"MAC": "70-b3-d5-12-34-56", "serialNumber": "17"},
-                "protocol": {"sensors": [{"protocolId": "ELEC", "resourceId": tenant.ids["resource"]}]},
-            }
-        }
-    ),
+    "add_device": _claimed_device,
+    "update_device": _changed_device,
+    "deactivate_device": _own_device,
+    "move_device": _moved_device,
+    "register_device_claim": fixed(lambda tenant: {"input": {"hardwareId": uuid4().hex}}),
     "meter_point_inventory": at_meter_point(lambda item: {"meterPointNumber": item.mpxn}),
     "smart_meter_inventory": at_meter_point(lambda item: {"eui": item.eui}),
     "meter_point_resources": at_meter_point(lambda item: {"meterPointNumber": item.mpxn}),
@@ -157,7 +182,10 @@ REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /device": lambda result: [_device(item) for item in result],  # type: ignore[arg-type]
     "GET /device/{deviceId}": _device,
     "GET /device/resource/{resourceId}": _device,
-    "GET /discover/{hardwareId}": _device,
+    "PUT /device/{deviceId}": _device,
+    "DELETE /device/{deviceId}": _device,
+    "PUT /device/{deviceId}/owner": _device,
+    "GET /discover/{hardwareId}": lambda result: _device({**result["device"], "protocol": result["protocol"]}),
     "POST /device": lambda result: {"status": "OK", "valid": True, "deviceId": result["deviceId"]},
     "GET /device/{deviceId}/status": _status,
     "GET /device/status": _status,

@@ -101,6 +101,8 @@ REST_RESULTS: dict[str, Change] = {
     "GET /virtualentity": lambda result: [_home(item) for item in result],  # type: ignore[arg-type]
     "GET /virtualentity/{veId}": _home,
     "DELETE /virtualentity/{veId}": _home,
+    "POST /virtualentity/{veId}/resources": _home,
+    "DELETE /virtualentity/{veId}/resources/{resourceId}": _home,
     "GET /virtualentity/{veId}/attribute": _attribute,
     "POST /virtualentity/{veId}/attribute": _attribute,
     "DELETE /virtualentity/{veId}/attribute": lambda result: {"status": "OK", **_attribute(result)},

@@ -53,16 +53,16 @@ async def add_sample_records(tenant: Any) -> None:
     await _flexibility(tenant)
 
 
-def silence_rule(tenant: Any) -> alert_rules.NewAlertRule:
-    """Return a disabled alert rule that detects missing data."""
+def silence_rule(tenant: Any, *, resource_id: str | None = None, enabled: bool = False) -> alert_rules.NewAlertRule:
+    """Return an alert rule that detects missing data, by default a disabled one on the tenant's resource."""
     return alert_rules.NewAlertRule(
         name="Silence",
         kind=RuleKind.NO_DATA,
         window_minutes=60,
         alert_type_id=ID(tenant.ids["alert_type"]),
         channels=[Channel.INBOX],
-        resource_id=ID(tenant.ids["resource"]),
-        enabled=False,
+        resource_id=ID(resource_id or tenant.ids["resource"]),
+        enabled=enabled,
     )
 
 

@@ -68,7 +68,7 @@ CORRECT = (
     "What is your name, and what was stored?",
     "Who may read the readings?",
     "DST stands for daylight saving time.",
-    "The standing charge is 40 pence a day.",
+    "The standing charge is 40 pence a day, in --standing-charge.",
     "Two processes can tell the two streams apart.",
     "You understand an outstanding, standalone and long-standing problem.",
     "Users who have no account cannot log in.",

@@ -75,7 +75,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         r"(?<!long-)\b(?:stands?|stood|standing)\b"
-        r"(?! (?:for|in for|by|out|alone|charges?|orders?)\b|-(?:alone|by|in)\b)",
+        r"(?! (?:for|in for|by|out|alone|charges?|orders?)\b|-(?:alone|by|in|charge)\b)",
         "'is', 'is listed', 'exists' or 'applies'",
     ),
     _rule(r"\b(?:keeps?|kept|keeping) house\b", "'run maintenance'"),

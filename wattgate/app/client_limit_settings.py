@@ -3,10 +3,11 @@
 from ipaddress import IPv4Network, IPv6Network
 
 from pydantic import Field
-from pydantic_settings import BaseSettings
+
+from wattgate.app.setting_names import StrictSettings
 
 
-class ClientLimitSettings(BaseSettings):
+class ClientLimitSettings(StrictSettings):
     """A part of `Settings`."""
 
     max_account_connections: int = Field(

@@ -1,6 +1,7 @@
 """Settings of the gateway, read once from the environment or `.env`."""
 
 import os
+import sys
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -24,10 +25,11 @@ from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
 
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
+MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
 class Settings(ClientLimitSettings):
-    """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
+    """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(
         env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid", hide_input_in_errors=True
@@ -355,7 +357,7 @@ class Settings(ClientLimitSettings):
         if url is not None:
             ServerAddress.from_mqtt_url(url)
             if find_spec("aiomqtt") is None:
-                raise ValueError("needs a package that is not installed: pip install wattgate[mqtt]")
+                raise ValueError(f"needs a package: run `{sys.executable} -m pip install '{MQTT_REQUIREMENT}'`")
         return url
 
     @field_validator("mqtt_application_id")

@@ -36,6 +36,12 @@ async def is_current(database: Database) -> bool:
         return await connection.run_sync(_applied_revisions) == {NEWEST_REVISION}
 
 
+async def is_empty(database: Database) -> bool:
+    """Return whether no migration is applied, so that the database has no schema."""
+    async with database.engine.connect() as connection:
+        return not await connection.run_sync(_applied_revisions)
+
+
 def _applied_revisions(connection: Connection) -> set[str]:
     if not inspect(connection).has_table(_VERSION_TABLE):
         return set()

@@ -49,6 +49,7 @@ QUOTAS: Mapping[type[Tenanted], Quota] = MappingProxyType(
         models.VirtualEntity: Quota("virtual entities", per_user=500, grows_with_users=True),
         models.Resource: Quota("resources", per_user=2_000, grows_with_users=True),
         models.Device: Quota("devices", per_user=1_000, grows_with_users=True),
+        models.DeviceClaim: Quota("claim codes of devices", grows_with_users=True),
         models.DeviceSensor: Quota("sensors of devices", per_parent=("device_id", 200)),
         models.CatchUp: Quota("catch-ups", per_user=10_000),
         models.Tariff: Quota("tariffs of resources", per_parent=("resource_id", 2_000)),

@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
@@ -167,6 +168,10 @@ class Rows:
         if credential is not None and self.recorder is not None:
             self.recorder.record_edited("application_credential", "username", credential)
         return credential
+
+    async def applications(self) -> list[ApplicationSummary]:
+        """Return all applications, oldest first. Only operations of the system use this."""
+        return await list_applications(self._session)
 
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""

@@ -85,6 +85,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 Displays send zero registers and prices before they know the actual value, so zeros of these are ignored.
 """
 
+REGISTER_FIELDS = ("REGISTER", "VOLUME")
+"""Fields of cumulative registers: energy before volume, because energy has the unit of the consumption."""
+
 MAX_PARSED_AMOUNT = 10**12
 """More than the largest amount in any unit. Larger numbers are rejected before any arithmetic."""
 

@@ -9,7 +9,14 @@ _WHITESPACE = re.compile(r"\s+")
 _SEPARATORS = re.compile(r"[\s:\-]")
 _METER_POINT_NUMBER = re.compile(r"^\d{1,13}$", re.ASCII)
 _MAC = re.compile(r"^[0-9A-F]{12}$")
+_EUI_OF_MAC = "FFFE"
 _EUI = re.compile(r"^[0-9A-F]{16}$")
+_DIGITS = re.compile(r"^\d+$", re.ASCII)
+
+MPAN_DIGITS = 13
+MPRN_DIGITS = (6, 10)
+"""The number of digits of an MPAN, and the smallest and largest number of an MPRN."""
+
 _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 
 
@@ -39,6 +46,35 @@ def check_digit(digits: str) -> str:
     return str(total % 11 % 10)
 
 
+def mpan_problem(text: str) -> str | None:
+    """Return why a text is not an MPAN (the number of an electricity meter point), or None."""
+    digits = _WHITESPACE.sub("", text)
+    if not _DIGITS.match(digits):
+        return f"{text!r} is not a number. An MPAN has {MPAN_DIGITS} digits"
+    if len(digits) == len(_CHECK_DIGIT_WEIGHTS):
+        whole = digits + check_digit(digits)
+        return f"{digits} has {len(digits)} digits, and an MPAN has {MPAN_DIGITS}. With its check digit it is {whole}"
+    if len(digits) != MPAN_DIGITS:
+        return f"{digits} has {len(digits)} digits, and an MPAN has {MPAN_DIGITS}"
+    return None
+
+
+def mprn_problem(text: str) -> str | None:
+    """Return why a text is not an MPRN (the number of a gas meter point), or None."""
+    digits = _WHITESPACE.sub("", text)
+    least, most = MPRN_DIGITS
+    if not _DIGITS.match(digits):
+        return f"{text!r} is not a number. An MPRN has {least} to {most} digits"
+    if not least <= len(digits) <= most:
+        return f"{digits} has {len(digits)} digits, and an MPRN has {least} to {most}"
+    return None
+
+
+def has_wrong_check_digit(mpan: str) -> bool:
+    """Return whether the last digit of an MPAN does not follow from the others, so that it is probably mistyped."""
+    return check_digit(mpan[:-1]) != mpan[-1]
+
+
 def parse_eui(text: str) -> str | None:
     """Parse an EUI-64, with or without `:` or `-`, into 16 capital hexadecimal digits.
 
@@ -46,7 +82,7 @@ def parse_eui(text: str) -> str | None:
     """
     digits = _SEPARATORS.sub("", text).upper()
     if _MAC.match(digits):
-        return f"{digits[:6]}FFFE{digits[6:]}"
+        return f"{digits[:6]}{_EUI_OF_MAC}{digits[6:]}"
     return digits if _EUI.match(digits) else None
 
 
@@ -58,3 +94,16 @@ def normalize_postcode(text: str) -> str | None:
 def normalize_hardware_id(text: str) -> str:
     """Return a hardware id in the form in which it is compared: in capitals, without separators."""
     return _SEPARATORS.sub("", text).upper()
+
+
+def hardware_id_spellings(text: str) -> set[str]:
+    """Return the normalized forms of a hardware id: of a MAC address also the EUI-64 made from it, and vice versa.
+
+    The set is empty if nothing but separators is left.
+    """
+    key = normalize_hardware_id(text)
+    if _MAC.match(key):
+        return {key, f"{key[:6]}{_EUI_OF_MAC}{key[6:]}"}
+    if _EUI.match(key) and key[6:10] == _EUI_OF_MAC:
+        return {key, key[:6] + key[10:]}
+    return {key} if key else set()

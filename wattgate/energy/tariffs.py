@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Protocol
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -14,6 +13,7 @@ from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import Problem, ProblemPath
+from wattgate.time_zones import time_zone_problem
 
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
@@ -145,10 +145,8 @@ def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
     yield from rate_problems(tariff.vat_rate, "vatRate")
     if tariff.vat_rate.is_finite() and not 0 <= tariff.vat_rate <= 100:
         yield Problem(("vatRate",), f"{tariff.vat_rate} is not between 0 and 100 percent")
-    try:
-        ZoneInfo(tariff.time_zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        yield Problem(("timeZone",), f"{tariff.time_zone!r} is not an IANA time zone")
+    if problem := time_zone_problem(tariff.time_zone):
+        yield Problem(("timeZone",), problem)
 
 
 def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:

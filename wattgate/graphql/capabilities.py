@@ -13,7 +13,7 @@ from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOU
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
-from wattgate.graphql.services import email_changes
+from wattgate.graphql.services import device_claims, email_changes
 from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
@@ -197,6 +197,14 @@ CAPABILITIES: tuple[Capability, ...] = (
         "The change is cancelled: by the next change, or by a new password.",
         _AT_ONCE,
         ("email_change.account_id", "email_change.digest"),
+    ),
+    Capability(
+        "Claim code of a device",
+        (Anchor.APPLICATION,),
+        f"one for each device; {device_claims.MAX_CODE_FAILURES} wrong codes; valid once",
+        "The row is deleted when a user claims the device, and replaced when the application registers another code.",
+        _AT_ONCE,
+        ("device_claim.digest",),
     ),
     Capability(
         "Known device or address of an account",

@@ -169,6 +169,21 @@ class VirtualEntityChanged(msgspec.Struct, frozen=True, gc=False):
     ve_id: str
 
 
+class ResourceChanged(msgspec.Struct, frozen=True, gc=False):
+    """Payload on a topic of readings: the record of the resource, or the devices that feed it, have changed.
+
+    Only subscriptions to a state use it. Subscriptions to readings skip it.
+    """
+
+    resource_id: str
+
+
+class DeviceChanged(msgspec.Struct, frozen=True, gc=False):
+    """Payload on a topic of device states: the record of a device, or its sensors, have changed."""
+
+    device_id: str
+
+
 class DfsEventStateChanged(msgspec.Struct, frozen=True, gc=False):
     """Payload on a topic of demand flexibility events: an event after a change of its state."""
 

@@ -52,10 +52,11 @@ class Hub:
 
         Raise Unavailable if the bus is unavailable.
         """
-        closed = [topic for topic in topics if self._topics[topic].position is None]
+        requested = [self._topics[topic] for topic in topics]  # a listener may leave a topic while it is opened
+        closed = [name for name, topic in zip(topics, requested, strict=True) if topic.position is None]
         if closed:
             await self._open_batcher.submit(closed)
-        return [str(self._topics[topic].position) for topic in topics]
+        return [str(topic.position) for topic in requested]
 
     async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> Sequence[list[Event] | None]:
         """Return the retained events after each topic position; see `Bus.read_since`."""

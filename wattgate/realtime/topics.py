@@ -5,7 +5,10 @@ Each docstring names the permission that a subscription to the topic needs.
 
 
 def readings(resource_id: str) -> str:
-    """Each reading recorded for a resource. Needs Permission.READINGS_READ on that resource."""
+    """Each reading recorded for a resource, and each change of its record or of the devices that feed it.
+
+    Needs Permission.READINGS_READ on that resource.
+    """
     return f"readings:{resource_id}"
 
 
@@ -70,7 +73,7 @@ def alert_steps(user_id: str) -> str:
 
 
 def device_states(device_id: str) -> str:
-    """Each network state that a device reports. Needs Permission.DEVICE_READ on that device."""
+    """Each network state that a device reports, and each change of its record. Needs Permission.DEVICE_READ on it."""
     return f"device-states:{device_id}"
 
 

@@ -26,7 +26,7 @@ class EndpointExamples:
     is_free_form: bool = False
 
 
-def envelope_example(data: Any, **query: str) -> dict[str, Any]:
+def envelope_example(data: Any, *, units: str = "kWh", **query: str) -> dict[str, Any]:
     """Return the legacy envelope around the data of a resource."""
     return {
         "status": "OK",
@@ -35,7 +35,7 @@ def envelope_example(data: Any, **query: str) -> dict[str, Any]:
         "resourceId": UUID,
         "query": query,
         "data": data,
-        "units": "kWh",
+        "units": units,
         "classifier": "electricity.consumption",
     }
 
@@ -169,6 +169,7 @@ _DEVICE = {
     "hardwareIds": {"MAC": "AABBCCDDEEFF"},
     "parentHardwareId": [],
     "tags": [],
+    "proof": "APPLICATION",
     "protocol": {
         "protocol": "ZIGBEE",
         "sensors": [{"protocolId": "0702", "resourceTypeId": UUID, "resourceId": UUID}],
@@ -236,6 +237,8 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /virtualentity": EndpointExamples(response=[_HOME]),
         "GET /virtualentity/{veId}": EndpointExamples(response=_HOME),
         "DELETE /virtualentity/{veId}": EndpointExamples(response=_HOME),
+        "POST /virtualentity/{veId}/resources": EndpointExamples(response=_HOME),
+        "DELETE /virtualentity/{veId}/resources/{resourceId}": EndpointExamples(response=_HOME),
         "GET /virtualentity/{veId}/attribute": EndpointExamples(response=_ATTRIBUTE),
         "POST /virtualentity/{veId}/attribute": EndpointExamples(body={}, response=_ATTRIBUTE),
         "DELETE /virtualentity/{veId}/attribute": EndpointExamples(
@@ -252,7 +255,7 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
             body={"readings": [{"at": TIME, "value": 0.25}], "field": "ENERGY"},
             response={"status": "OK", "recorded": 1},
         ),
-        "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]])),
+        "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]], units="W")),
         "GET /resource/{resourceId}/first-time": EndpointExamples(response=envelope_example({"firstTs": EPOCH})),
         "GET /resource/{resourceId}/last-time": EndpointExamples(response=envelope_example({"lastTs": EPOCH})),
         "GET /resource/{resourceId}/tariff": EndpointExamples(response=envelope_example([_TARIFF])),
@@ -286,6 +289,9 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /device": EndpointExamples(response=[_DEVICE]),
         "POST /device": EndpointExamples(response={"status": "OK", "valid": True, "deviceId": UUID}),
         "GET /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "PUT /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "DELETE /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "PUT /device/{deviceId}/owner": EndpointExamples(response=_DEVICE),
         "GET /device/resource/{resourceId}": EndpointExamples(response=_DEVICE),
         "GET /discover/{hardwareId}": EndpointExamples(response=_DEVICE),
         "GET /device/{deviceId}/status": EndpointExamples(response=_DEVICE_STATUS),

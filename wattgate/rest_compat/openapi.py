@@ -374,7 +374,7 @@ def _error_schema() -> Json:
 def _security(operation: Operation, rest: RestRoute) -> list[Json]:
     if operation.needs is Permission.ANYONE:
         return []
-    schemes = [rest.scheme] if rest.scheme else [AuthScheme.BASIC, AuthScheme.TOKEN]
+    schemes = [rest.accepted_scheme] if rest.accepted_scheme else [AuthScheme.BASIC, AuthScheme.TOKEN]
     return [{scheme.value: []} for scheme in schemes]
 
 

@@ -138,7 +138,7 @@ class Dispatcher:
         charge: CallCharge | None = None
         try:
             principal = await self._authenticate(request.headers)
-            if endpoint.rest.scheme not in (None, principal.scheme):
+            if endpoint.rest.accepted_scheme not in (None, principal.scheme):
                 raise Unauthenticated("Access denied")
             check_permission(principal, endpoint.operation.needs)
             charge = CallCharge(self._budgets, principal)

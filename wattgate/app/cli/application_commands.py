@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from wattgate.app.cli.gateway_context import out, run_async, with_gateway
+from wattgate.app.cli.gateway_context import out, run_async, with_current_gateway
+from wattgate.app.cli.record_lists import JsonOption, print_records, to_text
 from wattgate.app.settings import Settings
+from wattgate.db.applications import ApplicationSummary
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.graphql.resolvers import provisioning
 from wattgate.principal import Principal, Role
@@ -27,12 +29,34 @@ def app_create(
     """
     arguments = {"name": name, "username": username, "culture_code": culture}
     application = run_async(
-        with_gateway(
+        with_current_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
         )
     )
     _print_credential(application)
+
+
+@app_app.command("list")
+def app_list(as_json: JsonOption = False) -> None:
+    """List the applications, with the usernames of their Basic credentials.
+
+    Example: wattgate app list --json
+    """
+    system = Principal(Role.SYSTEM)
+    applications: list[ApplicationSummary] = run_async(
+        with_current_gateway(Settings(), lambda gateway: gateway.runner.run(provisioning.list_applications, system, {}))
+    )
+    records = [
+        {
+            "name": application.name,
+            "applicationId": application.application_id,
+            "usernames": list(application.usernames),
+            "createdAt": to_text(application.created_at),
+        }
+        for application in applications
+    ]
+    print_records(records, len(records), as_json=as_json)
 
 
 @app_app.command("rotate-secret")
@@ -43,7 +67,9 @@ def app_rotate_secret(username: Annotated[str, typer.Argument(help="Username of 
     """
     rotate, system = provisioning.rotate_application_secret, Principal(Role.SYSTEM)
     _print_credential(
-        run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(rotate, system, {"username": username})))
+        run_async(
+            with_current_gateway(Settings(), lambda gateway: gateway.runner.run(rotate, system, {"username": username}))
+        )
     )
 
 

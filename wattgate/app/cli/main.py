@@ -1,26 +1,28 @@
 """The command line: `wattgate` or `python -m wattgate`."""
 
-import re
 import socket
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
-from rich.markup import escape
 from rich.table import Table
 from starlette.applications import Starlette
 
+from wattgate import __version__
 from wattgate.app.cli.application_commands import app_app
 from wattgate.app.cli.audit_commands import audit_app
+from wattgate.app.cli.command_group import CommandGroup
 from wattgate.app.cli.doctor import doctor
 from wattgate.app.cli.document_commands import documents_app
-from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
+from wattgate.app.cli.error_messages import print_gateway_error, print_setting_problems, print_settings_error
+from wattgate.app.cli.gateway_context import err, out, run_async, with_current_gateway, with_gateway
+from wattgate.app.cli.home_commands import home_app
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.cli.key_commands import keys_app, require_keys
 from wattgate.app.cli.template_commands import template_app
+from wattgate.app.cli.user_commands import user_app
 from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.demo_settings import demo_settings
@@ -38,22 +40,20 @@ from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.resolvers import oauth, provisioning
+from wattgate.graphql.resolvers import oauth
 from wattgate.principal import Principal, Role
-
-_FIELD = re.compile(r'field "(\w+)"')
 
 DEMO_FOLDER = Path(".wattgate")
 """Folder of the database of the demonstration."""
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
+app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
-user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accounts.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 for name, commands in (
     ("db", db_app),
     ("app", app_app),
     ("user", user_app),
+    ("home", home_app),
     ("oauth-client", oauth_app),
     ("readings", readings_app),
     ("tariff", tariff_app),
@@ -71,31 +71,31 @@ app.command()(watch)
 def main() -> None:
     """Run the command line. Print invalid settings and errors of the gateway as one sentence each."""
     try:
-        app()
+        app(prog_name="wattgate")
     except ValidationError as error:
-        for problem in error.errors():
-            setting, message = _describe_setting_problem(problem)
-            err.print(f"[red]{setting}[/]: {escape(message)}")
+        print_setting_problems(error)
         raise SystemExit(2) from None
     except SettingsError as error:
-        field = _FIELD.search(str(error))
-        setting = f"WATTGATE_{field[1].upper()}" if field else "settings"
-        err.print(f"[red]{setting}[/]: the value cannot be parsed. Write a list as JSON.")
+        print_settings_error(error)
         raise SystemExit(2) from None
     except GatewayError as error:
-        err.print(f"[red]{error.code}[/]: {error.message}")
+        print_gateway_error(error)
         raise SystemExit(1) from None
 
 
-def _describe_setting_problem(problem: ErrorDetails) -> tuple[str, str]:
-    """Return the variable of a problem and its message.
+def _print_version(requested: bool) -> None:
+    if requested:
+        out.print(f"wattgate {__version__}", highlight=False)
+        raise typer.Exit
 
-    Pydantic names an invalid setting by its field, but an unknown one of `.env` by its variable in lower case.
-    """
-    name = "_".join(map(str, problem["loc"])).upper()
-    if problem["type"] == "extra_forbidden":
-        return name, "unknown setting in .env. Correct the name or remove the line."
-    return f"WATTGATE_{name}", problem["msg"]
+
+@app.callback()
+def wattgate(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A GraphQL and WebSocket gateway for smart meters."""
 
 
 @app.command("serve")
@@ -195,40 +195,6 @@ def db_upgrade() -> None:
     out.print("The database has the schema of this version.")
 
 
-@user_app.command("create")
-def user_create(
-    application_id: Annotated[str, typer.Argument(help="ID of the application that the user belongs to.")],
-    username: Annotated[str, typer.Argument(help="Login name, such as an e-mail address.")],
-    password: Annotated[
-        str,
-        typer.Option(
-            prompt=True,
-            hide_input=True,
-            confirmation_prompt=True,
-            help="Password. Without the option, the command asks for it.",
-        ),
-    ],
-    name: Annotated[str, typer.Option(help="Name of the person.")] = "",
-    administrator: Annotated[
-        bool, typer.Option(help="Allow the user to manage the records of the application.")
-    ] = False,
-) -> None:
-    """Create a user with an account in the directory of the application.
-
-    Example: wattgate user create APPLICATION ada@example.org --name "Ada"
-    """
-    arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    account = run_async(
-        with_gateway(
-            Settings(),
-            lambda gateway: gateway.runner.run(
-                provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
-            ),
-        )
-    )
-    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
-
-
 @oauth_app.command("create")
 def oauth_client_create(
     application_id: Annotated[str, typer.Argument(help="ID of the application whose users may grant access.")],
@@ -249,7 +215,7 @@ def oauth_client_create(
     """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
     client = run_async(
-        with_gateway(
+        with_current_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
                 oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
@@ -270,7 +236,7 @@ def print_routes() -> None:
         field = f"{operation.kind.value.lower()} {operation.name}"
         for rest in operation.rest or (None,):
             endpoint = f"{rest.method} {rest.path}" if rest else "-"
-            scheme = rest.scheme.value if rest and rest.scheme else "any"
+            scheme = rest.accepted_scheme.value if rest and rest.accepted_scheme else "any"
             table.add_row(endpoint, field, operation.needs.name.lower(), scheme)
     out.print(table)
 

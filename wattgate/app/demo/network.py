@@ -11,7 +11,7 @@ from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
 from wattgate.energy.meter_points import check_digit
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.devices import add_device
+from wattgate.graphql.resolvers.device_changes import add_device
 from wattgate.graphql.resolvers.network_registry import store_registry_records
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Principal

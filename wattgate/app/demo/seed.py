@@ -13,12 +13,18 @@ from wattgate.app.demo import network
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo import templates as demo_templates
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, simulate_half_hour
+from wattgate.app.homes.series import (
+    SERIES,
+    Series,
+    build_home_type,
+    build_resource,
+    build_resource_type,
+    find_operation,
+)
 from wattgate.clock import EPOCH
 from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import alerts as alert_resolvers
@@ -51,35 +57,12 @@ OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
 ALERT_TYPE = "CM01"
 """The `systemAlertTypeId` of the demonstration's alert type."""
 
-STORAGE_START = "2014-01-06T00:00:00+00:00"
 BATCH_READINGS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class DemoResource:
-    """A resource type of the homes: energy, which is recorded, or its cost, which is computed."""
+RESOURCES = SERIES
+"""The resource types of the homes: energy, which is recorded, and its cost, which is computed."""
 
-    classifier: str
-    name: str
-    unit: str
-    source: str
-    decimals: int
-    is_cost: bool = False
-    has_live_power: bool = False
-
-    def value(self, half_hour: HalfHour) -> Decimal:
-        """Return the reading of a half hour, rounded to the stored decimals."""
-        energy = {"GAS": half_hour.gas, "PWER_AEXP": half_hour.exported}.get(self.source, half_hour.imported)
-        return round(Decimal(energy), self.decimals)
-
-
-RESOURCES = (
-    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, has_live_power=True),
-    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, is_cost=True),
-    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5),
-    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, is_cost=True),
-    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3),
-)
 ELECTRICITY_CLASSIFIERS = ("electricity.consumption", "electricity.consumption.cost")
 GAS_CLASSIFIERS = ("gas.consumption", "gas.consumption.cost")
 
@@ -152,12 +135,10 @@ async def install_demo(runner: Runner) -> None:
     )
     type_ids = {resource.classifier: await _add_resource_type(runner, resource) for resource in RESOURCES}
     home_type = await runner.run(
-        _find_operation("add_virtual_entity_type"),
-        SYSTEM_PRINCIPAL,
-        {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
+        find_operation("add_virtual_entity_type"), SYSTEM_PRINCIPAL, {"input": build_home_type()}
     )
     display_type_id = await network.add_display_type(
-        runner, SYSTEM_PRINCIPAL, _find_operation("add_device_type"), type_ids
+        runner, SYSTEM_PRINCIPAL, find_operation("add_device_type"), type_ids
     )
     users: dict[str, str] = {}
     for home in HOMES:
@@ -218,7 +199,7 @@ async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetim
         )
         for row, start in zip(rows, starts, strict=True):
             series = next(resource for resource in RESOURCES if resource.classifier == row.classifier)
-            values = ((at, series.value(half_hour)) for at, half_hour in half_hours if at >= start)
+            values = ((at, simulated_value(series, half_hour)) for at, half_hour in half_hours if at >= start)
             while batch := list(islice(values, BATCH_READINGS)):
                 at, value = map(list, zip(*batch, strict=True))
                 columns = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
@@ -253,34 +234,20 @@ def _simulate_readings(
         at += HALF_HOUR
 
 
-async def _add_resource_type(runner: Runner, series: DemoResource) -> str:
-    energy = types.NewStorageField(
-        field_name="COST" if series.is_cost else "ENERGY",
-        unit=series.unit,
-        datatype=f"fixedpoint({series.decimals})",
-    )
-    power = types.NewStorageField(field_name="POWER", unit="W", datatype="integer", negative=True)
-    storage = [_storage("regular", energy), *([_storage("irregular", power)] if series.has_live_power else [])]
-    added = await runner.run(
-        resources.add_resource_type,
-        SYSTEM_PRINCIPAL,
-        {
-            "input": types.NewResourceType(
-                name=series.name,
-                classifier=series.classifier,
-                storage=storage,
-                description=f"{series.name} DCC SM profile reads",
-                data_source_type="DEMO",
-                data_source_resource_type_info=Json({"unit": series.unit, "type": series.source}),
-                base_unit=series.unit,
-            )
-        },
-    )
+async def _add_resource_type(runner: Runner, series: Series) -> str:
+    new_type = build_resource_type(series, live=series.has_live_power, source="DEMO", description=_describe(series))
+    added = await runner.run(resources.add_resource_type, SYSTEM_PRINCIPAL, {"input": new_type})
     return str(added.resource_type_id)
 
 
-def _storage(sampling: str, field: types.NewStorageField) -> types.NewStorageDefinition:
-    return types.NewStorageDefinition(type="timeseries", sampling=sampling, start=STORAGE_START, fields=[field])
+def _describe(series: Series) -> str:
+    return f"{series.name} DCC SM profile reads"
+
+
+def simulated_value(series: Series, half_hour: HalfHour) -> Decimal:
+    """Return the reading of a half hour, rounded to the stored decimals."""
+    energy = {"GAS": half_hour.gas, "PWER_AEXP": half_hour.exported}.get(series.source, half_hour.imported)
+    return round(Decimal(energy), series.decimals)
 
 
 async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]) -> None:
@@ -289,18 +256,9 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
     for series in RESOURCES:
         if series.classifier not in home.classifiers:
             continue
-        added = await runner.run(
-            resources.add_resource,
-            owner,
-            {
-                "input": types.NewResource(
-                    resource_type_id=ID(type_ids[series.classifier]),
-                    name=series.name,
-                    description=f"{series.name} DCC SM profile reads",
-                    mpxn=(network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed),
-                )
-            },
-        )
+        mpxn = (network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed)
+        new_resource = build_resource(series, type_ids[series.classifier], mpxn, _describe(series))
+        added = await runner.run(resources.add_resource, owner, {"input": new_resource})
         owned_resources.append(home_types.OwnedResource(resource_id=added.resource_id))
         for new_tariff in [] if series.is_cost else _tariffs(home, series, added.resource_id):
             await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
@@ -327,7 +285,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
     )
 
 
-def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[NewTariff]:
+def _tariffs(home: DemoHome, series: Series, resource_id: str) -> list[NewTariff]:
     match series.source:
         case "GAS":
             return demo_tariffs.gas_tariffs(resource_id)
@@ -339,7 +297,7 @@ def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[New
 
 async def _add_content(runner: Runner) -> None:
     await runner.run(
-        _find_operation("add_faq"),
+        find_operation("add_faq"),
         SYSTEM_PRINCIPAL,
         {
             "input": content.NewFaq(
@@ -358,7 +316,7 @@ async def _add_content(runner: Runner) -> None:
         },
     )
     await runner.run(
-        _find_operation("add_alert_type"),
+        find_operation("add_alert_type"),
         SYSTEM_PRINCIPAL,
         {
             "input": alerts.NewAlertType(
@@ -372,7 +330,7 @@ async def _add_templates(runner: Runner) -> None:
     """Add the mail templates of the alert type, and the administrator who may change them."""
     editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
     await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
-    alert_types = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
+    alert_types = await runner.run(find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
     for template in demo_templates.TEMPLATES:
         new_template = alerts.NewTemplate(
             alert_type_id=alert_types[0].alert_type_id,
@@ -384,8 +342,3 @@ async def _add_templates(runner: Runner) -> None:
             html_template=template.html,
         )
         await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": new_template})
-
-
-def _find_operation(name: str) -> Operation:
-    """Return an operation of the catalogue by its name. Entities generate these, so no module defines them by name."""
-    return next(operation for operation in OPERATIONS if operation.name == name)

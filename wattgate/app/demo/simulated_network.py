@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from wattgate.app.demo.network import mpan, mprn
-from wattgate.app.demo.seed import HOMES, RESOURCES, last_half_hour_end
+from wattgate.app.demo.seed import HOMES, RESOURCES, last_half_hour_end, simulated_value
 from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour
 from wattgate.clock import utc_now
 from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
@@ -23,4 +23,7 @@ class SimulatedMeterNetwork(RegistryMeterNetwork):
         start = stop - HALF_HOUR if after is None else last_half_hour_end(after) + HALF_HOUR
         count = min(limit, max(0, (stop - start) // HALF_HOUR))
         instants = [start + n * HALF_HOUR for n in range(count)]
-        return [MeterNetworkReading(at, resources[0].value(simulate_half_hour(homes[0].habits, at))) for at in instants]
+        return [
+            MeterNetworkReading(at, simulated_value(resources[0], simulate_half_hour(homes[0].habits, at)))
+            for at in instants
+        ]

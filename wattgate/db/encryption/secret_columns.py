@@ -71,6 +71,10 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "secret_key.key_id": _not_secret("The name of a key. The key itself is in the settings."),
         "delivery.order_key": _not_secret("The identifier that deliveries in order share."),
         "device.hardware_key": _not_secret("A hardware ID without separators."),
+        "device_claim.hardware_key": _not_secret("A hardware ID without separators."),
+        "device_claim.digest": _hashed(
+            "SHA-256 with the identifier as salt. A code is valid once and for 20 attempts."
+        ),
         "webhook_event.event_code": _not_secret("The kind of an event."),
         "alert.culture_code": _not_secret("A language and region."),
         "application.culture_code": _not_secret("A language and region."),

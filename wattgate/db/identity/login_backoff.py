@@ -48,17 +48,17 @@ NO_ACCOUNT = ""
 """The account id in statements about an unknown username. No account has it."""
 
 
-def enforce_login_backoff(failures: int, failed_at: datetime | None, now: datetime) -> None:
-    """Raise RateLimited if a source or username must still wait after its wrong passwords."""
+def enforce_login_backoff(
+    failures: int, failed_at: datetime | None, now: datetime, noun: str = "wrong passwords"
+) -> None:
+    """Raise RateLimited if a source or username must still wait after its wrong passwords, or `noun`."""
     if failures < FREE_ATTEMPTS or failed_at is None:
         return
     doublings = min(failures - FREE_ATTEMPTS, 20)  # more than MAX_WAIT needs; the cap avoids huge numbers
     seconds = (failed_at + min(MIN_WAIT * 2**doublings, MAX_WAIT) - now).total_seconds()
     if seconds > 0:
         retry_after = int(seconds) + 1
-        raise RateLimited(
-            f"Too many wrong passwords. Wait {retry_after} s before the next attempt.", retry_after=retry_after
-        )
+        raise RateLimited(f"Too many {noun}. Wait {retry_after} s before the next attempt.", retry_after=retry_after)
 
 
 def backoff_id(rows: Rows, directory_id: str | None, username: str, kind: str = "password") -> str:
@@ -76,6 +76,19 @@ async def count_failure(rows: Rows, key: str) -> None:
         return
     failures = col(LoginBackoff.failures) + 1
     await rows.add_or_update(LoginBackoff(backoff_id=key, failed_at=rows.now), failures=failures, failed_at=rows.now)
+
+
+async def load_failures(rows: Rows, key: str) -> tuple[int, datetime | None]:
+    """Return the number of failed attempts that are not forgotten yet, and the time of the newest."""
+    backoff = await rows.first(
+        LoginBackoff, col(LoginBackoff.backoff_id) == key, col(LoginBackoff.failed_at) > rows.now - BACKOFF_LIFETIME
+    )
+    return (0, None) if backoff is None else (backoff.failures, backoff.failed_at)
+
+
+async def forget_failures(rows: Rows, key: str) -> None:
+    """Forget the failed attempts, because an attempt has succeeded."""
+    await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == key)
 
 
 async def forget_old_failures(rows: Rows) -> None:
@@ -147,17 +160,16 @@ class LoginAttempt:
         """Remember where the right password came from, and reset the count of that source."""
         assert self.account is not None
         if self.source is None:
-            await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == self.key)
+            await forget_failures(rows, self.key)
         if self.client.keeps_devices and (self.source is None or self.source.kind != DEVICE):
             self.client.new_device = self.client.device = new_secret()
         await remember_client(rows, self.account, self.client)
 
     async def _enforce_backoff(self, rows: Rows) -> None:
-        backoff = await rows.first(LoginBackoff, col(LoginBackoff.backoff_id) == self.key)
+        failures, failed_at = await load_failures(rows, self.key)
         if self.source is not None:
-            enforce_login_backoff(self.source.failures, self.source.failed_at, rows.now)
-        elif backoff is not None and backoff.failed_at > rows.now - BACKOFF_LIFETIME:
-            enforce_login_backoff(backoff.failures, backoff.failed_at, rows.now)
+            failures, failed_at = self.source.failures, self.source.failed_at
+        enforce_login_backoff(failures, failed_at, rows.now)
 
 
 async def remember_client(rows: Rows, account: Account, client: Client) -> None:

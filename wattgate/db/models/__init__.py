@@ -22,6 +22,7 @@ from wattgate.db.models.deliveries import Delivery
 from wattgate.db.models.devices import (
     CatchUp,
     Device,
+    DeviceClaim,
     DeviceSensor,
     DeviceType,
     HardwareIds,
@@ -77,6 +78,7 @@ __all__ = [
     "Content",
     "Delivery",
     "Device",
+    "DeviceClaim",
     "DeviceSensor",
     "DeviceType",
     "DfsEvent",

@@ -17,7 +17,7 @@ from wattgate.db.column_types import (
 )
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.network_state import NetworkState
-from wattgate.enums import CatchUpState
+from wattgate.enums import CatchUpState, DeviceProof
 
 
 class TypeSensor(msgspec.Struct):
@@ -59,7 +59,10 @@ class DeviceType(Tenanted, table=True):
 class Device(Tenanted, table=True):
     """A device in a home that sends packets to the platform. `hardware_key` is its hardware id, normalized.
 
-    `network_state` is the newest state that the device reported about itself, and `heard_at` the time of that report.
+    A closed device is not active. It keeps its owner and its history, and `close_device` extends its `hardware_key`, so
+    that the hardware id is free for the next owner. `mac`, `eui` and `serial_number` are the other identifiers,
+    normalized for look-ups. `proof` is None for devices that were added before devices needed proof. `network_state` is
+    the newest state that the device reported about itself, and `heard_at` the time of that report.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
@@ -74,6 +77,12 @@ class Device(Tenanted, table=True):
     hardware_id: str
     hardware_key: str
     hardware_ids: HardwareIds = Field(sa_type=StructColumn(HardwareIds, many=False))
+    mac: str | None = Field(default=None, index=True)
+    eui: str | None = Field(default=None, index=True)
+    serial_number: str | None = Field(default=None, index=True)
+    proof: DeviceProof | None = Field(
+        default=None, sa_type=Enum(DeviceProof, native_enum=False, length=16), nullable=True
+    )
     parent_hardware_id: list[str] = Field(default_factory=list, sa_type=JsonColumn)
     tags: list[str] = Field(default_factory=list, sa_type=JsonColumn)
     protocol_name: str
@@ -83,6 +92,25 @@ class Device(Tenanted, table=True):
     heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
+
+
+class DeviceClaim(Tenanted, table=True):
+    """A code that the application registered for a device, with which a user may add the device once.
+
+    Only the digest of the code is stored. `hardware_key` is the hardware id, normalized. `failures` counts wrong codes.
+    """
+
+    __tablename__ = "device_claim"
+    __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
+    key: ClassVar[str] = "claim_id"
+
+    claim_id: str = AssignedId()
+    hardware_id: str
+    hardware_key: str
+    digest: bytes
+    failures: int = 0
+    expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at_field()
 
 
 class DeviceSensor(Tenanted, table=True):

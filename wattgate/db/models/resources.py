@@ -38,6 +38,9 @@ class Resource(Tenanted, table=True):
     `storage` is a copy of the type's storage at creation, so that reads do not need the type. `mpxn` is the number of
     its meter point, if that is known. A resource with `cost_of` has the costs of that other resource's energy: they are
     computed, and nothing is recorded for it. If a resource is `watched`, new readings trigger alert rules.
+
+    A closed resource is not active: nothing more is recorded for it. `successor_id` is set if it was moved to another
+    user: the resource of that user, which has none of its readings. It then stays closed.
     """
 
     key: ClassVar[str] = "resource_id"
@@ -55,6 +58,7 @@ class Resource(Tenanted, table=True):
     storage: list[StorageDefinition] = Field(sa_type=StructColumn(StorageDefinition))
     mpxn: str | None = Field(default=None, index=True)
     cost_of: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
+    successor_id: str | None = Field(default=None, foreign_key="resource.resource_id")
     data_source_type: str = ""
     data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
     data_source_unit_info: Any = Field(default=None, sa_type=JsonColumn)

@@ -16,7 +16,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy.baselines import ComparisonRange, comparison_range, open_range_end
 from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.storage_fields import MAX_DECIMALS
-from wattgate.enums import Baseline, BucketQuality, Function
+from wattgate.enums import Baseline, BucketQuality, Function, NoValueReason
 from wattgate.errors import GatewayError
 
 
@@ -30,6 +30,7 @@ class SeriesPart:
     count: int
     quality: BucketQuality
     completeness: float | None
+    no_value_reason: NoValueReason | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,14 @@ class Comparison:
     comparison_range: ComparisonRange
     current: SeriesPart
     previous: SeriesPart
+
+    @property
+    def includes_standing_charge(self) -> bool | None:
+        return self.reading_series.includes_standing_charge
+
+    @property
+    def includes_vat(self) -> bool | None:
+        return self.reading_series.includes_vat
 
     @property
     def change(self) -> float | None:
@@ -125,7 +134,9 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
         for position, reading_series, bucket, (value,) in zip(positions, series, aggregates, values, strict=True):
             count, expected = bucket.count[0], reading_series.reading_field.expected_samples(grid.start, grid.stop)
             quality = bucket_quality(count, expected, bucket.estimated[0])
-            parts[position] = SeriesPart(start, end, value, count, quality, count / expected if expected else None)
+            completeness = count / expected if expected else None
+            reason = bucket.no_value_reason(grid.edges, 0, 0)
+            parts[position] = SeriesPart(start, end, value, count, quality, completeness, reason)
     return [parts[position] for position in range(len(ranges))]
 
 

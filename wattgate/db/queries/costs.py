@@ -13,15 +13,16 @@ from itertools import pairwise
 import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
-from wattgate.db.models import Resource, Tariff
+from wattgate.db.models import Resource
 from wattgate.db.queries.consent import find_consent_errors
-from wattgate.db.queries.tariffs import histories, in_force, load_timelines, priced_resource_id
+from wattgate.db.queries.tariffs import histories, load_timelines, priced_resource_id
 from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
-from wattgate.energy import buckets, timeline
+from wattgate.energy import timeline
 from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
+from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
@@ -33,14 +34,13 @@ from wattgate.energy.pricing import (
     build_bill,
     cost_by_bucket,
     cost_by_sample,
-    current_block_rate,
     divide_half_up,
     price_samples,
     round_half_up,
 )
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.energy.tariffs import TariffTerms
-from wattgate.enums import Period, TariffKind
+from wattgate.enums import NoValueReason, Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 
 MAX_SAMPLES = 100_000
@@ -55,10 +55,15 @@ class CostExplanation(Bill, gc=False, kw_only=True):
     end: datetime
     completeness: float | None
     currency: str = "GBP"
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
 
 
 class CostBucket(msgspec.Struct, gc=False):
-    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price."""
+    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price.
+
+    `no_value_reason` then says why.
+    """
 
     start: datetime
     end: datetime
@@ -67,6 +72,7 @@ class CostBucket(msgspec.Struct, gc=False):
     total: Decimal | None
     unpriced: Decimal
     estimated: bool
+    no_value_reason: NoValueReason | None
 
 
 class CostSeries(msgspec.Struct, gc=False):
@@ -76,14 +82,8 @@ class CostSeries(msgspec.Struct, gc=False):
     period: Period
     buckets: list[CostBucket]
     currency: str = "GBP"
-
-
-class CurrentRates(msgspec.Struct, gc=False):
-    """The current rates of energy, in pence with VAT. `rate` is None if no price is known."""
-
-    rate: Decimal | None
-    standing_charge: Decimal
-    band: str | None
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,13 @@ async def explain_costs(
         priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end))
         for priced in (energy_by_resource[priced_resource_id(resource)] for resource in resources)
     ]
+
+
+async def no_cost_reasons(rows: Rows, resources: Sequence[Resource], *, range: TimeRange) -> list[NoValueReason | None]:
+    """Return why `explain_costs` and `cost_series` return None for each resource; None if a tariff applies."""
+    _, end = _check_range(range, rows.now)
+    tariffs = await load_timelines(rows, map(priced_resource_id, resources), from_ms(to_ms(end) - 1))
+    return [None if tariffs[priced_resource_id(resource)] else NoValueReason.NO_TARIFF for resource in resources]
 
 
 async def cost_series(
@@ -192,30 +199,11 @@ def _aggregate_costs(
         costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
         exact_sums[position] += amount
     costs.samples = samples
+    costs.cost_basis, costs.energy_count = CostBasis.from_tariffs(priced.tariffs), stored.count
     costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
     costs.revision = stored.revision
     costs.received_at = [max(at, changed_at) for at in stored.received_at]
     return costs
-
-
-async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRates | None]:
-    """Return the current rates of each resource; None if no tariff applies."""
-    tariffs = await in_force(rows, resources)
-    now = to_ms(rows.now)
-    prices = await rows.prices.list_between(_dynamic_tariff_ids(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
-    sources = await _load_sources(rows, resources)
-    errors = await find_consent_errors(rows, list(sources.values()))
-    results: list[CurrentRates | None] = []
-    for resource, tariff in zip(resources, tariffs, strict=True):
-        if tariff is None:
-            results.append(None)
-            continue
-        key = priced_resource_id(resource)
-        rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
-        if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
-            rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
-        results.append(_build_current_rates(tariff, rule))
-    return results
 
 
 async def load_samples(
@@ -229,26 +217,18 @@ async def load_samples(
     return [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in readings]
 
 
-async def total_energy(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
-    """Return the total energy of a resource in [start, stop), scaled by ENERGY_DECIMALS."""
-    key = series_key(resource, field)
-    grid = buckets.BucketGrid((buckets.BucketRun(start, stop - start, 1),))
-    (total,) = (await rows.readings.aggregates({key: field.interval_ms}, grid))[key].sum
-    return int(total * 10 ** (timeline.ENERGY_DECIMALS - field.decimals))
-
-
 async def _load_priced_energy(
     rows: Rows, resources: Sequence[Resource], start: int, stop: int
 ) -> dict[str, _PricedEnergy | GatewayError]:
     """Return, by id of the priced resource, its priced energy or the error that prevents it."""
-    sources = await _load_sources(rows, resources)
+    sources = await load_priced_resources(rows, resources)
     errors = await _find_consent_errors(rows, resources, sources)
     histories = await load_timelines(rows, sources, from_ms(stop - 1))
     tariffs_by_resource = {
         key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
         for key, tariffs in histories.items()
     }
-    dynamic_ids = _dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
+    dynamic_ids = dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
     prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
     results: dict[str, _PricedEnergy | GatewayError] = {**errors}
     for key, source in sources.items():
@@ -280,7 +260,7 @@ def _price_samples(
     )
 
 
-async def _load_sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
+async def load_priced_resources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
     """Return the priced resources by id."""
     resources_by_id = {resource.resource_id: resource for resource in resources if not resource.cost_of}
     missing_ids = {resource.cost_of for resource in resources if resource.cost_of} - set(resources_by_id)
@@ -303,22 +283,9 @@ def _consent_error_of(errors: dict[str, ConsentRevoked], resource: Resource) -> 
     return errors.get(priced_resource_id(resource)) or errors.get(resource.resource_id)
 
 
-def _dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
+def dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     """Return the ids of the dynamic tariffs, which have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
-
-
-def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
-    standing_charge = add_vat(tariff, tariff.standing_charge)
-    if rate is None:
-        return CurrentRates(None, standing_charge, None)
-    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing_charge, rate.charge.band)
-
-
-async def _load_block_rate(rows: Rows, source: Resource, blocks: timeline.BlockRates) -> timeline.Rate:
-    """Return the rate of the block that the energy of the period has reached."""
-    field = parse_fields(source.storage)[0]
-    return current_block_rate(await total_energy(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
 
 
 def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
@@ -342,7 +309,7 @@ def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
 def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
     cost_by_position = cost_by_bucket(priced.parts, edges)
     standing_charges = _standing_charges_by_bucket(priced.tariffs, edges)
-    cost_buckets = []
+    basis, cost_buckets = CostBasis.from_tariffs(priced.tariffs), []
     for position, (start, end) in enumerate(pairwise(edges)):
         bucket_cost = cost_by_position.get(position, BucketCost())
         is_priced = bucket_cost.count > bucket_cost.unpriced
@@ -357,6 +324,9 @@ def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBuck
                 total=None if energy is None else energy + standing_charge,
                 unpriced=bucket_cost.unpriced_kwh,
                 estimated=bucket_cost.estimated > 0,
+                no_value_reason=None
+                if is_priced
+                else basis.no_value_reason(start, end, has_readings=bucket_cost.count > 0),
             )
         )
     return cost_buckets

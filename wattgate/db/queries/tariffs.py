@@ -29,6 +29,10 @@ ACTIVE_TARIFFS = Lookup(
 """The tariffs of resources that are not superseded and valid from `until` or earlier, oldest first."""
 
 
+COST_SUFFIX = ".cost"
+"""Suffix of the classifier of a resource that holds the costs of another resource's energy."""
+
+
 class HalfHourPrice(msgspec.Struct, gc=False):
     """The rate of a dynamic tariff (pence per unit, without VAT) for the half hour that starts at `at`."""
 
@@ -39,6 +43,11 @@ class HalfHourPrice(msgspec.Struct, gc=False):
 def priced_resource_id(resource: Resource) -> str:
     """Return the id of the resource whose energy and tariff apply: `cost_of` if it is set, else its own id."""
     return resource.cost_of or resource.resource_id
+
+
+def holds_costs(resource: Resource) -> bool:
+    """Return whether the values of a resource are money: computed costs (`cost_of`) or recorded ones."""
+    return resource.cost_of is not None or resource.classifier.endswith(COST_SUFFIX)
 
 
 async def load_timelines(rows: Rows, resource_ids: Iterable[str], until: datetime) -> dict[str, list[Tariff]]:

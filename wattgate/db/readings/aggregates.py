@@ -17,7 +17,9 @@ from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOU
 from wattgate.db.readings.tables import own_table
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.buckets import BucketGrid, BucketRun
+from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
+from wattgate.enums import NoValueReason
 
 BIGINT_DTYPE = np.dtype(">i8")
 """The format of PostgreSQL's int8send."""
@@ -39,7 +41,8 @@ class ReadSpan(NamedTuple):
 class Aggregates:
     """The aggregates of one series in each bucket, in columns. If `count` is 0, the other values have no meaning.
 
-    `samples` has the values by instant if the series is computed and not stored.
+    A computed series of costs has `samples`, the values by instant, and `cost_basis`. `energy_count` is then the number
+    of readings of the energy in each bucket, with and without a price.
     """
 
     count: list[int]
@@ -52,10 +55,24 @@ class Aggregates:
     revision: list[int]
     received_at: list[int]
     samples: Mapping[int, int] | None = field(default=None, init=False)
+    cost_basis: CostBasis | None = field(default=None, init=False)
+    energy_count: Sequence[int] = field(default=(), init=False)
 
     @classmethod
     def empty(cls, size: int) -> "Aggregates":
         return cls(*([0] * size for _ in AGGREGATE_COLUMNS))
+
+    def no_value_reason(self, edges: Sequence[int], first: int, last: int) -> NoValueReason | None:
+        """Return why the buckets from `first` to `last` have no value; None if they have readings.
+
+        `edges` are the instants of the grid.
+        """
+        if any(self.count[first : last + 1]):
+            return None
+        if self.cost_basis is None:
+            return NoValueReason.NO_READINGS
+        has_readings = any(self.energy_count[first : last + 1])
+        return self.cost_basis.no_value_reason(edges[first], edges[last + 1], has_readings=has_readings)
 
     def add(self, position: int, amounts: Sequence[int]) -> None:
         """Add the amounts of further readings to a bucket, in the order of AGGREGATE_COLUMNS."""

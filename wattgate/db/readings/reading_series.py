@@ -16,7 +16,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.energy.buckets import BucketGrid, suggest_range
 from wattgate.energy.storage_fields import ReadingField
-from wattgate.enums import BucketQuality, Function, Period, Weekday
+from wattgate.enums import BucketQuality, Function, NoValueReason, Period, Weekday
 from wattgate.errors import BadInput
 
 T = TypeVar("T")
@@ -68,6 +68,11 @@ class ReadingBucket(msgspec.Struct, gc=False):
     def revision(self) -> int:
         """The number of times that another value replaced a reading of the span."""
         return self.series.aggregates.revision[self.position]
+
+    @property
+    def no_value_reason(self) -> NoValueReason | None:
+        """Why the value is None; None if there is a value."""
+        return self.series.bucket_reason(self.position)
 
 
 class IncompleteBucket(NamedTuple):
@@ -165,6 +170,21 @@ class ReadingSeries:
         return sum(self.aggregates.count)
 
     @property
+    def includes_standing_charge(self) -> bool | None:
+        """Whether the values contain the standing charge: False for computed costs, None for other values."""
+        return False if self.resource.cost_of else None
+
+    @property
+    def includes_vat(self) -> bool | None:
+        """Whether the values contain VAT: True for computed costs, None for other values."""
+        return True if self.resource.cost_of else None
+
+    @property
+    def no_value_reason(self) -> NoValueReason | None:
+        """Why the total is None; None if there is a total."""
+        return self.aggregates.no_value_reason(self.grid.edges, 0, self.grid.count - 1)
+
+    @property
     def completeness(self) -> float | None:
         if self.expected is None:
             return None
@@ -208,6 +228,10 @@ class ReadingSeries:
             return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
         samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
         return [count - next_count for count, next_count in pairwise(samples_to_start)]
+
+    def bucket_reason(self, position: int) -> NoValueReason | None:
+        """Return why the bucket at a position of the grid has no value; None if it has one."""
+        return self.aggregates.no_value_reason(self.grid.edges, position, position)
 
     def bucket(self, position: int) -> ReadingBucket:
         """Return the bucket at a position of the grid."""
@@ -275,6 +299,11 @@ class BucketColumns:
     def completeness(self) -> SerializedColumn[float | None]:
         shares = zip(self.series.aggregates.count, self._expected, strict=True)
         return SerializedColumn(self._select([count / expected if expected else None for count, expected in shares]))
+
+    @property
+    def no_value_reason(self) -> SerializedColumn[str | None]:
+        reasons = (self.series.bucket_reason(position) for position in self.series.selected_positions)
+        return SerializedColumn([None if reason is None else reason.value for reason in reasons])
 
     @property
     def _expected(self) -> Sequence[int | None]:

@@ -19,6 +19,7 @@ from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
 from wattgate.db.readings.tables import insert_tables
 from wattgate.db.row_scope import SystemAccess, system_access
 from wattgate.db.table_parameter import TableParameter, cached_text
+from wattgate.energy.arrays import IntArray
 from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
@@ -78,6 +79,23 @@ _SELECT_POINTS = f"""
     SELECT p.number, p.field, {_READING_COLUMNS}
     FROM {{places}} p CROSS JOIN {{reading}} r
     WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""  # noqa: S608 (names of our own columns only; values are parameters)
+_INCOMING = TableParameter(
+    "incoming", {"number": "bigint", "field": "int", "at": "bigint", "value": "bigint", "quality": "int"}
+)
+# PostgreSQL runs a scalar subquery once for each row, with an index. It might join the whole table otherwise.
+_COUNT_STORED = """
+    SELECT count(c.differs), coalesce(sum(c.differs), 0) FROM (
+        SELECT (
+            SELECT CASE WHEN r.value <> i.value OR r.quality <> i.quality THEN 1 ELSE 0 END FROM {reading} r
+            WHERE r.resource_number = i.number AND r.field = i.field AND r.at = i.at LIMIT 1
+        ) AS differs FROM {incoming} i
+    ) c"""
+_SPANS = TableParameter("spans", {"number": "bigint", "field": "int", "first": "bigint", "last": "bigint"})
+_HAS_STORED = """
+    SELECT EXISTS (SELECT 1 FROM {spans} s WHERE (
+        SELECT 1 FROM {reading} r
+        WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.first AND r.at <= s.last LIMIT 1
+    ) IS NOT NULL)"""
 _GAPS = TableParameter(
     "gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"}
 )
@@ -181,6 +199,18 @@ class ReadingStore:
         rows = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
         return {(number, field, at): value for number, field, at, value, _ in rows}
 
+    async def count_stored(self, readings: ReadingColumns) -> tuple[int, int]:
+        """Return how many of these readings are stored with the same value and quality, and with another one."""
+        bounds = readings.series_bounds()
+        starts, ends = bounds[:-1], bounds[1:] - 1
+        spans = (readings.number[starts], readings.field[starts], readings.at[starts], readings.at[ends])
+        ((has_stored,),) = await self._fetch(_HAS_STORED, _SPANS, _rows_of(*spans))
+        if not has_stored:
+            return 0, 0
+        columns = (readings.number, readings.field, readings.at, readings.value, readings.quality)
+        ((stored, different),) = await self._fetch(_COUNT_STORED, _INCOMING, _rows_of(*columns))
+        return int(stored - different), int(different)
+
     async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[tuple[int, int, int], int]:
         """Return the first missing instant of each span (resource number, field, start, stop, step).
 
@@ -235,3 +265,8 @@ class ReadingStore:
         sql = sql.replace(f"{{{table_parameter.name}}}", table_parameter.sql(dialect))
         statement = cached_text(insert_tables(sql, dialect))
         return await fetch(self._session, statement, {**table_parameter.parameters(dialect, rows), **more})
+
+
+def _rows_of(*columns: IntArray) -> list[tuple[int, ...]]:
+    """Return columns as rows of Python integers."""
+    return list(zip(*(column.tolist() for column in columns), strict=True))

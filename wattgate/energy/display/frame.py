@@ -8,6 +8,7 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.display import ambient
 from wattgate.energy.display.ambient import DisplayAmbient
 from wattgate.energy.display.energy_total import EnergyTotal
@@ -17,7 +18,7 @@ from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpa
 from wattgate.energy.display.rate_schedule import DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
-from wattgate.enums import AmbientBasis, FreshnessState
+from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
@@ -45,10 +46,15 @@ class DisplayCost(msgspec.Struct, frozen=True, gc=False):
     unpriced: Decimal
     estimated: bool
     currency: str = "GBP"
+    includes_standing_charge: bool = True
+    includes_vat: bool = True
 
 
 class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
-    """A day or a month so far. Energy that the home does not measure is None; so is the cost without a tariff."""
+    """A day or a month so far. Energy that the home does not measure is None; so is the cost without a tariff.
+
+    `no_cost_reason` says why the cost, or its total, is None.
+    """
 
     start: datetime
     end: datetime
@@ -56,6 +62,7 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
     exported: DisplayEnergy | None
     gas: DisplayEnergy | None
     cost: DisplayCost | None
+    no_cost_reason: NoValueReason | None
     complete_to: datetime | None
 
 
@@ -134,13 +141,15 @@ def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: i
     span = home.calendar.periods_at(now)[period_index]
     complete = [meter.counts[period_index].complete_to for meter in meters]
     billed_meters = [meter for meter in meters if meter.kind in _BILLED_KINDS]
+    total = _sum_counts(meter.counts[period_index] for meter in billed_meters)
     return DisplayPeriod(
         start=from_ms(span.start),
         end=from_ms(span.end),
         electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
         exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
         gas=_build_energy(meters, MeterKind.GAS, period_index),
-        cost=_build_cost(home, billed_meters, period_index, span, now),
+        cost=_build_cost(home, billed_meters, total, span, now),
+        no_cost_reason=None if total.has_price else _no_cost_reason(billed_meters, total, span),
         complete_to=from_ms(min(complete)) if complete else None,
     )
 
@@ -156,14 +165,15 @@ def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -
     )
 
 
-def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: TimeSpan, now: int) -> DisplayCost | None:
+def _build_cost(
+    home: Home, meters: Sequence[Meter], total: EnergyTotal, span: TimeSpan, now: int
+) -> DisplayCost | None:
     """Return the cost of used energy, with the standing charge of each day that has begun.
 
     Exported energy is not deducted.
     """
     if not any(meter.rates for meter in meters):
         return None
-    total = _sum_counts(meter.counts[period_index] for meter in meters)
     standing = sum(
         (charge for at, charge in home.standing_charges if span.start <= at < span.end and at <= now), Decimal(0)
     )
@@ -173,6 +183,15 @@ def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: Ti
         unpriced=total.unpriced_energy,
         estimated=total.estimated,
     )
+
+
+def _no_cost_reason(meters: Sequence[Meter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:
+    """Return why the energy of these meters in a span has no cost."""
+    if not meters:
+        return NoValueReason.NO_READINGS
+    tariffs = next((meter.rates.tariffs for meter in meters if meter.rates), ())
+    basis = CostBasis.from_tariffs(tariffs)
+    return basis.no_value_reason(span.start, span.end, has_readings=total.has_energy)
 
 
 def _sum_counts(counts: Iterable[PeriodCount]) -> EnergyTotal:

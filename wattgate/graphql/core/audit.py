@@ -20,6 +20,8 @@ ADMINISTRATIVE = frozenset(
         # applications, users and their credentials
         *("create_application", "rotate_application_secret", "create_user", "create_oauth_client"),
         *("add_user", "delete_user", "add_account", "delete_account"),
+        # homes that commands set up
+        "add_home_resources",
         # documents that clients may send
         *("register_documents", "remove_documents", "require_trusted_documents"),
         # messages and events to other systems
@@ -30,6 +32,8 @@ ADMINISTRATIVE = frozenset(
         *("rotate_webhook_secret", "ping_webhook_endpoint", "replay_webhooks", "redrive_webhooks"),
         # consents, retention and flexibility
         *("verify_meter_point", "set_retention", "add_dfs_event", "move_dfs_event"),
+        # owners of resources and devices
+        *("move_resource", "move_device", "register_device_claim"),
         # types and content of the application
         *("add_resource_type", "add_device_type", "add_virtual_entity_type", "update_virtual_entity_type"),
         *("add_faq", "add_content", "update_content", "add_language_content", "update_language_content"),
@@ -45,7 +49,9 @@ ADMINISTRATIVE_FOR_OTHERS = frozenset(
         *("set_account_profile", "update_account_session"),
         *("add_virtual_entity", "update_virtual_entity", "deactivate_virtual_entity"),
         *("set_virtual_entity_attributes", "remove_virtual_entity_attributes"),
-        *("add_resource", "add_device", "set_tariff", "withdraw_tariff", "set_tariff_prices"),
+        *("add_virtual_entity_resource", "remove_virtual_entity_resource"),
+        *("add_resource", "update_resource", "add_device", "update_device", "deactivate_device"),
+        *("set_tariff", "withdraw_tariff", "set_tariff_prices"),
         *("renew_consents", "revoke_consents", "opt_in_to_dfs", "opt_out_of_dfs", "participate_in_dfs_event"),
         *("add_alert_rule", "update_alert_rule", "remove_alert_rule"),
         *("add_terms_conditions_user", "add_prompt_user", "add_user_action"),

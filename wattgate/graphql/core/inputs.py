@@ -33,7 +33,7 @@ def to_column_values(input: Any, model: type[Tenanted], *, exclude: Collection[s
         column_type = columns[name].type
         if value is None and not columns[name].nullable and not _accepts_json_null(column_type):
             problems.append(Problem(("input", to_camel_case(name)), "must not be null"))
-        if isinstance(column_type, StructColumn):
+        elif isinstance(column_type, StructColumn):
             value = msgspec.convert(value, column_type.value_type, from_attributes=True)
         values[name] = value
     if problems:
@@ -65,9 +65,9 @@ def _referenced_model(model: type[Tenanted], name: str) -> type[Tenanted] | None
     return None
 
 
-def apply_input(record: M, input: Any) -> M:
-    """Set the values of an input object on a record."""
-    for name, value in to_column_values(input, type(record)).items():
+def apply_input(record: M, input: Any, *, exclude: Collection[str] = ()) -> M:
+    """Set the values of an input object on a record, except for the members to exclude."""
+    for name, value in to_column_values(input, type(record), exclude=exclude).items():
         setattr(record, name, value)
     return record
 

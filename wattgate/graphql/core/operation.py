@@ -36,8 +36,9 @@ JSON = "application/json"
 class RestRoute:
     """A route of an operation in the REST interface.
 
-    `scheme` is the only authentication scheme accepted where SPEC.md names one; None accepts either. `edges` are the
-    edges (GraphQL names) that the REST form of the result includes. `acknowledged_fields` are the members of the result
+    `scheme` is the authentication scheme that SPEC.md names, or None. Only this scheme is accepted, unless
+    `accepts_any_scheme` is set because existing clients also use the other one. `edges` are the edges (GraphQL names)
+    that the REST form of the result includes. `acknowledged_fields` are the members of the result
     that are returned beside `{"status": "OK"}`, for routes where legacy clients get an acknowledgement instead of the
     record. `media_type` is the type of the response; if a path has several, the request's Accept header selects one,
     and JSON is the default.
@@ -47,9 +48,15 @@ class RestRoute:
     path: str
     status: int = 200
     scheme: AuthScheme | None = None
+    accepts_any_scheme: bool = False
     edges: tuple[str, ...] = ()
     acknowledged_fields: tuple[str, ...] = ()
     media_type: str = JSON
+
+    @property
+    def accepted_scheme(self) -> AuthScheme | None:
+        """The only authentication scheme that the route accepts. None means that it accepts every scheme."""
+        return None if self.accepts_any_scheme else self.scheme
 
     @property
     def route_key(self) -> str:

@@ -5,13 +5,14 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, NewType
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
 from wattgate.clock import Timestamp, format_iso
 from wattgate.decimals import parse_decimal
+from wattgate.time_zones import time_zone_problem
 
 Json = NewType("Json", object)
 
@@ -44,10 +45,10 @@ def _parse_time_zone(name: Any) -> tzinfo:
         return timezone(-offset if sign == "-" else offset)
     if isinstance(name, str) and len(name) > MAX_SCALAR_CHARACTERS:
         raise ValueError(f"a TimeZone has at most {MAX_SCALAR_CHARACTERS} characters")
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
-        raise ValueError(f"{name!r} is not an IANA time zone") from None
+    problem = time_zone_problem(name) if isinstance(name, str) else f"{name!r} is not an IANA time zone"
+    if problem:
+        raise ValueError(problem)
+    return ZoneInfo(name)
 
 
 SCALARS: dict[object, ScalarDefinition] = {

@@ -37,20 +37,25 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "authorise.state": "Opaque value of the client, which the result returns unchanged.",
         "changeName.name": "New name of the person.",
         "consentChanges.kind": "Return only changes of this kind. Default: all changes.",
-        "devices.tags": "Return only the device with this hardware ID, in any case and with or without separators. "
-        "Default: all devices.",
-        "discover.hardwareId": "Identifier of the device, usually its MAC address, in any case and with or without "
-        "separators.",
+        "devices.tags": "Return only devices with this hardware ID, MAC address, EUI or serial number, in any case and "
+        "with or without separators. Default: all devices.",
+        **{
+            f"{owner}.hardwareId": "Hardware ID, MAC address, EUI or serial number of the device, in any case and with "
+            "or without separators."
+            for owner in ("discover", "discoverHardware")
+        },
         "freshness.field": "Name of the storage field, such as ENERGY. Default: the field with the most frequent "
         "readings.",
         "findDevice.by": "Key of the device: exactly one of its fields.",
         "findUser.by": "Key of the user: exactly one of its fields.",
+        **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},
         "moveDfsEvent.state": "New state of the event.",
         "optInToDfs.mpxn": "MPAN or MPRN of the meter point. Default: the only meter point for which the acting user "
         "has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
         "previewTemplate.input": "Template to render and the data to render it with.",
         "cost.range": "Time range of the bill.",
+        "noCostReason.range": "Time range of the cost.",
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
         "publishTemplate.version": "Number of the version to publish.",
@@ -87,6 +92,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "callbackUrl": "URL that receives the webhooks of the alert. Null if there is none.",
         "catchUp": "The catch-up: a retrieval of readings from the meter network.",
         "catchUpId": "ID of the catch-up.",
+        "claimId": "ID of the claim code.",
         "changeId": "ID of the consent change.",
         "channel": "Channel of delivery: email, push or inbox.",
         "channelType": "Channel of delivery.",
@@ -299,6 +305,9 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "TariffKind.DYNAMIC": "Each half hour has its own rate.",
         "CostLineKind.ENERGY": "Energy that was used.",
         "CostLineKind.STANDING_CHARGE": "Daily charge that does not depend on use.",
+        "DeviceProof.NETWORK": "The meter network lists the device at a meter point that the user has verified.",
+        "DeviceProof.CODE": "The user had the claim code that the application registered for the device.",
+        "DeviceProof.APPLICATION": "The application added the device or moved it to the user.",
         "DeviceActivity.LIVE": "Packets arrive as expected.",
         "DeviceActivity.STALE": "Packets are overdue.",
         "DeviceActivity.OFFLINE": "The last packet is too old, or no packet has ever arrived.",
@@ -358,6 +367,10 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
         "PreviewData.MADE": "Sample data, generated from the names of the variables.",
+        "NoValueReason.NO_READINGS": "No reading is stored.",
+        "NoValueReason.NO_POWER": "No power reading is at most 15 minutes old, so the present value is unknown.",
+        "NoValueReason.NO_TARIFF": "No tariff applies. Set one with `setTariff`.",
+        "NoValueReason.NO_PRICE": "A dynamic tariff applies, but its price for the time is not known.",
         "Priority.HIGH": "Urgent.",
         "Priority.LOW": "Not urgent.",
         "DfsEventState.ANNOUNCED": "Announced, but not yet open for participation.",

@@ -197,7 +197,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     if not await verify_password(call, call.rows, account, old_password, account.username, account.directory_id):
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
-    hashed = await hash_new_password(new_password, None)
+    hashed = await hash_new_password(new_password, ("newPassword",))
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
     await remember_client(call.rows, account, call.client)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
 from sqlalchemy import or_
@@ -26,6 +25,7 @@ from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
+from wattgate.time_zones import time_zone_problem
 
 RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
@@ -169,18 +169,25 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     if not rule.enabled:
         return 0
     (loaded_rule,) = await queries.load_rules(call.rows, [rule])
+    if not loaded_rule.resource.active:  # no evaluation until the resource is open again
+        return _postpone(call, rule)
     try:
         evaluation = await queries.evaluate(call.rows, loaded_rule)
     except ConsentRevoked:  # no evaluation until the consent is renewed
-        rule.due_at = call.rows.now + queries.IDLE_INTERVAL
-        rule.judged_to = to_ms(call.rows.now)
-        return 0
+        return _postpone(call, rule)
     rule.active, rule.told = evaluation.state.active, evaluation.state.notified
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
     for firing in evaluation.firings:
         rule.fired_at = firing.at
         await create_alert(call, _build_alert(rule, firing))
     return len(evaluation.firings)
+
+
+def _postpone(call: Call, rule: models.AlertRule) -> int:
+    """Skip the readings until now. Return the number of alerts, which is 0."""
+    rule.due_at = call.rows.now + queries.IDLE_INTERVAL
+    rule.judged_to = to_ms(call.rows.now)
+    return 0
 
 
 def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_types.NewAlert:
@@ -238,6 +245,8 @@ async def _find_resource(
         resource = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
         if resource is None or resource.owner_id != user_id:
             return None, [Problem(("input", "resourceId"), f"{input.resource_id} does not exist")]
+        if not resource.active:
+            return None, [Problem(("input", "resourceId"), f"{input.resource_id} is closed")]
         return resource, []
     assert input.ve_id is not None
     home = (await call.rows.get_many(models.VirtualEntity, [input.ve_id])).get(input.ve_id)
@@ -313,10 +322,8 @@ def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) 
         problems.append(("quietFrom" if start is None else "quietTo", "is missing"))
     elif start is not None and start == end:
         problems.append(("quietTo", "is the same as quietFrom"))
-    try:
-        ZoneInfo(zone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        problems.append(("timeZone", f"{zone} is not an IANA time zone"))
+    if zone and (problem := time_zone_problem(zone)):
+        problems.append(("timeZone", problem))
     return problems
 
 

@@ -64,11 +64,19 @@ def _batch_cost(now: datetime, batch: Any) -> int:
 )
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does. The caller limits their number."""
+    targets, readings, refused = await validate_batch(call, batch)
+    await store_readings(call, targets, readings)
+    return RecordedArrays(len(readings.at), refused)
+
+
+async def validate_batch(
+    call: Call, batch: BulkReadingBatch
+) -> tuple[ReadingTargets, ReadingColumns, list[tuple[int, str]]]:
+    """Return the targets of a batch, its valid readings, and the index and reason of each rejected one."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
     validator = _BatchValidator(targets, batch)
     readings = validator.build_readings()
-    await store_readings(call, targets, readings)
-    return RecordedArrays(len(readings.at), validator.refused)
+    return targets, readings, validator.refused
 
 
 class _BatchValidator:

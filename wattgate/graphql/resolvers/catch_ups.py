@@ -20,10 +20,10 @@ from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
-from wattgate.graphql.services.reading_targets import ReadingTargets
+from wattgate.graphql.services.reading_targets import ReadingTargets, require_open
+from wattgate.graphql.types import catch_ups as catch_up_types
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import CatchUpStateChanged, Event
@@ -49,7 +49,7 @@ class StartedCatchUpResult:
 
 @operation(
     OperationKind.MUTATION,
-    returns=resource_types.StartedCatchUp,
+    returns=catch_up_types.StartedCatchUp,
     needs=Permission.CATCH_UP,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
@@ -60,6 +60,7 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
     """
     resource = await call.rows.edit(models.Resource, resource_id)  # locks the row: simultaneous calls wait here
     await require_consent(call.rows, [resource])
+    require_open(resource)
     half_hour = call.rows.now - (call.rows.now - EPOCH) % HALF_HOUR
     latest = await call.rows.first(
         models.CatchUp,
@@ -125,6 +126,7 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
+    require_open(resource)
     if resource.cost_of:
         return None  # costs are computed from the consumption, which has its own catch-ups
     number = meter_points.parse_meter_point_number(resource.mpxn or "")

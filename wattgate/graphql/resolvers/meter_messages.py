@@ -15,7 +15,7 @@ from wattgate.db import models
 from wattgate.db.queries import devices as queries
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_messages import Measurement, MeterMessage
-from wattgate.energy.meter_points import normalize_hardware_id
+from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -97,17 +97,22 @@ class _DisplayDevice:
 
 
 async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _DisplayDevice]:
-    """Return the active devices that sent these messages, by hardware key."""
-    keys = {normalize_hardware_id(message.hardware_id) for message in messages}
+    """Return the active devices that sent these messages, by hardware key.
+
+    A device that was added under its EUI-64 also sends under the MAC address in it, and vice versa.
+    """
+    keys = {key for message in messages for key in hardware_id_spellings(message.hardware_id)}
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
-    displays = {}
+    displays: dict[str, _DisplayDevice] = {}
     for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
+        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
+        for spelling in hardware_id_spellings(device.hardware_key):
+            displays.setdefault(spelling, display)
     return displays
 
 

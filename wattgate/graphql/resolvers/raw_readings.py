@@ -7,6 +7,7 @@ import strawberry
 
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
+from wattgate.db.queries.registers import newest_register
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.serialized_column import SerializedColumn
@@ -16,7 +17,8 @@ from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent
-from wattgate.graphql.types import resources as types
+from wattgate.graphql.services.reading_targets import require_open
+from wattgate.graphql.types import raw_readings as types
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -111,11 +113,19 @@ async def raw_readings(
     rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
 async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
-    """Return the value of the cumulative register of a resource's meter, if the network can read it."""
+    """Return the newest value of the cumulative register of a resource's meter.
+
+    The register is read by the meter network or sent by a display. If both are known, the newer one is returned.
+    """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
+    require_open(resource)
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
-    register = await call.network.register(number, resource.classifier) if number else None
-    if register is None:
-        raise NotSupported(f"The meter network has no register for resource {resource_id}.")
-    return MeterReadResult(resource, register.at, float(register.value), register.unit)
+    read = await call.network.register(number, resource.classifier) if number else None
+    registers = [register for register in (read, await newest_register(call.rows, resource)) if register]
+    if not registers:
+        raise NotSupported(
+            f"The meter network has no register for resource {resource_id}, and no display has sent one."
+        )
+    newest = max(registers, key=lambda register: register.at)
+    return MeterReadResult(resource, newest.at, float(newest.value), newest.unit)

@@ -193,7 +193,7 @@ async def reset_password(
     All tokens of the account are revoked, and all its push tokens are removed.
     """
     rows = rows_for_login(call, application_id)
-    hashed = await hash_new_password(new_password, None)
+    hashed = await hash_new_password(new_password, ("newPassword",))
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
     if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy import meter_points
 from wattgate.energy.storage_fields import StorageError, parse_fields
 from wattgate.errors import BadInput, Forbidden, Problem
@@ -20,15 +21,18 @@ from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission, Role
 
-COST_SUFFIX = ".cost"
-"""Suffix of the classifier of a resource that holds the costs of another resource's energy."""
-
 
 @operation(
     OperationKind.MUTATION,
     returns=types.ResourceType,
     needs=Permission.RESOURCE_TYPE_WRITE,
-    rest=RestRoute("POST", "/resourcetype", scheme=AuthScheme.TOKEN, acknowledged_fields=("resourceTypeId",)),
+    rest=RestRoute(
+        "POST",
+        "/resourcetype",
+        scheme=AuthScheme.TOKEN,
+        accepts_any_scheme=True,
+        acknowledged_fields=("resourceTypeId",),
+    ),
 )
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
     """Add a resource type to the application."""
@@ -62,7 +66,7 @@ async def resources(call: Call) -> list[models.Resource]:
     needs=Permission.RESOURCE_READ,
     rest=(
         RestRoute("GET", "/resource/{resourceId}"),
-        RestRoute("GET", "/resource/{resourceId}/current", edges=("current",)),
+        RestRoute("GET", "/resource/{resourceId}/current", edges=("current", "noCurrentReason")),
         RestRoute("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
         RestRoute("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),
         RestRoute("GET", "/resource/{resourceId}/tariff", edges=("tariff", "currentRates")),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import strawberry
 from sqlmodel import col
@@ -40,16 +41,7 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     belongs to the resource whose cost it has.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
-    if len(input.bands) > MAX_PARTS:
-        problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
-        raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
-    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
-    tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
-    tariff.resource_id, tariff.valid_from = priced_resource_id(resource), from_ms(to_ms(input.valid_from))
-    if problems := find_problems(tariff, call.rows.now):
-        input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
-        raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
-    normalize_rates(tariff)
+    tariff = build_tariff(input, priced_resource_id(resource), call.rows.now)
     await call.rows.edit(models.Resource, tariff.resource_id)  # lock, so that simultaneous calls get different versions
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
     newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
@@ -64,6 +56,21 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     added = await call.rows.add(tariff)
     call.emit(_changed_event(added))
     return added
+
+
+def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> models.Tariff:
+    """Return the record of a new tariff in its stored form. Raise BadInput with all its problems."""
+    if len(input.bands) > MAX_PARTS:
+        problem = Problem(("input", "bands"), f"are more than {MAX_PARTS}")
+        raise BadInput("Invalid tariff. See `problems`.", problems=[problem])
+    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
+    tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
+    tariff.resource_id, tariff.valid_from = resource_id, from_ms(to_ms(input.valid_from))
+    if problems := find_problems(tariff, now):
+        input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
+        raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
+    normalize_rates(tariff)
+    return tariff
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)

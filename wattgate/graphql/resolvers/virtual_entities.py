@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
 from sqlmodel import col
@@ -17,11 +16,12 @@ from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.services import home_resources
+from wattgate.graphql.services.changes import emit_home_changed
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
-from wattgate.realtime import topics
-from wattgate.realtime.events import Event, VirtualEntityChanged
 from wattgate.stored_json import UnstorableJson, check_json
+from wattgate.time_zones import time_zone_problem
 
 MAX_ATTRIBUTES_BYTES = 64 * 1024
 """Maximum size of all attributes of a virtual entity together, as JSON."""
@@ -86,15 +86,14 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
         *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
-        *await _unknown_reference_problems(call, models.Resource, resource_ids, ("resources",)),
+        *await home_resources.find_problems(call.rows, owner_id, resource_ids, ("resources",)),
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
-    for resource_id in dict.fromkeys(resource_ids):
-        await call.rows.add(models.VirtualEntityResource(ve_id=added.ve_id, resource_id=resource_id))
+    await home_resources.add_resources(call.rows, added.ve_id, dict.fromkeys(resource_ids))
     return added
 
 
@@ -107,11 +106,32 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
 async def update_virtual_entity(
     call: Call, *, ve_id: strawberry.ID, input: types.VirtualEntityChange
 ) -> models.VirtualEntity:
-    """Change a virtual entity. Omitted fields keep their values."""
+    """Change a virtual entity, close it or open it again. Omitted fields keep their values.
+
+    The resources of a closed one do not change until it is open again.
+    """
     if problems := _time_zone_problems(input.time_zone):
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
-    call.emit(_changed_event(ve_id))
-    return apply_input(await call.rows.edit(models.VirtualEntity, ve_id), input)
+    entity = await call.rows.edit(models.VirtualEntity, ve_id)
+    was_active = entity.active
+    apply_input(entity, input, exclude={"resources"})
+    if input.resources is None:
+        problem = Problem(("input", "resources"), "must not be null")
+        raise BadInput("A required value is null. See `problems`.", problems=[problem])
+    if input.resources is not strawberry.UNSET:
+        if not (was_active or entity.active):
+            raise home_resources.closed_home_error(ve_id)
+        await _replace_resources(call, entity, [owned.resource_id for owned in input.resources])
+    emit_home_changed(call, ve_id)
+    return entity
+
+
+async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_ids: list[strawberry.ID]) -> None:
+    joined = await home_resources.load_resource_ids(call.rows, entity.ve_id)
+    path = ("input", "resources")
+    if problems := await home_resources.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
+        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
+    await home_resources.replace_resources(call.rows, entity.ve_id, resource_ids, joined)
 
 
 @operation(
@@ -121,10 +141,13 @@ async def update_virtual_entity(
     rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
-    """Deactivate a virtual entity, so that lists omit it. The record and its readings are kept."""
+    """Close a virtual entity, so that lists omit it. The record and its readings are kept.
+
+    `updateVirtualEntity` with `active: true` opens it again.
+    """
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.active = False
-    call.emit(_changed_event(ve_id))
+    emit_home_changed(call, ve_id)
     return entity
 
 
@@ -143,7 +166,7 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
         raise BadInput("The attributes must be a JSON object.", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = _merge_attributes(entity.attributes, attributes)
-    call.emit(_changed_event(ve_id))
+    emit_home_changed(call, ve_id)
     return entity
 
 
@@ -176,7 +199,7 @@ async def remove_virtual_entity_attributes(
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     removed = frozenset(names)
     entity.attributes = {name: value for name, value in entity.attributes.items() if name not in removed}
-    call.emit(_changed_event(ve_id))
+    emit_home_changed(call, ve_id)
     return entity
 
 
@@ -230,10 +253,6 @@ async def application_statistics(call: Call) -> types.ApplicationStatistics:
     )
 
 
-def _changed_event(ve_id: str) -> Event:
-    return Event(topics.virtual_entities(ve_id), ve_id, VirtualEntityChanged(ve_id))
-
-
 async def _unknown_reference_problems(
     call: Call, model: type[models.Tenanted], ids: Iterable[str], path: tuple[str, ...]
 ) -> list[Problem]:
@@ -244,10 +263,5 @@ async def _unknown_reference_problems(
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:
-    if not name:
-        return []
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return [Problem(("timeZone",), f"{name} is not an IANA time zone")]
-    return []
+    problem = time_zone_problem(name) if name else None
+    return [Problem(("timeZone",), problem)] if problem else []

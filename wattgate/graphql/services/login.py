@@ -19,6 +19,10 @@ from wattgate.graphql.core.operation import Call
 TOKEN_LIFETIME = timedelta(days=7)
 
 
+class WeakPassword(BadInput):
+    """A new password that does not follow the rule for passwords."""
+
+
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
     """A newly issued token. `token` is the only copy of the secret, because only its hash is stored.
@@ -170,15 +174,18 @@ async def application_directory(rows: Rows) -> str:
     return application.directory_id
 
 
-async def hash_new_password(password: str, path: ProblemPath | None = ("password",)) -> str:
-    """Return the hash to store for a new password.
-
-    Raise BadInput, with a problem at `path` if given, if it is too short.
-    """
-    if len(password) < passwords.MIN_PASSWORD_LENGTH:
-        problem = Problem(path or (), f"has fewer than {passwords.MIN_PASSWORD_LENGTH} characters")
-        raise BadInput("weak new password", problems=[problem] if path else [])
+async def hash_new_password(password: str, path: ProblemPath = ("password",)) -> str:
+    """Return the hash to store for a new password. Raise WeakPassword with a problem at `path` if it is too weak."""
+    check_new_password(password, path)
     return await passwords.hash_password(password)
+
+
+def check_new_password(password: str, path: ProblemPath = ("password",)) -> None:
+    """Raise WeakPassword with a problem at `path` if a new password is too weak."""
+    if len(password) < passwords.MIN_PASSWORD_LENGTH:
+        rule = f"at least {passwords.MIN_PASSWORD_LENGTH} characters"
+        problem = Problem(path, f"has {len(password)} characters and must have {rule}")
+        raise WeakPassword(f"The new password is too weak. Use {rule}.", problems=[problem])
 
 
 def parse_email(text: str, path: ProblemPath = ("email",)) -> str:

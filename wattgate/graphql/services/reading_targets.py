@@ -9,6 +9,7 @@ from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
+from wattgate.errors import Conflict
 from wattgate.graphql.core.operation import Call
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded, RuleReadingRecorded
@@ -20,6 +21,14 @@ class UnknownTarget(ValueError):
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
         self.argument = argument
+
+
+def require_open(resource: models.Resource) -> None:
+    """Raise Conflict if a resource is closed, so that nobody queries the network about its meter point."""
+    if not resource.active:
+        raise Conflict(
+            f"Resource {resource.resource_id} is closed. Its stored readings stay available; no new ones are retrieved."
+        )
 
 
 class ReadingTarget(NamedTuple):
@@ -80,6 +89,8 @@ class ReadingTargets:
         resource = self._resources.get(resource_id)
         if resource is None or resource.number is None:
             raise UnknownTarget("resourceId", f"{resource_id} does not exist")
+        if not resource.active:
+            raise UnknownTarget("resourceId", f"{resource_id} is closed; open it again with updateResource first")
         if resource.cost_of:
             raise UnknownTarget("resourceId", "is computed from its consumption; record that")
         field = find_field(parse_fields(resource.storage), field_name)

@@ -17,10 +17,12 @@ from wattgate.enums import (
     CostLineKind,
     DeliveryState,
     DeviceActivity,
+    DeviceProof,
     FreshnessCause,
     FreshnessState,
     Function,
     NotificationState,
+    NoValueReason,
     Period,
     ReadingQuality,
     RuleKind,
@@ -41,6 +43,7 @@ strawberry.enum(
     DeviceActivity,
     description="Activity of a device, derived from the age of its last packet.",
 )
+strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
 strawberry.enum(AmbientBasis, description="Reference that a level is compared with.")
 strawberry.enum(
@@ -53,6 +56,7 @@ strawberry.enum(DeliveryState, description="State of a delivery.")
 strawberry.enum(Function, description="Function that combines the readings of a bucket into one value.")
 strawberry.enum(ReadingQuality, description="Quality of a reading, in the terms of the meter network.")
 strawberry.enum(BucketQuality, description="Quality of a bucket, derived from its samples.")
+strawberry.enum(NoValueReason, description="Reason why a value is null.")
 strawberry.enum(Baseline, description="Earlier time range that a series is compared with.")
 strawberry.enum(TariffKind, description="Kind of tariff, which decides what the rate depends on.")
 strawberry.enum(CostLineKind, description="Subject of a line of a bill.")

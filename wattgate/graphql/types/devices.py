@@ -135,6 +135,11 @@ class NewDevice:
         description="Identifier of the device, usually its MAC address. Unique in the application."
     )
     hardware_ids: NewHardwareIds
+    claim_code: str | None = strawberry.field(
+        default=None,
+        description="Code that the application registered for the device. An account needs it, unless the meter "
+        "network lists the device at a meter point that its user has verified. Applications need no code.",
+    )
     description: str = ""
     parent_hardware_id: list[str] = strawberry.field(default_factory=list)
     protocol: NewDeviceProtocol | None = strawberry.field(
@@ -142,6 +147,38 @@ class NewDevice:
         description="Sensors of the device. Default: each sensor of the type supplies the user's only resource of its "
         "resource type, at the meter points in `hardwareIds` if there are any.",
     )
+
+
+@strawberry.input(description="Fields of a device to change. Omitted fields keep their values.")
+class DeviceChange:
+    description: str | None = strawberry.UNSET
+    hardware_ids: NewHardwareIds | None = strawberry.UNSET
+    parent_hardware_id: list[str] | None = strawberry.UNSET
+    protocol: NewDeviceProtocol | None = strawberry.field(
+        default=strawberry.UNSET, description="Sensors of the device. They replace the present ones."
+    )
+
+
+@strawberry.input(description="Code with which a user can claim a device, once.")
+class NewDeviceClaim:
+    hardware_id: str = strawberry.field(description="Identifier of the device, in any spelling.")
+    code: str | None = strawberry.field(
+        default=None,
+        description="Code, such as the one on the label of the device: at least 8 letters or digits. Case, spaces, "
+        "hyphens and colons do not matter. Default: a random code.",
+    )
+    expires_at: datetime | None = strawberry.field(
+        default=None, description="When the code expires. Default: it is valid until it is used."
+    )
+
+
+@strawberry.type(description="Registered claim code of a device. Nobody can read the code again.")
+class DeviceClaim:
+    claim_id: strawberry.ID
+    hardware_id: str
+    code: str = strawberry.field(description="The code for the user who gets the device.")
+    expires_at: datetime | None = strawberry.field(description="When the code expires. Null if it does not.")
+    created_at: datetime
 
 
 @strawberry.type(description="Device in the meter network's inventory.")

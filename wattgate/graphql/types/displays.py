@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.enums import AmbientBasis, AmbientLevel
+from wattgate.enums import AmbientBasis, AmbientLevel, NoValueReason
 from wattgate.graphql.types.freshness import Freshness
 
 
@@ -41,6 +41,10 @@ class DisplayCost:
         "Null if no energy of the period is known and priced yet."
     )
     standing_charge: Decimal = strawberry.field(description="Standing charges of the days that have begun, in pounds.")
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
     currency: str = strawberry.field(description="ISO 4217 code of the currency. Always GBP; amounts are in pounds.")
     unpriced: Decimal = strawberry.field(
         description="Energy without a known tariff or price, in the unit of the energy."
@@ -60,6 +64,9 @@ class DisplayPeriod:
     )
     gas: DisplayEnergy | None = strawberry.field(description="Gas used. Null if it is not measured.")
     cost: DisplayCost | None = strawberry.field(description="Cost so far. Null if no tariff is known.")
+    no_cost_reason: NoValueReason | None = strawberry.field(
+        description="Why `cost` or its `total` is null: no readings, no tariff or no price. Null if they are not."
+    )
     complete_to: datetime | None = strawberry.field(
         description="Instant up to which no measured sample is missing. Null if the home measures nothing."
     )

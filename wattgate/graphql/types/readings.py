@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.enums import BucketQuality, ReadingQuality
+from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
 
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")
@@ -23,6 +23,9 @@ class Bucket:
     )
     estimated: int = strawberry.field(description="Number of readings whose quality is not ACTUAL.")
     revision: int = strawberry.field(description="How often readings of the bucket were replaced by other values.")
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why the value is null: no readings, or for computed costs no tariff or price. Null if it is not."
+    )
 
 
 @strawberry.type(
@@ -46,6 +49,9 @@ class BucketColumns:
     revision: list[int] = strawberry.field(
         description="How often readings of each bucket were replaced by other values."
     )
+    no_value_reason: list[NoValueReason | None] = strawberry.field(
+        description="Why the value of each bucket is null. Null where it is not."
+    )
 
 
 @strawberry.type(description="Value of a series over one time range, by its function.")
@@ -59,6 +65,9 @@ class SeriesPart:
     quality: BucketQuality = strawberry.field(description="Quality of the range.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of the samples that are stored. Null if sampling is irregular."
+    )
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why the value is null: no readings, or for computed costs no tariff or price. Null if it is not."
     )
 
 
@@ -118,10 +127,19 @@ class LiveReading:
     quality: ReadingQuality
 
 
-@strawberry.type(description="Newest reading of a resource.")
+@strawberry.type(description="Newest reading of a resource, or the present cost of an hour.")
 class CurrentReading:
     resource_id: strawberry.ID
-    field: str
+    field: str = strawberry.field(
+        description="Name of the storage field, such as ENERGY. COST_PER_HOUR for a resource with `costOf`."
+    )
     unit: str
     at: datetime
     value: float
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the value contains the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the value contains VAT. Always true for a resource with `costOf`. Null for others."
+    )

@@ -6,6 +6,8 @@ import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import costs as cost_queries
+from wattgate.db.queries import current_rates as rate_queries
+from wattgate.db.queries import current_readings as current_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as freshness_queries
 from wattgate.db.queries import readings as reading_queries
@@ -13,7 +15,7 @@ from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
-from wattgate.enums import Baseline, BucketQuality, Function, Period, ReadingQuality
+from wattgate.enums import Baseline, BucketQuality, DeviceProof, Function, NoValueReason, Period
 from wattgate.graphql.core.cost_weights import (
     FRESHNESS_WEIGHT,
     SERIES_ITEMS_PER_UNIT,
@@ -127,6 +129,16 @@ class ReadingSeries:
     )
     columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
     total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
+    )
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why `total` is null: no readings, or for computed costs no tariff or price. Null if it is not."
+    )
     mean: float | None = strawberry.field(description="Arithmetic mean of all readings. Null if there are none.")
     highest: Bucket | None = strawberry.field(
         description="Bucket with the greatest value, or the first of several. Null if all buckets are empty."
@@ -153,7 +165,8 @@ class ReadingSeries:
         needs=Permission.READINGS_READ,
         weight=20,
         description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
-        "if there is no reading. A range without end that starts a month or a day counts as that month or day so far.",
+        "if there is no reading; then `noValueReason` of the series says why. "
+        "A range without end that starts a month or a day counts as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,
@@ -179,6 +192,13 @@ class Comparison:
     change_ratio: float | None = strawberry.field(
         description="Change divided by the previous value. Null if the previous value is zero or null."
     )
+    includes_standing_charge: bool | None = strawberry.field(
+        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
+        "for others, whose values the gateway does not compute."
+    )
+    includes_vat: bool | None = strawberry.field(
+        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
+    )
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
@@ -192,6 +212,10 @@ class CostSeries:
     resource: "Resource"
     period: Period
     currency: str
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` of the buckets contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether the amounts of the buckets contain VAT. Always true.")
     buckets: list[CostBucket] = strawberry.field(description="All buckets that overlap the range, with the empty ones.")
 
 
@@ -220,10 +244,16 @@ class Resource:
     updated_at: datetime
     type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
-        queries.current_readings,
+        current_queries.current_readings,
         needs=Permission.READINGS_READ,
         description="Newest reading: the power if it is at most 15 minutes old, otherwise the newest value of the "
-        "first field. Null if there is none.",
+        "first field. For a resource with `costOf`: what an hour costs at the present power and rate, in pence/hour. "
+        "Null if there is none; `noCurrentReason` says why.",
+    )
+    no_current_reason: NoValueReason | None = edge(
+        current_queries.no_current_reasons,
+        needs=Permission.READINGS_READ,
+        description="Why `current` is null. Null if it is not.",
     )
     freshness: Freshness = edge(
         freshness_queries.resource_freshness,
@@ -248,7 +278,7 @@ class Resource:
         description="Tariff in force now. Null if none is known.",
     )
     current_rates: CurrentRates | None = edge(
-        cost_queries.current_rates,
+        rate_queries.current_rates,
         needs=Permission.RESOURCE_READ,
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
@@ -273,6 +303,12 @@ class Resource:
         weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
         description="Bill for the energy in a time range of at most 2,000 days. Null if no tariff is known for the "
         "range.",
+    )
+    no_cost_reason: NoValueReason | None = edge(
+        cost_queries.no_cost_reasons,
+        needs=Permission.RESOURCE_READ,
+        weight=2,
+        description="Why `cost` and `costs` of a time range are null. Null if they are not.",
     )
     costs: "CostSeries | None" = edge(
         cost_queries.cost_series,
@@ -306,6 +342,10 @@ class Device:
     hardware_ids: HardwareIds
     parent_hardware_id: list[str]
     tags: list[str] = strawberry.field(description="Free-form tags of the device.")
+    proof: DeviceProof | None = strawberry.field(
+        description="How it was proved that the user may have the device. Null if it was added before devices needed "
+        "proof."
+    )
     created_at: datetime
     updated_at: datetime
     type: DeviceType = edge(device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The device type.")
@@ -337,44 +377,6 @@ class Device:
         sizes=[ListSize(5)],
         description="Resources that the device supplies with readings.",
     )
-
-
-@strawberry.type(description="Resources that are measured at a meter point.")
-class MeterPointResources:
-    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
-    mpxn: str
-    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")
-
-
-@strawberry.type(description="Cumulative register of a meter, as it was last read.")
-class MeterRead:
-    resource: Resource
-    at: datetime
-    value: float
-    unit: str
-
-
-@strawberry.type(
-    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
-    "reading."
-)
-class RawReadings:
-    resource: Resource
-    field: str
-    unit: str
-    at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
-    value: list[float] = strawberry.field(description="Measured values.")
-    quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")
-    next: datetime | None = strawberry.field(description="Value for `start` of the next page. Null on the last page.")
-
-
-@strawberry.type(description="Result of a request to start a catch-up.")
-class StartedCatchUp:
-    resource: Resource
-    started: bool = strawberry.field(
-        description="Whether this call started the catch-up. False if one was started in the same half hour before."
-    )
-    catch_up: CatchUp
 
 
 @strawberry.input(description="Resource to add for the acting user.")

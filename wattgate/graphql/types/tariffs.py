@@ -9,7 +9,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import tariffs as queries
 from wattgate.db.rows import Rows
-from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
+from wattgate.enums import CostLineKind, NoValueReason, Period, TariffKind, Weekday
 from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.time_ranges import TimeRange
@@ -148,6 +148,10 @@ class CostExplanation:
     vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
     total: Decimal = strawberry.field(description="Subtotal plus VAT, in whole pence.")
     exact: Decimal = strawberry.field(description="Total in pence before any rounding.")
+    includes_standing_charge: bool = strawberry.field(
+        description="Whether `total` contains the standing charge. Always true."
+    )
+    includes_vat: bool = strawberry.field(description="Whether `total` contains VAT. Always true.")
     estimated: bool = strawberry.field(description="Whether some of the priced energy is estimated.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of the range's samples that are stored. Null if sampling is irregular."
@@ -171,6 +175,9 @@ class CostBucket:
         description="Energy without a known tariff or price, in the unit of the readings."
     )
     estimated: bool = strawberry.field(description="Whether some of the energy is estimated.")
+    no_value_reason: NoValueReason | None = strawberry.field(
+        description="Why `energy` and `total` are null: no readings, no tariff or no price. Null if they are not."
+    )
 
 
 @strawberry.input(description="Band of a time-of-use tariff: hours of some weekdays with their own rate.")

@@ -125,6 +125,13 @@ class VirtualEntityChange:
     time_zone: str | None = strawberry.field(
         default=strawberry.UNSET, description="IANA time zone of the home. Null means Europe/London."
     )
+    resources: list[OwnedResource] | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Resources of the home's owner. They replace the present ones. Closed resources stay in the home.",
+    )
+    active: bool | None = strawberry.field(
+        default=strawberry.UNSET, description="False closes the home, so that lists omit it. True opens it again."
+    )
 
 
 @strawberry.type(description="Resource type of a virtual entity type, with the user's resources of this type.")

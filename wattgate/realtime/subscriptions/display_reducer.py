@@ -1,18 +1,32 @@
 """Live frame of a home's display: rendered again on each power reading, and when time changes it."""
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import VirtualEntity
+from wattgate.db.models import Resource, VirtualEntity
 from wattgate.db.queries import displays as queries
+from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.live_power import to_watts
 from wattgate.errors import GatewayError
+from wattgate.realtime import topics
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
+from wattgate.realtime.subscriptions.freshness_reducers import topics_of_resources
+
+
+async def display_topics(rows: Rows, home: VirtualEntity, resources: Sequence[Resource]) -> tuple[str, ...]:
+    """Return the topics with events that change the display of a home with these resources."""
+    shown = queries.display_resources(resources)
+    tariff_topics = [topics.tariffs(resource.resource_id) for resource in shown]
+    alert_topics = (topics.alerts(home.owner_id), topics.alerts_read(home.owner_id))
+    freshness_topics = await topics_of_resources(rows, shown)
+    return (topics.virtual_entities(home.ve_id), *tariff_topics, *alert_topics, *freshness_topics)
+
 
 RELOAD_SPREAD_SECONDS = 60
 """Displays reload over this time after midnight. Each home has its own second, to spread the load."""
@@ -22,7 +36,7 @@ class DisplayReducer:
     """The frame of a home's display. `load` raises GatewayError if the caller may no longer see its data.
 
     A power reading changes the frame without the database. A stored reading, a tariff, an alert or a change of the
-    home's record requires a reload. So does a new day: until the reload, the frame has no amounts.
+    home, its resources or their devices requires a reload. So does a new day: until then, the frame has no amounts.
     """
 
     def __init__(self, ve_id: str) -> None:
@@ -34,6 +48,11 @@ class DisplayReducer:
         if isinstance(home, GatewayError):
             raise home
         return render_frame(home, rows.now)
+
+    async def find_topics(self, rows: Rows) -> tuple[str, ...]:
+        home = await rows.get(VirtualEntity, self._ve_id)
+        (resources,) = await home_queries.resources(rows, [home])
+        return await display_topics(rows, home, resources)
 
     def apply_event(self, state: Display, event: Event, now: datetime) -> Display | None:
         freshness = state.home.freshness_snapshot

@@ -17,7 +17,14 @@ from wattgate.db.queries.resources import load_measured_resources
 from wattgate.db.rows import Rows
 from wattgate.energy.freshness import Freshness, FreshnessSnapshot, Heartbeat
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
+from wattgate.realtime.events import (
+    DeviceChanged,
+    DeviceStateChanged,
+    Event,
+    IntakeHeartbeat,
+    ReadingRecorded,
+    ResourceChanged,
+)
 
 RECHECK_INTERVAL = timedelta(days=1)
 """Time to the next check when no change is due."""
@@ -40,6 +47,8 @@ class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
 
 async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
     """Return the topics with events that change the freshness of resources and of their devices."""
+    if not resources:
+        return ()
     sources = await load_measured_resources(rows, resources)
     devices = [device for device in await device_queries.devices_of_resources(rows, sources) if device is not None]
     device_topics = await topics_of_devices(rows, devices)
@@ -86,7 +95,13 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
     def _has_changed(self, before: ItemT, after: ItemT) -> bool:
         """Return whether subscribers need the new item. A change of age alone is no change."""
 
-    def apply_event(self, state: list[ItemT], event: Event, now: datetime) -> list[ItemT]:
+    @abstractmethod
+    async def find_topics(self, rows: Rows) -> tuple[str, ...]:
+        """Return the topics with events that change an item."""
+
+    def apply_event(self, state: list[ItemT], event: Event, now: datetime) -> list[ItemT] | None:
+        if isinstance(event.payload, ResourceChanged | DeviceChanged):
+            return None
         now_ms, freshness = to_ms(now), self._freshness
         heartbeat: Heartbeat | None = None
         indexes: Iterable[int] = ()
@@ -157,9 +172,15 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
         self._resource_ids = list(dict.fromkeys(resource_ids))
         self._source_by_resource: dict[str, str] = {}
 
-    async def load(self, rows: Rows) -> list[ResourceFreshnessItem]:
+    async def find_topics(self, rows: Rows) -> tuple[str, ...]:
+        return await topics_of_resources(rows, await self._load_resources(rows))
+
+    async def _load_resources(self, rows: Rows) -> list[Resource]:
         stored = await rows.get_many(Resource, self._resource_ids)
-        resources = [stored[resource_id] for resource_id in self._resource_ids if resource_id in stored]
+        return [stored[resource_id] for resource_id in self._resource_ids if resource_id in stored]
+
+    async def load(self, rows: Rows) -> list[ResourceFreshnessItem]:
+        resources = await self._load_resources(rows)
         for error in (await find_consent_errors(rows, resources)).values():
             raise error
         sources = await load_measured_resources(rows, resources)
@@ -187,15 +208,21 @@ class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
         self._device_ids = list(dict.fromkeys(device_ids))
         self._network_states: dict[str, NetworkState | None] = {}
 
-    async def load(self, rows: Rows) -> list[DeviceStateItem]:
+    async def find_topics(self, rows: Rows) -> tuple[str, ...]:
+        return await topics_of_devices(rows, await self._load_devices(rows))
+
+    async def _load_devices(self, rows: Rows) -> list[Device]:
         stored = await rows.get_many(Device, self._device_ids)
-        devices = [stored[device_id] for device_id in self._device_ids if device_id in stored]
+        return [stored[device_id] for device_id in self._device_ids if device_id in stored]
+
+    async def load(self, rows: Rows) -> list[DeviceStateItem]:
+        devices = await self._load_devices(rows)
         freshness = await queries.load_device_snapshot(rows, devices)
         self._network_states = {device.device_id: device.network_state for device in devices}
         keys = list(self._network_states)
         return self._initialise(freshness, keys, [_source_ids(freshness, key) for key in keys], to_ms(rows.now))
 
-    def apply_event(self, state: list[DeviceStateItem], event: Event, now: datetime) -> list[DeviceStateItem]:
+    def apply_event(self, state: list[DeviceStateItem], event: Event, now: datetime) -> list[DeviceStateItem] | None:
         payload = event.payload
         if isinstance(payload, DeviceStateChanged) and payload.device_id in self._network_states:
             known = self._network_states[payload.device_id]

@@ -16,6 +16,10 @@ can decide which one.
 `ReloadState` says whether a load runs, and whether the state that it reads may be older than an event that arrived
 since. `RELOAD_TRANSITIONS` has all transitions. In EMPTY, the first load runs, and subscribers that join wait for it.
 In the other phases, a background task runs the reloads. It repeats them until one is not outdated.
+
+The topics of the group follow the resources and devices behind the state. After an event that may have changed these
+(`TOPIC_CHANGES`), the next reload asks the reducer for the topics, opens new ones before it reads the state, and closes
+the others. Reloads that time or a loss of events causes do so too, because such an event may have been missed.
 """
 
 import asyncio
@@ -28,7 +32,13 @@ from typing import Any
 from wattgate.clock import Clock
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.events import Event, MeterPointConsentRevoked
+from wattgate.realtime.events import (
+    DeviceChanged,
+    Event,
+    MeterPointConsentRevoked,
+    ResourceChanged,
+    VirtualEntityChanged,
+)
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.subscriber_group import Group
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
@@ -45,6 +55,9 @@ RECHECK_SECONDS = 5.0
 """Delay before time is applied again while the state is reloaded: the database may be unavailable for long."""
 
 STATE_KEY = ("state", "")
+
+TOPIC_CHANGES = (DeviceChanged, ResourceChanged, VirtualEntityChanged)
+"""Payloads of events after which the topics of a state may be others."""
 
 
 class SnapshotPhase(Enum):
@@ -136,9 +149,12 @@ class SnapshotGroup(Group):
         self._first_load: asyncio.Task[None] | None = None
         self._rendering = False
         """Whether a task executes an asynchronous selection. It broadcasts until the newest state is sent."""
+        self._topics_outdated = False
         self.timer_slot: int | None = None
 
     async def add_subscriber(self, subscription: Subscription, subscriber: Subscriber) -> None:
+        if not set(subscription.source.topics) <= set(self.topics):
+            self._request_reload(with_topics=True)
         await self._hub.open_topics(self.topics)
         if self._phase is SnapshotPhase.EMPTY:
             if self._first_load is None or self._first_load.done():
@@ -169,7 +185,7 @@ class SnapshotGroup(Group):
             self._handle_event(event)
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        self._request_reload()
+        self._request_reload(with_topics=True)
 
     def close(self) -> None:
         super().close()
@@ -183,13 +199,14 @@ class SnapshotGroup(Group):
             return None
         changed = self._reducer.advance(self._state, self._clock())
         if changed is None:
-            self._request_reload()
+            self._request_reload(with_topics=True)
             return now + RECHECK_SECONDS
         self._update_state(changed)
         return None
 
     def _handle_event(self, event: Event) -> None:
         self._on_reload(ReloadEvent.CHANGED)
+        self._topics_outdated |= isinstance(event.payload, TOPIC_CHANGES)
         if self._phase is not SnapshotPhase.CURRENT:
             return
         changed = self._reducer.apply_event(self._state, event, self._clock())
@@ -239,8 +256,9 @@ class SnapshotGroup(Group):
     def _on_reload(self, event: ReloadEvent) -> None:
         self._reload = RELOAD_TRANSITIONS[self._reload][event]
 
-    def _request_reload(self) -> None:
-        """Load the state again in a background task. In EMPTY, only mark the first load as outdated."""
+    def _request_reload(self, *, with_topics: bool = False) -> None:
+        """Load the state, and the topics if needed, in a background task. In EMPTY, only mark the load as outdated."""
+        self._topics_outdated |= with_topics
         if self._phase is SnapshotPhase.EMPTY:
             self._on_reload(ReloadEvent.CHANGED)
             return
@@ -275,6 +293,8 @@ class SnapshotGroup(Group):
             while self._reload is ReloadState.RUNNING_OUTDATED:
                 await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))  # noqa: S311 (jitter, not a secret)
                 try:
+                    if self._topics_outdated:
+                        await self._update_topics()
                     state = await self._read_state()
                     self._phase = phase_after_load(self._phase, self._reload)
                     if self._phase is SnapshotPhase.CURRENT:
@@ -285,6 +305,22 @@ class SnapshotGroup(Group):
                     self._on_reload(ReloadEvent.READ_FAILED)
         finally:
             self._on_reload(ReloadEvent.ENDED)
+
+    async def _update_topics(self) -> None:
+        """Listen to the present topics of the state, and to no others."""
+        self._topics_outdated = False
+        try:
+            async with self._load_semaphore:
+                found = set(await self._read(self._reducer.find_topics))
+            added, removed = sorted(found - set(self.topics)), sorted(set(self.topics) - found)
+            self._hub.add_listener(self, added)
+            self.topics = (*self.topics, *added)
+            await self._hub.open_topics(added)
+        except BaseException:
+            self._topics_outdated = True
+            raise
+        self.topics = tuple(sorted(found))
+        self._hub.remove_listener(self, removed)
 
 
 def _consume_exception(task: "asyncio.Task[None]") -> None:

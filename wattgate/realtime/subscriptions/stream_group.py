@@ -52,7 +52,7 @@ from wattgate.clock import from_ms
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
 from wattgate.realtime.event_queue import EventQueue, events_lost_error
-from wattgate.realtime.events import Event, MeterPointConsentRevoked
+from wattgate.realtime.events import Event, MeterPointConsentRevoked, ResourceChanged
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.subscriber_group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
@@ -108,6 +108,8 @@ class StreamGroup(Group):
             )
 
     def _handle_event(self, event: Event) -> None:
+        if isinstance(event.payload, ResourceChanged):
+            return None
         if self._queue is None and self._selection.execute_sync is not None:
             try:
                 return self._broadcast_event(event, self._selection.execute_sync(event.payload))
@@ -165,6 +167,8 @@ class StreamGroup(Group):
                 continue
             if isinstance(event.payload, MeterPointConsentRevoked):
                 raise consent_revoked_error(event.payload)
+            if isinstance(event.payload, ResourceChanged):
+                continue
             positions[event.topic] = str(event.position)
             result = await self._execute(event.payload)
             message = build_message(

@@ -23,6 +23,9 @@ class SnapshotReducer(Protocol):
     async def load(self, rows: Rows) -> Any:
         """Load the state from the database."""
 
+    async def find_topics(self, rows: Rows) -> tuple[str, ...]:
+        """Return the topics with events that change the state. They differ if resources or devices were changed."""
+
     def apply_event(self, state: Any, event: Event, now: datetime) -> Any | None:
         """Return the state after an event that arrives at `now`."""
 

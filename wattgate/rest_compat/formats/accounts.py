@@ -6,6 +6,7 @@ from typing import Any
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, GatewayError, ProblemPath, Unauthenticated
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.graphql.services.login import WeakPassword
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
@@ -34,6 +35,11 @@ def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[st
     """Return the body of RFC 6749, section 5.2: `error` is a code, and `error_description` is the message."""
     usual = {BadInput: "invalid_request", Unauthenticated: "invalid_client"}.get(type(error), "temporarily_unavailable")
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
+
+
+def _transform_new_password_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body with the error text that legacy clients know for a weak new password."""
+    return {**body, "error": "weak new password"} if isinstance(error, WeakPassword) else body
 
 
 def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
@@ -92,6 +98,8 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         accepts_form=True,
         transform_error=_transform_oauth_error,
     ),
+    "POST /account/changepassword": LegacyFormat(transform_error=_transform_new_password_error),
+    "PUT /user/resetpassword": LegacyFormat(transform_error=_transform_new_password_error),
     "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body),
     "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}),
     "POST /accountprofile": LegacyFormat(parse_arguments=_parse_profile_arguments, render_body=_saved_profile_body),

@@ -5,6 +5,7 @@ from typing import Any
 
 from wattgate.clock import format_iso, to_ms
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.graphql.resolvers.consent import mpxn_key_for
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
@@ -51,23 +52,39 @@ def _parse_tags(request: LegacyRequest) -> RawArguments:
     return RawArguments({"hardwareId": request.query["tags"]} if "tags" in request.query else {})
 
 
+def _discovered_body(result: RestResult) -> dict[str, Any]:
+    """Return the device of a user, or the entry of the meter network, which has no device ID and no owner."""
+    if result.result.device is not None:
+        return _device_json(result.rendered["device"], result.edges["protocol"][0])
+    listed = result.result.network_device
+    ids = {"EUI": listed.eui, mpxn_key_for(listed.mpxn).name: listed.mpxn}
+    return {
+        "deviceId": None,
+        "hardwareId": listed.eui,
+        "hardwareIds": ids,
+        "hardwareIdNames": list(ids),
+        "inventory": _inventory_entry(listed),
+    }
+
+
+def _inventory_entry(device: Any) -> dict[str, Any]:
+    return {
+        "DateCommissioned": device.commissioned_at and format_iso(device.commissioned_at),
+        "DeviceFirmwareVersion": device.firmware_version,
+        "DeviceManufacturer": device.manufacturer,
+        "DeviceModel": device.model,
+        "DeviceType": device.device_type,
+        "DeviceStatus": device.status,
+        "EUI": device.eui,
+        "ImportMPxN": device.mpxn,
+        "SmetsVersion": device.smets_version,
+    }
+
+
 def _inventory_body(result: RestResult) -> dict[str, Any]:
     return {
         "valid": result.result.valid,
-        "inventory": [
-            {
-                "DateCommissioned": device.commissioned_at and format_iso(device.commissioned_at),
-                "DeviceFirmwareVersion": device.firmware_version,
-                "DeviceManufacturer": device.manufacturer,
-                "DeviceModel": device.model,
-                "DeviceType": device.device_type,
-                "DeviceStatus": device.status,
-                "EUI": device.eui,
-                "ImportMPxN": device.mpxn,
-                "SmetsVersion": device.smets_version,
-            }
-            for device in result.result.inventory
-        ],
+        "inventory": [_inventory_entry(device) for device in result.result.inventory],
     }
 
 
@@ -83,7 +100,10 @@ DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /device": LegacyFormat(render_body=_devices_body),
     "GET /device/{deviceId}": LegacyFormat(render_body=_device_body),
     "GET /device/resource/{resourceId}": LegacyFormat(render_body=_device_body),
-    "GET /discover/{hardwareId}": LegacyFormat(render_body=_device_body),
+    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body),
+    "DELETE /device/{deviceId}": LegacyFormat(render_body=_device_body),
+    "PUT /device/{deviceId}/owner": LegacyFormat(render_body=_device_body),
+    "GET /discover/{hardwareId}": LegacyFormat(render_body=_discovered_body),
     "POST /device": LegacyFormat(
         render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id}
     ),

@@ -3,6 +3,7 @@
 Published clients depend on this behaviour. It is converted here, so operations never see it.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -10,6 +11,8 @@ from typing import Any
 
 from wattgate.clock import format_iso
 from wattgate.db.models import Resource
+from wattgate.db.readings.reading_series import ReadingSeries
+from wattgate.enums import NoValueReason
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
@@ -45,6 +48,16 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
     }
 )
 """Maximum span of one request, by period."""
+
+
+_NO_VALUE_MESSAGES: Mapping[NoValueReason, str] = MappingProxyType(
+    {
+        NoValueReason.NO_READINGS: "No reading is stored. Missing readings can arrive later.",
+        NoValueReason.NO_POWER: "No power reading is at most 15 minutes old, so the present value is unknown.",
+        NoValueReason.NO_TARIFF: "No tariff applies, so the cost is unknown. Set a tariff with the mutation setTariff.",
+        NoValueReason.NO_PRICE: "The tariff has no price for this time, so the cost is unknown.",
+    }
+)
 
 
 def parse_readings_query(request: LegacyRequest) -> RawArguments:
@@ -89,8 +102,9 @@ def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
 def readings_body(result: RestResult) -> dict[str, Any]:
     """Return the envelope with `data` as pairs of epoch seconds and value.
 
-    Missing values are 0, or null if the query has `nulls=1`. With an offset, the seconds encode the wall-clock time as
-    if it were UTC.
+    Missing values are 0, or null if the query has `nulls=1`. For computed costs, further members say what the values
+    include, why values are missing, and in how many rows. With an offset, the seconds encode the wall-clock time as if
+    it were UTC.
     """
     query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
@@ -98,7 +112,21 @@ def readings_body(result: RestResult) -> dict[str, Any]:
     pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is the end of the last bucket
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
     requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
-    return envelope(series.resource, data, units=series.unit, query=requested)
+    body = envelope(series.resource, data, units=series.unit, query=requested)
+    return {**body, **_cost_members(series)} if series.resource.cost_of else body
+
+
+def _cost_members(series: ReadingSeries) -> dict[str, Any]:
+    """Return what computed costs include, and the reasons of missing costs with the number of rows of each."""
+    reasons = Counter(map(series.bucket_reason, range(series.grid.count)))
+    entries = [{**no_value_entry(reason), "rows": reasons[reason]} for reason in NoValueReason if reasons[reason]]
+    included = {"includesStandingCharge": series.includes_standing_charge, "includesVat": series.includes_vat}
+    return {**included, "noValue": entries} if entries else included
+
+
+def no_value_entry(reason: NoValueReason) -> dict[str, Any]:
+    """Return an entry of `noValue`: the reason why a value is missing, for programs and for people."""
+    return {"reason": reason.value, "message": _NO_VALUE_MESSAGES[reason]}
 
 
 def envelope(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
+from wattgate.db.queries.current_readings import COST_PER_HOUR_UNIT
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import UnreadableInput
@@ -24,10 +25,20 @@ def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
 
 
 def _current_body(result: RestResult) -> Any:
-    (current,) = result.edges["current"]
+    """Return the current value. Without one, `data` is empty and `noValue` has the reason."""
+    (current,), (reason,) = result.edges["current"], result.edges["noCurrentReason"]
+    unit = COST_PER_HOUR_UNIT if result.result.cost_of else None
     if current is None:
-        return legacy_readings.envelope(result.result, [])
-    return legacy_readings.envelope(result.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
+        body = legacy_readings.envelope(result.result, [], units=unit)
+        return body if reason is None else {**body, "noValue": [legacy_readings.no_value_entry(reason)]}
+    body = legacy_readings.envelope(result.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
+    if current.includes_vat is None:
+        return body
+    return {
+        **body,
+        "includesStandingCharge": current.includes_standing_charge,
+        "includesVat": current.includes_vat,
+    }
 
 
 def _meter_read_body(result: RestResult) -> Any:

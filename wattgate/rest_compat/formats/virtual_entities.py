@@ -45,6 +45,8 @@ VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /virtualentity": LegacyFormat(render_body=_virtual_entities_body),
     "GET /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body),
     "DELETE /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body),
+    "POST /virtualentity/{veId}/resources": LegacyFormat(render_body=_virtual_entity_body),
+    "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(render_body=_virtual_entity_body),
     "GET /virtualentity/{veId}/attribute": LegacyFormat(render_body=_attributes_body),
     "POST /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_set, request_paths={("attributes",): ()}, render_body=_attributes_body

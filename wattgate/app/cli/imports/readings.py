@@ -1,74 +1,90 @@
-"""Import a CSV file of readings in batches, so that memory does not grow with the file.
+"""Import a CSV file of readings of any size (`csv_columns` lists its columns).
 
-The header names the columns, in any order:
-
-- `value`
-- either `at` (ISO 8601; UTC if it has no offset) or `localTime` (local time in the time zone of the import)
-- `resourceId`, unless the import has one resource for all lines
-- `field`, optional; the default is the first field of the resource
-- `quality`, optional; the default is ACTUAL
+The import has three steps. It parses the file into a temporary database, resolves what one line alone does not say, and
+records the readings in batches, in the order of series and instants. The order of the lines of a day resolves repeated
+local times (`energy.repeated_hours`). Lines of one instant are compared wherever they are in the file.
 """
 
-import csv
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from decimal import Decimal
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
+import numpy as np
+
+from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
-from wattgate.clock import to_ms
-from wattgate.errors import BadInput
+from wattgate.app.cli.imports.reading_targets import (
+    ApplicationResources,
+    ImportTarget,
+    ResourceFinder,
+    UnitOptions,
+    UnknownSeries,
+    find_targets,
+)
+from wattgate.app.cli.imports.staged_readings import NightLine, StagedColumns, StagedReadings
+from wattgate.clock import format_iso_ms, from_ms, to_ms
+from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
+from wattgate.energy.local_times import LocalTimes, local_ms
+from wattgate.energy.repeated_hours import DayLine, resolve_repeated
+from wattgate.energy.storage_fields import QUALITIES
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.bulk_recording import SeriesKey
-from wattgate.graphql.transport.bulk_recorder import (
-    BulkRecorder,
-    BulkReport,
-    InvalidLine,
-    ReportRefusal,
-    parse_number,
-    parse_quality,
-)
+from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, RecordedArrays
+from wattgate.graphql.resolvers.reading_imports import CheckedArrays, check_reading_arrays
+from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
+from wattgate.graphql.transport import bulk_recorder
+from wattgate.graphql.transport.bulk_recorder import BulkRecorder, BulkReport, InvalidLine, ReportRefusal
 from wattgate.principal import Principal
 
+MAX_DESCRIBED_SERIES = 20
+"""Maximum number of series that a report describes."""
 
-@dataclass(frozen=True, slots=True)
-class CsvColumns:
-    """The column index of each value in a line, and the values that are the same for all lines."""
+MAX_DAY_LINES = 200_000
+"""Maximum lines of a series on a day on which local times repeat: they are resolved in memory."""
 
-    value: int
-    at: int | None
-    local_time: int | None
-    resource: int | None
-    field: int | None
-    quality: int | None
-    delimiter: str
-    resource_id: str | None
-    zone: tzinfo
+PROGRESS_LINES = 1_000
+"""Number of lines after which the progress is reported."""
 
-    @classmethod
-    def from_header(cls, header: str, resource_id: str | None, zone: tzinfo) -> "CsvColumns":
-        """Parse the header. Raise BadInput if a column is missing or conflicts with another column or an option."""
-        delimiter = ";" if header.count(";") > header.count(",") else ","
-        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        positions: dict[str, int] = {name: names.index(name) for name in names}
-        if "value" not in positions:
-            raise BadInput("the header has no column `value`; add it")
-        if ("at" in positions) == ("localtime" in positions):
-            raise BadInput("the header must have exactly one of the columns `at` and `localTime`")
-        if ("resourceid" in positions) == (resource_id is not None):
-            raise BadInput("use either the column `resourceId` or the option --resource, not both and not neither")
-        return cls(
-            value=positions["value"],
-            at=positions.get("at"),
-            local_time=positions.get("localtime"),
-            resource=positions.get("resourceid"),
-            field=positions.get("field"),
-            quality=positions.get("quality"),
-            delimiter=delimiter,
-            resource_id=resource_id,
-            zone=zone,
-        )
+
+@dataclass(slots=True)
+class SeriesReport:
+    """The recorded readings of a series: their number, first and last instant (ms), and the sum of their values."""
+
+    target: ImportTarget
+    count: int = 0
+    first: int | None = None
+    last: int | None = None
+    scaled_sum: int = 0
+
+    @property
+    def total(self) -> Decimal:
+        return Decimal(self.scaled_sum).scaleb(-self.target.field.decimals)
+
+    def add(self, at: IntArray, value: FloatArray) -> None:
+        """Add readings in the order of their instants."""
+        if len(at):
+            self.count += len(at)
+            self.first = int(at[0]) if self.first is None else self.first
+            self.last = int(at[-1])
+            self.scaled_sum += sum(np.rint(value * 10.0**self.target.field.decimals).astype(np.int64).tolist())
+
+
+@dataclass(slots=True)
+class ImportReport(BulkReport):
+    """The result of an import. `repeated` counts exact repeats of earlier lines of the file.
+
+    The recorded readings are new (`added`), replace a stored reading (`replaced`), or are stored already (`unchanged`).
+    `series` describes the recorded readings of each series, if these are at most MAX_DESCRIBED_SERIES.
+    """
+
+    series: list[SeriesReport] = field(default_factory=list)
+    repeated: int = 0
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
 
 
 async def import_csv(
@@ -80,72 +96,195 @@ async def import_csv(
     zone: tzinfo,
     refuse: ReportRefusal,
     progress: Callable[[int], None],
-) -> BulkReport:
+    home: ResourceFinder | None = None,
+    units: UnitOptions | None = None,
+    dry_run: bool = False,
+) -> ImportReport:
     """Record the reading of each valid line. Call `refuse` with the number and reason of each other line.
 
-    Call `progress` with the number of bytes read so far. A reading replaces the stored one of the same instant, also
-    if an earlier batch of this file stored it (`bulk_recorder.BATCH_SIZE`). If two readings in one batch contradict
-    each other, the first is recorded and the second is refused.
+    Call `progress` with a number of bytes: half of the bytes read, and half of the share of the readings recorded. A
+    reading replaces the stored one of the same instant. If two lines of the file contradict each other, the first is
+    recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result is
+    the same, but nothing is stored.
     """
-
-    async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
-        progress(file.tell())
-        return await runner.run(operation, principal, arguments)
-
     lines = read_numbered_lines(file)
     _, header = next(lines, (1, ""))
-    columns = CsvColumns.from_header(header, resource_id, zone)
-    bulk, latest = BulkRecorder(run, refuse), dict[SeriesKey, datetime]()
-    for number, text in lines:
+    columns = CsvColumns.from_header(header, names_resource=resource_id is not None, names_home=home is not None)
+    with StagedReadings() as staged:
+        task = _ReadingImport(runner, principal, refuse, progress, staged, LocalTimes(zone), dry_run)
+        for number, text in lines:
+            task.add_line(number, columns, text)
+            if number % PROGRESS_LINES == 0:
+                progress(file.tell() // 2)
+        finder = home or ApplicationResources(runner, principal, resource_id)
+        task.set_targets(await find_targets(finder, staged.series, units or UnitOptions()))
+        task.resolve_nights()
+        await task.record(file.tell())
+    return task.report
+
+
+@dataclass(slots=True)
+class _ReadingImport:
+    """The state of an import."""
+
+    runner: Runner
+    principal: Principal
+    report_refusal: ReportRefusal
+    progress: Callable[[int], None]
+    staged: StagedReadings
+    local_times: LocalTimes
+    dry_run: bool
+    report: ImportReport = field(default_factory=ImportReport)
+    targets: list[ImportTarget] = field(default_factory=list)
+
+    def refuse(self, line: int, reason: str) -> None:
+        self.report.refused += 1
+        self.report_refusal(line, reason)
+
+    def add_line(self, number: int, columns: CsvColumns, text: str) -> None:
+        """Parse a line and stage its reading, or refuse the line."""
+        self.report.lines += 1
         try:
-            reading = _parse_line(columns, text, latest)
+            self._stage(number, columns.parse_line(text))
         except InvalidLine as error:
-            bulk.refuse_line(number, str(error))
-        else:
-            await bulk.add(number, *reading)
-    report = await bulk.finish()
-    progress(file.tell())
-    return report
+            self.refuse(number, str(error))
 
+    def _stage(self, line: int, reading: CsvReading) -> None:
+        series, (_, time, value, quality) = self.staged.number_of(reading.series), reading
+        try:
+            if time.tzinfo is not None:
+                self.staged.add(series, to_ms(time.astimezone(UTC)), line, value, quality)
+                return
+            instants, night = self.local_times.instants(time), self.local_times.day(time.date()).night
+        except OverflowError:
+            raise InvalidLine(f"{time.isoformat()} is outside the supported range of times") from None
+        if not instants:
+            raise InvalidLine(f"{time.isoformat()} does not exist in {self.local_times.zone}: the clocks went forward")
+        first, second = instants if len(instants) == 2 else (instants[0], None)
+        if night is not None:
+            self.staged.add_night_line(night, NightLine(series, line, local_ms(time), first, second, value, quality))
+        if second is None:
+            self.staged.add(series, first, line, value, quality)
 
-def _parse_line(
-    columns: CsvColumns, text: str, latest_by_series: dict[SeriesKey, datetime]
-) -> tuple[SeriesKey, int, float, int]:
-    try:
-        cells = next(csv.reader([text], delimiter=columns.delimiter))
-        resource_id = columns.resource_id or cells[columns.resource or 0].strip()
-        value = parse_number(cells[columns.value].strip())
-        field_name = cells[columns.field].strip() or None if columns.field is not None else None
-        quality = parse_quality("" if columns.quality is None else cells[columns.quality].strip())
-        series = resource_id, field_name
-        at = _parse_instant(columns, cells, latest_by_series.get(series))
-    except csv.Error as error:
-        raise InvalidLine(f"is not CSV: {error}") from None
-    except IndexError:
-        raise InvalidLine("has too few columns") from None
-    latest_by_series[series] = at
-    return series, to_ms(at), value, quality
+    def set_targets(self, targets: list[ImportTarget | UnknownSeries]) -> None:
+        """Set the target of each series. Refuse the lines of series that have none."""
+        numbers = dict[tuple[str, str | None], int]()
+        by_series: list[int | None] = []
+        for target in targets:
+            if isinstance(target, UnknownSeries):
+                by_series.append(None)
+                continue
+            if target.key not in numbers:
+                numbers[target.key] = len(numbers)
+                self.targets.append(target)
+            by_series.append(numbers[target.key])
+        self.staged.set_targets(by_series)
+        if len(self.targets) <= MAX_DESCRIBED_SERIES:
+            self.report.series = [SeriesReport(target) for target in self.targets]
+        for line, series in self.staged.refused_lines():
+            self.refuse(line, str(targets[series]))
 
+    def resolve_nights(self) -> None:
+        """Stage the readings of repeated local times, as far as the order of the lines decides their instants."""
+        for night in self.staged.nights():
+            lines = list(islice(night, MAX_DAY_LINES + 1))
+            repeated = [line for line in lines if line.second is not None]
+            if len(lines) > MAX_DAY_LINES:
+                for line in chain(lines, night):
+                    self._refuse_undecided(line, f"the day has more than {MAX_DAY_LINES:,} lines of its series")
+            elif repeated:
+                self._resolve_night(lines, repeated)
 
-def _parse_instant(columns: CsvColumns, cells: list[str], previous: datetime | None) -> datetime:
-    """Return the instant of a line in UTC.
+    def _resolve_night(self, lines: list[NightLine], repeated: list[NightLine]) -> None:
+        shift = (repeated[0].second or 0) - repeated[0].first
+        day = [DayLine(line.local, line.second is not None, (line.value, line.quality)) for line in lines]
+        occurrences = resolve_repeated(day, shift)
+        for number, line in enumerate(repeated):
+            if occurrences is None or line.second is None:
+                self._refuse_undecided(line, "the order of the lines of the day does not decide which one is meant")
+            else:
+                at = line.second if occurrences[number] else line.first
+                self.staged.add(line.series, at, line.line, line.value, line.quality)
 
-    A local time occurs twice when the clocks go back. It means the second occurrence if `previous`, the last instant of
-    the same series, is at or after the first occurrence and before the second.
-    """
-    text = cells[columns.at if columns.at is not None else columns.local_time or 0].strip()
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidLine(f"{text!r} is not an ISO 8601 time") from None
-    if columns.at is None and time.tzinfo is not None:
-        raise InvalidLine(f"{text!r} has an offset, but localTime is local time in {columns.zone}. Use the column `at`")
-    try:
-        if columns.at is not None:
-            return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-        earlier, later = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-    except OverflowError:
-        raise InvalidLine(f"{text} is outside the supported range of times") from None
-    if earlier.astimezone(columns.zone).replace(tzinfo=None) != time:
-        raise InvalidLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
-    return later if previous is not None and earlier <= previous < later else earlier
+    def _refuse_undecided(self, line: NightLine, reason: str) -> None:
+        if line.second is None:
+            return
+        zone = self.local_times.zone
+        first, second = (from_ms(at).astimezone(zone) for at in (line.first, line.second))
+        self.refuse(
+            line.line,
+            f"{first.replace(tzinfo=None).isoformat()} occurs twice in {zone}: it may be {first.isoformat()} or "
+            f"{second.isoformat()}, and {reason}. Give the time with its offset in a column `at`",
+        )
+
+    async def record(self, size: int) -> None:
+        """Record the staged readings, or only check them in a dry run. `size` is that of the file in bytes."""
+        bulk, done = BulkRecorder(self._record_batch, self.refuse), 0
+        before: StagedColumns | None = None
+        for readings in self.staged.readings(bulk_recorder.BATCH_SIZE):
+            first, before = self._select_first(readings, before)
+            if len(first.line):
+                await bulk.add_arrays(first.line, self._build_batch(first))
+            done += len(readings.line)
+            self.progress(size // 2 + size * done // (2 * self.staged.count))
+        self.report.recorded = (await bulk.finish()).recorded
+        self.progress(size)
+
+    def _select_first(
+        self, readings: StagedColumns, before: StagedColumns | None
+    ) -> tuple[StagedColumns, StagedColumns]:
+        """Return the first reading of each series and instant, and the last of these.
+
+        `before` is the last one of the readings before. Count exact repeats, and refuse contradictions.
+        """
+        if before is not None:
+            readings = readings.follow(before)
+        starts = is_group_start(readings.target, readings.at)
+        first = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
+        equal = (readings.value == readings.value[first]) & (readings.quality == readings.quality[first])
+        self.report.repeated += int(np.count_nonzero(equal & ~starts))
+        for position in np.flatnonzero(~equal):
+            self._refuse_contradiction(readings, int(position), int(first[position]))
+        last = readings.take(first[-1:])
+        if before is not None:
+            starts[0] = False
+        return readings.take(starts), last
+
+    def _refuse_contradiction(self, readings: StagedColumns, position: int, first: int) -> None:
+        value = repr(float(readings.value[first])).removesuffix(".0")
+        quality = QUALITIES[int(readings.quality[first])].name
+        self.refuse(
+            int(readings.line[position]),
+            f"{CONFLICTING_DUPLICATE}: line {readings.line[first]} has {value} ({quality}) at "
+            f"{format_iso_ms(int(readings.at[first]))}",
+        )
+
+    def _build_batch(self, readings: StagedColumns) -> BulkReadingBatch:
+        """Return readings with the keys of their series, in the units of their fields."""
+        numbers, series_index = np.unique(readings.target, return_inverse=True)
+        value, targets = readings.value, [self.targets[number] for number in numbers]
+        for number, target in enumerate(targets):
+            if target.convert is not None:
+                chosen = series_index == number
+                value[chosen] = [float(target.convert(Decimal(repr(one)))) for one in value[chosen].tolist()]
+        keys = [target.key for target in targets]
+        return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
+
+    async def _record_batch(self, operation: Operation, arguments: dict[str, Any]) -> RecordedArrays:
+        checked = await self.runner.run(check_reading_arrays, self.principal, arguments)
+        self.report.added += checked.added
+        self.report.replaced += checked.replaced
+        self.report.unchanged += checked.unchanged
+        self._describe_series(arguments["batch"], checked)
+        if self.dry_run:
+            return RecordedArrays(checked.added + checked.replaced + checked.unchanged, checked.refused)
+        recorded: RecordedArrays = await self.runner.run(operation, self.principal, arguments)
+        return recorded
+
+    def _describe_series(self, batch: BulkReadingBatch, checked: CheckedArrays) -> None:
+        accepted = np.ones(len(batch.at), dtype=bool)
+        accepted[[index for index, _ in checked.refused]] = False
+        for series in self.report.series:
+            if series.target.key in batch.series:
+                chosen = accepted & (batch.series_index == batch.series.index(series.target.key))
+                series.add(batch.at[chosen], batch.value[chosen])

@@ -12,19 +12,16 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 import orjson
-from graphql import GraphQLError
-from graphql.utilities import validate_input_value
 
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
+from wattgate.app.input_parser import InputParser
 from wattgate.db.models import Tariff
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import find_edge
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
-from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.resources import resource
 from wattgate.graphql.resolvers.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
 from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, ReportRefusal
@@ -117,27 +114,6 @@ class _TariffImport:
                 return
 
 
-class _InputParser:
-    """Convert a JSON value to an argument of an operation with the input types of its GraphQL field."""
-
-    def __init__(self, schema: Schema, operation: Operation, argument: str) -> None:
-        self._binder = ArgumentBinder(schema, operation)
-        self._argument = argument
-
-    def parse(self, value: Any, **others: Any) -> Any:
-        """Return the argument. Raise InvalidLine with all problems of the value, including unknown members."""
-        reasons: list[str] = []
-
-        def add_reason(error: GraphQLError, path: list[str | int]) -> None:
-            location = ".".join(str(step) for step in path)
-            reasons.append(f"{location}: {error.message}" if location else error.message)
-
-        validate_input_value(value, self._binder.arguments[self._argument].type, add_reason, hide_suggestions=True)
-        if reasons:
-            raise InvalidLine("; ".join(reasons))
-        return self._binder.bind(RawArguments({self._argument: value, **others}))[self._argument]
-
-
 async def import_tariffs(
     file: BinaryIO,
     *,
@@ -152,7 +128,7 @@ async def import_tariffs(
     Call `progress` with the number of bytes read so far.
     """
     schema = build_schema(OPERATIONS)
-    tariffs, prices = _InputParser(schema, set_tariff, "input"), _InputParser(schema, set_tariff_prices, "prices")
+    tariffs, prices = InputParser(schema, set_tariff, "input"), InputParser(schema, set_tariff_prices, "prices")
     tariff_import = _TariffImport(runner, principal, refuse)
     for number, text in read_numbered_lines(file):
         tariff_import.report.lines += 1

@@ -5,7 +5,8 @@ import { element, find, findAllAs, findAs } from "../shared/dom.js";
 import { BarChart } from "./bar-chart.js";
 import { bucketName, bucketTick } from "./bucket-labels.js";
 import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort, NOTHING, WallClock } from "./format.js";
-import { VIEWS, buildColumns, summarise } from "./history.js";
+import { inclusionText, reasonText } from "./cost-basis.js";
+import { VIEWS, buildColumns, costInclusions, hasNoTariff, summarise } from "./history.js";
 
 /** @import { ResourceIds, Series } from "../shared/gateway.js" */
 /** @import { Bar } from "./bar-chart.js" */
@@ -21,11 +22,13 @@ const MARKS = {
   gaps: "some readings missing",
   missing: "no readings",
   unpriced: "partly without a price",
+  noTariff: "no tariff",
+  noPrice: "no price",
 };
 /** @type {Mark[]} */
-const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced"];
+const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced", "noTariff", "noPrice"];
 /** The marks that are shown for a column without a value. The others say nothing about it. */
-const MARKS_WITHOUT_VALUE = new Set(["late", "missing", "running"]);
+const MARKS_WITHOUT_VALUE = new Set(["late", "missing", "running", "noTariff", "noPrice"]);
 
 export class HistoryPanel {
   /** @type {HTMLElement} */
@@ -84,6 +87,7 @@ export class HistoryPanel {
     this.#columns = [];
     this.#chart.clear();
     this.#part("legend").replaceChildren();
+    this.#part("history-basis").textContent = "";
     this.#setNotice("");
   }
 
@@ -124,6 +128,7 @@ export class HistoryPanel {
     const bars = this.#columns.map((column) => this.#buildBar(column, view));
     this.#chart.show(bars, this.#measure === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
+    this.#part("history-basis").textContent = this.#measure === "cost" ? costBasis(this.#series, view) : "";
   }
 
   /**
@@ -215,6 +220,17 @@ function labelOf(input) {
   const label = input.parentElement;
   if (!label) throw new Error(`The input ${input.name} has no label`);
   return label;
+}
+
+/**
+ * Return what the costs of a view include, or why there are none.
+ * @param {Record<string, Series>} series  By energy.
+ * @param {ViewName} view
+ */
+function costBasis(series, view) {
+  const inclusions = costInclusions(series, view);
+  if (inclusions) return `Costs ${inclusionText(inclusions)}`;
+  return hasNoTariff(series) ? reasonText("NO_TARIFF") : "";
 }
 
 /** @param {Column} column */

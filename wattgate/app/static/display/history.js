@@ -1,6 +1,7 @@
 /** Turns the readings and costs of a home into the columns of the history chart. */
 
-/** @import { Series } from "../shared/gateway.js" */
+/** @import { Inclusions, NoValueReason } from "./cost-basis.js" */
+/** @import { CostBucket, Series } from "../shared/gateway.js" */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -17,8 +18,8 @@ const PENCE = 100;
 
 /**
  * Reasons why a value is incomplete: `running` (the bucket is not over), `late` (readings may still arrive), `gaps` (some readings
- * are missing), `missing` (all are missing), `estimated`, `unpriced`.
- * @typedef {"running" | "late" | "gaps" | "missing" | "estimated" | "unpriced"} Mark
+ * are missing), `missing` (all are missing), `estimated`, `unpriced`; and for an unknown cost `noTariff` or `noPrice`.
+ * @typedef {"running" | "late" | "gaps" | "missing" | "estimated" | "unpriced" | "noTariff" | "noPrice"} Mark
  */
 
 /**
@@ -42,7 +43,8 @@ const PENCE = 100;
  * @property {number | null} value
  * @property {string} unit
  * @property {Set<Mark>} marks
- * @property {{ energy: string | null, standingCharge: string | null, unpriced: string | null } | null} cost
+ * @property {CostBucket | null} cost
+ * @property {NoValueReason | null} reason  Why the cost is not known.
  */
 
 /**
@@ -69,7 +71,7 @@ const LATE_WINDOW = 2 * DAY;
  */
 export function buildColumns(measure, series, view, now) {
   const { count } = VIEWS[view];
-  const names = measure === "cost" ? Object.keys(series).filter((name) => name !== "exported") : [measure];
+  const names = measure === "cost" ? billedEnergies(series) : [measure];
   const chosen = names.map((name) => ({ name, readings: series[name].readings, costs: series[name].costs }));
   const length = Math.min(count, ...chosen.map(({ readings }) => readings.buckets.length));
   return Array.from({ length }, (_, index) => {
@@ -111,7 +113,8 @@ function sampleAt(name, { readings, costs }, index, now) {
   if (bucket.estimated > 0) marks.add("estimated");
   // Costs have the same buckets as readings, counted from the end.
   const cost = costs?.buckets.at(index - readings.buckets.length) ?? null;
-  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost };
+  const reason = costs ? (cost?.noValueReason ?? null) : "NO_TARIFF";
+  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost, reason };
 }
 
 /**
@@ -133,14 +136,78 @@ function costColumn(samples, view) {
     return cost && cost.energy !== null ? [[name, Number(cost.energy) / PENCE]] : [];
   });
   const standing = samples.reduce((total, { cost }) => total + Number(cost?.standingCharge ?? 0), 0) / PENCE;
-  // A standing charge is for a whole day: no single hour includes it.
-  if (view !== "hours" && parts.length > 0 && standing > 0) parts.push(["standing", standing]);
+  if (includesStandingCharge(view) && parts.length > 0 && standing > 0) parts.push(["standing", standing]);
   const value = parts.length ? parts.reduce((total, [, part]) => total + part, 0) : null;
   const marks = new Set(samples.flatMap((sample) => [...sample.marks]));
-  if (samples.some(({ cost }) => Number(cost?.unpriced ?? 0) > 0)) marks.add("unpriced");
-  if (value !== null && marks.delete("missing")) marks.add("gaps");
-  if (value === null && !marks.has("running") && !marks.has("late")) marks.add("missing");
+  const reason = value === null ? unknownCostMark(samples) : null;
+  if (value !== null) {
+    if (samples.some(isPartlyUnpriced)) marks.add("unpriced");
+    if (marks.delete("missing")) marks.add("gaps");
+  } else if (reason) {
+    marks.delete("missing");
+    marks.add(reason);
+  } else if (!marks.has("running") && !marks.has("late")) marks.add("missing");
   return { start: samples[0].start, end: samples[0].end, parts, value, marks, unit: "GBP" };
+}
+
+/**
+ * Return why the samples have no cost. Null if no energy is known of which the cost could be unknown.
+ * @param {Sample[]} samples
+ * @returns {"noTariff" | "noPrice" | null}
+ */
+function unknownCostMark(samples) {
+  const withEnergy = samples.filter(({ value }) => value !== null);
+  const reasons = new Set((withEnergy.length ? withEnergy : samples).map(({ reason }) => reason));
+  if (reasons.has("NO_PRICE")) return "noPrice";
+  return reasons.has("NO_TARIFF") && !reasons.has("NO_READINGS") ? "noTariff" : null;
+}
+
+/**
+ * Whether some energy of a sample is not in the cost, because it has no tariff or no price.
+ * @param {Sample} sample
+ */
+function isPartlyUnpriced({ value, cost, reason }) {
+  if (Number(cost?.unpriced ?? 0) > 0) return true;
+  return value !== null && (reason === "NO_TARIFF" || reason === "NO_PRICE");
+}
+
+/**
+ * Return whether the costs of a view include standing charges. These are for whole days: no single hour includes them.
+ * @param {ViewName} view
+ */
+function includesStandingCharge(view) {
+  return view !== "hours";
+}
+
+/**
+ * Return the energies whose costs are shown. Exported energy is not deducted.
+ * @param {Record<string, Series>} series  By energy.
+ */
+function billedEnergies(series) {
+  return Object.keys(series).filter((name) => name !== "exported");
+}
+
+/**
+ * Return whether no energy of a home has a tariff.
+ * @param {Record<string, Series>} series  By energy.
+ */
+export function hasNoTariff(series) {
+  return billedEnergies(series).every((name) => !series[name].costs);
+}
+
+/**
+ * Return what the costs of a view include. Null if no cost is known.
+ * @param {Record<string, Series>} series  By energy.
+ * @param {ViewName} view
+ * @returns {Inclusions | null}
+ */
+export function costInclusions(series, view) {
+  const costs = billedEnergies(series).flatMap((name) => series[name].costs ?? []);
+  if (!costs.some(({ buckets }) => buckets.some(({ energy }) => energy !== null))) return null;
+  return {
+    includesStandingCharge: includesStandingCharge(view),
+    includesVat: costs.every(({ includesVat }) => includesVat),
+  };
 }
 
 /** @param {Column[]} columns */

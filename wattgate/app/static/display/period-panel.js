@@ -2,11 +2,12 @@
 
 import { now } from "../shared/clock.js";
 import { find, findAll } from "../shared/dom.js";
+import { inclusionText, reasonText } from "./cost-basis.js";
 import { NOTHING, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
 
 /** @import { ResourceIds } from "../shared/gateway.js" */
 /** @import { WallClock } from "./format.js" */
-/** @import { EnergyAmount, Period } from "./subscription.js" */
+/** @import { Cost, EnergyAmount, Period } from "./subscription.js" */
 
 const ENERGIES = /** @type {const} */ (["electricity", "gas", "exported"]);
 
@@ -30,7 +31,7 @@ export class PeriodPanel {
   /** Remove all amounts. */
   clear() {
     this.#part(".amount").textContent = NOTHING;
-    this.#part(".basis").textContent = this.#part(".complete-to").textContent = "";
+    for (const name of [".basis", ".basis-short", ".complete-to"]) this.#part(name).textContent = "";
     for (const amount of findAll(this.#section, "dl > div > :last-child")) amount.textContent = NOTHING;
   }
 
@@ -46,10 +47,11 @@ export class PeriodPanel {
       return;
     }
     for (const name of ENERGIES) this.#showAmount(name, period[name]);
-    const { cost } = period;
-    this.#part(".cost").hidden = !cost;
-    if (cost) this.#part(".amount").textContent = formatMoney(toNumber(cost.total));
-    this.#part(".basis").textContent = cost ? basisText(cost) : "";
+    const { cost, noCostReason } = period;
+    this.#part(".amount").textContent = cost ? formatMoney(toNumber(cost.total)) : NOTHING;
+    const isKnown = cost !== null && cost.total !== null;
+    this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
+    this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
     const to = period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
     this.#part(".complete-to").textContent = to ? `Complete up to ${to}` : "";
   }
@@ -80,8 +82,14 @@ function toNumber(value) {
   return value === null ? null : Number(value);
 }
 
-/** @param {{ standingCharge: string, estimated: boolean }} cost */
-function basisText({ standingCharge, estimated }) {
-  const included = `incl. ${formatMoneyShort(Number(standingCharge))} standing charge`;
-  return estimated ? `${included}, partly estimated` : included;
+/**
+ * Return what the cost of a period includes, and what limits it.
+ * @param {Cost} cost
+ * @returns {string}
+ */
+export function basisText(cost) {
+  const texts = [inclusionText(cost, formatMoneyShort(Number(cost.standingCharge)))];
+  if (Number(cost.unpriced) !== 0) texts.push("partly without a price");
+  if (cost.estimated) texts.push("partly estimated");
+  return texts.join(", ");
 }

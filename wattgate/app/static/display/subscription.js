@@ -1,5 +1,7 @@
 /** The subscription of the display: everything that it shows except the history. */
 
+/** @import { Inclusions, NoValueReason } from "./cost-basis.js" */
+
 /**
  * A decimal number as a string, as the gateway writes amounts of money and energy.
  * @typedef {string} Decimal
@@ -15,10 +17,17 @@
  * @property {EnergyAmount | null} electricity
  * @property {EnergyAmount | null} gas
  * @property {EnergyAmount | null} exported
- * @property {{ total: Decimal | null, standingCharge: Decimal, currency: string, estimated: boolean } | null} cost
+ * @property {Cost | null} cost
+ * @property {NoValueReason | null} noCostReason  Why the cost or its total is null.
  */
 
 /** @typedef {{ value: Decimal | null, unit: string }} EnergyAmount */
+
+/**
+ * The cost of a period. `unpriced` is energy that the total does not contain, because it has no price.
+ * @typedef {Inclusions & { total: Decimal | null, standingCharge: Decimal, unpriced: Decimal, currency: string,
+ *   estimated: boolean }} Cost
+ */
 
 /**
  * The level of the consumption, and the bounds of the medium level in watts or in pence.
@@ -81,5 +90,6 @@ fragment Period on DisplayPeriod {
   electricity { value unit }
   gas { value unit }
   exported { value unit }
-  cost { total standingCharge currency estimated }
+  cost { total standingCharge includesStandingCharge includesVat unpriced currency estimated }
+  noCostReason
 }`;

@@ -2,6 +2,8 @@
 
 import { clock } from "./clock.js";
 
+/** @import { NoValueReason } from "../display/cost-basis.js" */
+
 const ENDPOINT = "/graphql";
 const TIMEOUT = 15_000;
 
@@ -29,15 +31,19 @@ const TIMEOUT = 15_000;
  */
 
 /**
- * Costs of a bucket, as decimals in pence. `energy` is null where nothing is priced.
- * @typedef {{ energy: string | null, standingCharge: string | null, unpriced: string | null }} CostBucket
+ * Costs of a bucket, as decimals in pence. `energy` is null where nothing is priced; `noValueReason` says why.
+ * @typedef {object} CostBucket
+ * @property {string | null} energy
+ * @property {string | null} standingCharge
+ * @property {string | null} unpriced
+ * @property {NoValueReason | null} noValueReason
  */
 
 /**
- * Readings and costs of one resource, in buckets of the same length.
+ * Readings and costs of one resource, in buckets of the same length. Costs are null without a tariff.
  * @typedef {object} Series
  * @property {{ unit: string, collectedTo: string | null, buckets: ReadingBucket[] }} readings
- * @property {{ buckets: CostBucket[] } | null} costs
+ * @property {{ includesVat: boolean, buckets: CostBucket[] } | null} costs
  */
 
 /**
@@ -135,7 +141,9 @@ const SERIES = `fragment Series on Resource {
   readings(range: $range, period: $period, timeZone: $zone) {
     unit collectedTo buckets { start end value quality estimated }
   }
-  costs(range: $range, period: $period, timeZone: $zone) { buckets { energy standingCharge unpriced } }
+  costs(range: $range, period: $period, timeZone: $zone) {
+    includesVat buckets { energy standingCharge unpriced noValueReason }
+  }
 }`;
 
 /**

@@ -1,0 +1,435 @@
+"""`wattgate home create`, and the lists of applications, users and homes, on both databases."""
+
+import json
+import os
+import pty
+import re
+import select
+import sqlite3
+import sys
+import termios
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ENGINES
+from tests.support.cli import Command, Outcome, command_in
+from tests.support.servers import database_on
+from wattgate.app.cli.passwords import ALPHABET, generate_password
+
+APPLICATION, USER, HOME, ZONE = "My app", "ada@mine.example", "My home", "Europe/London"
+MPAN, OTHER_MPAN, EXPORT_MPAN, MPRN = "2300000000116", "2300000000222", "1000000000012", "9000000011"
+FLAT = {"unit_rate": "24.5", "standing_charge": "53.8"}
+ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
+
+
+@pytest.fixture(params=ENGINES)
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'home.sqlite3'}"
+    else:
+        async with database_on(request.getfixturevalue("postgresql_url")) as url:
+            yield url
+
+
+@pytest.fixture
+def command(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
+    return command_in(tmp_path, monkeypatch, capsys)
+
+
+def arguments(**options: Any) -> list[str]:
+    """Return the arguments of `home create` with these options instead of the usual ones. None leaves one out."""
+    usual = {"application": APPLICATION, "user": USER, "name": HOME, "time_zone": ZONE, "electricity": MPAN}
+    words = ["home", "create"]
+    for name, value in (usual | options).items():
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
+
+
+def create(command: Command, **options: Any) -> dict[str, Any]:
+    """Set up a home and return the JSON output."""
+    outcome = command(*arguments(**options), "--json")
+    assert outcome.status == 0, outcome.error
+    return dict(json.loads(outcome.out))
+
+
+def listed(command: Command, *words: str) -> Any:
+    outcome = command(*words, "--json")
+    assert outcome.status == 0, outcome.error
+    return json.loads(outcome.out)
+
+
+def created(setup: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(record["kind"], record["name"]) for record in setup["records"] if record["created"]]
+
+
+def refused(outcome: Outcome, *texts: str) -> None:
+    """Assert that a command was refused with these texts."""
+    assert outcome.status == 1, outcome
+    for text in texts:
+        assert text in outcome.error
+
+
+def all_records(command: Command) -> dict[str, Any]:
+    """Return everything that the lists show."""
+    return {
+        "applications": listed(command, "app", "list"),
+        "users": listed(command, "user", "list", "--application", APPLICATION),
+        "homes": listed(command, "home", "list", "--application", APPLICATION),
+        "home": listed(command, "home", "show", HOME, "--application", APPLICATION),
+    }
+
+
+def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(command: Command) -> None:
+    options = {**FLAT, "gas": MPRN, "export": EXPORT_MPAN, "live": True}
+    first = create(command, **options)
+    assert first["schemaCreated"] is True
+    assert created(first) == [
+        ("application", APPLICATION),
+        ("user", USER),
+        *(
+            pair
+            for name in (ELECTRICITY, f"{ELECTRICITY}.cost")
+            for pair in (("resource type", name), ("resource", name))
+        ),
+        ("tariff", f"Flat rate of {ELECTRICITY} from 2014-01-06"),
+        *(pair for name in (GAS, f"{GAS}.cost", EXPORT) for pair in (("resource type", name), ("resource", name))),
+        ("home type", "Home"),
+        ("home", HOME),
+    ]
+    assert set(first["secrets"]) == {"username", "secret", "password"}
+    assert first["next"][0] == f"wattgate readings import readings.csv --home '{HOME}' --electricity"
+    assert len(first["next"]) == 3
+    records = all_records(command)
+    second = create(command, **options)
+    assert (second["schemaCreated"], created(second), second["secrets"]) == (False, [], {})
+    kept = {"application", "user", "tariff", "resource", "home"}
+    assert [record["id"] for record in second["records"]] == [
+        record["id"] for record in first["records"] if record["kind"] in kept
+    ]
+    assert (second["applicationId"], second["veId"]) == (first["applicationId"], first["veId"])
+    assert all_records(command) == records
+
+
+def test_the_owner_can_log_in_and_sees_the_home_with_its_tariff(command: Command) -> None:
+    setup = create(command, **FLAT)
+    (user,) = listed(command, "user", "list")
+    assert (user["username"], user["status"], user["administrator"]) == (USER, "active", False)
+    home = listed(command, "home", "show", HOME)
+    assert (home["name"], home["user"], home["timeZone"], home["veId"]) == (HOME, USER, ZONE, setup["veId"])
+    tariffs = {resource["classifier"]: resource["tariff"] for resource in home["resources"]}
+    assert tariffs == {ELECTRICITY: "Flat rate", f"{ELECTRICITY}.cost": "Flat rate"}
+    assert {resource["mpxn"] for resource in home["resources"]} == {MPAN}
+
+
+def test_every_act_is_in_the_audit_log(command: Command) -> None:
+    setup = create(command, **FLAT)
+    exported = command("audit", "export", "--application", setup["applicationId"])
+    acts = [json.loads(line)["operation"] for line in exported.out.splitlines()]
+    types = ["addResourceType", "addResource"] * 2
+    assert acts == ["createApplication", "createUser", *types, "setTariff", "addVirtualEntityType", "addVirtualEntity"]
+    assert command("audit", "verify").status == 0
+
+
+def test_text_output_names_ids_secrets_and_next_commands(command: Command) -> None:
+    shown = command(*arguments(**FLAT))
+    assert shown.status == 0, shown.error
+    ids = re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", shown.out)
+    assert len(ids) == 9
+    assert re.search(r"Basic credential of the application: my-app:\S{20,}", shown.out)
+    assert re.search(rf"Password of {USER}: [{ALPHABET}]{{4}}(-[{ALPHABET}]{{4}}){{3}}\n", shown.out)
+    for text in ("wattgate readings import readings.csv --home", "wattgate home show", "wattgate serve", "/display"):
+        assert text in shown.out
+    again = command(*arguments(**FLAT))
+    assert "Nothing was changed" in again.out
+    assert "Shown only once" not in again.out
+
+
+def test_an_interrupted_run_is_completed_by_the_next(command: Command) -> None:
+    create(command)
+    completed = create(command, **FLAT, gas=MPRN, export=EXPORT_MPAN)
+    names = [name for kind, name in created(completed) if kind == "resource"]
+    assert names == [GAS, f"{GAS}.cost", EXPORT]
+    assert ("tariff", f"Flat rate of {ELECTRICITY} from 2014-01-06") in created(completed)
+    assert len(listed(command, "home", "show", HOME)["resources"]) == 5
+    assert created(create(command, **FLAT, gas=MPRN, export=EXPORT_MPAN)) == []
+
+
+def test_an_error_in_the_middle_loses_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    assert command("db", "upgrade").status == 0
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON resource BEGIN SELECT RAISE(ABORT, 'full'); END")
+    failed = command(*arguments())
+    assert failed.status == 1
+    assert re.search(r"Basic credential of the application: my-app:\S{20,}", failed.error)
+    assert re.search(rf"Password of {USER}: [{ALPHABET}-]{{19}}", failed.error)
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("DROP TRIGGER full")
+    completed = create(command)
+    assert [kind for kind, _ in created(completed)] == ["resource", "resource type", "resource", "home type", "home"]
+    assert completed["secrets"] == {}
+
+
+def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:
+    create(command)
+    second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+    assert {kind for kind, _ in created(second)} == {"user", "resource", "home"}
+    live = create(command, user="cy@mine.example", electricity=EXPORT_MPAN, live=True)
+    assert [name for kind, name in created(live) if kind == "resource type"] == [ELECTRICITY]
+    assert len(listed(command, "home", "list")) == 3
+
+
+def test_an_application_is_found_by_name_or_id(command: Command) -> None:
+    setup = create(command)
+    assert created(create(command, application=setup["applicationId"])) == []
+    unknown_id = command(*arguments(application=setup["applicationId"].translate(str.maketrans("0123", "1230"))))
+    refused(unknown_id, "NOT_FOUND: No application with the ID", "wattgate app list")
+    other = create(command, application="my APP!")
+    assert other["applicationId"] != setup["applicationId"]
+    assert other["secrets"]["username"] == "my-app-2"
+    assert other["next"][0].endswith(f" --application {other['applicationId']}")
+    assert [application["usernames"] for application in listed(command, "app", "list")] == [["my-app"], ["my-app-2"]]
+    refused(command("home", "list"), "There are 2 applications", "--application", "'my APP!'")
+    refused(command("user", "list", "--application", "Mine"), "No application", "wattgate app list")
+    assert len(listed(command, "home", "list", "--application", APPLICATION)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({"electricity": "230000000011"}, ["--electricity: ", "has 12 digits", "13", "2300000000116"]),
+        ({"electricity": "23000000001166"}, ["--electricity: ", "has 14 digits, and an MPAN has 13"]),
+        ({"electricity": "23OOOOOOOO116"}, ["--electricity: ", "is not a number"]),
+        ({"electricity": ""}, ["--electricity: ", "is not a number"]),
+        ({"gas": "12345"}, ["--gas: ", "has 5 digits, and an MPRN has 6 to 10"]),
+        ({"gas": "12345678901"}, ["--gas: ", "has 11 digits"]),
+        ({"export": "230000000011"}, ["--export: ", "has 12 digits"]),
+        ({"time_zone": "Europe/Londn"}, ["--time-zone: ", "Did you mean Europe/London?"]),
+        ({"time_zone": "Mars/Phobos"}, ["--time-zone: 'Mars/Phobos' is not an IANA time zone"]),
+        ({"user": "ada"}, ["--user: ", "Give an e-mail address"]),
+        ({"name": " "}, ["--name: is empty"]),
+        ({"name": "x" * 201}, ["--name: has 201 characters"]),
+        ({"application": ""}, ["--application: is empty"]),
+        ({"unit_rate": "24.5"}, ["--standing-charge: is missing"]),
+        ({"standing_charge": "53.8"}, ["--unit-rate: is missing"]),
+        ({"unit_rate": "cheap", "standing_charge": "1"}, ["--unit-rate: 'cheap' is not a number of pence"]),
+        ({"unit_rate": "nan", "standing_charge": "1"}, ["--unit-rate: NaN is not a number"]),
+        ({"unit_rate": "1", "standing_charge": "1e9"}, ["--standing-charge: ", "is not between"]),
+        ({"currency": "EUR"}, ["--currency: 'EUR' is not supported", "GBP"]),
+        (
+            {"electricity": "1", "gas": "1", "time_zone": "London", "user": "x"},
+            ["--electricity: ", "--gas: ", "--time-zone: ", "--user: "],
+        ),
+    ],
+)
+def test_invalid_options_are_refused_before_the_database_is_touched(
+    command: Command, options: dict[str, Any], texts: list[str], tmp_path: Path
+) -> None:
+    refused(command(*arguments(**options)), "Nothing was changed", *texts)
+    assert not list(tmp_path.glob("*.sqlite3"))
+    assert "run wattgate db upgrade" in command("doctor").error
+
+
+def test_a_wrong_check_digit_is_a_warning(command: Command) -> None:
+    outcome = command(*arguments(electricity="2300000000113", gas=MPRN), "--json")
+    assert outcome.status == 0
+    assert "--electricity 2300000000113: the check digit of this MPAN is wrong" in outcome.error
+    assert json.loads(outcome.out)["veId"]
+    assert "warning" not in command(*arguments(user="bo@mine.example", electricity=OTHER_MPAN)).error
+
+
+def tariff_line(**members: Any) -> str:
+    usual = {
+        "kind": "FLAT",
+        "name": "Fixed",
+        "validFrom": "2025-01-01T00:00:00Z",
+        "rate": "24.5",
+        "standingCharge": "50",
+    }
+    return json.dumps({name: value for name, value in (usual | members).items() if value is not None})
+
+
+def test_a_file_sets_the_tariffs_of_each_source(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tariffs.jsonl"
+    file.write_text(
+        "\n".join(
+            [
+                tariff_line(),
+                tariff_line(validFrom="2026-01-01T00:00:00Z", rate="26"),
+                tariff_line(classifier=GAS, rate="6.1"),
+                tariff_line(classifier=EXPORT, rate="15", standingCharge=None),
+            ]
+        )
+    )
+    options = {"gas": MPRN, "export": EXPORT_MPAN, "tariff": file}
+    setup = create(command, **options)
+    assert [name for kind, name in created(setup) if kind == "tariff"] == [
+        f"Fixed of {ELECTRICITY} from 2025-01-01",
+        f"Fixed of {ELECTRICITY} from 2026-01-01",
+        f"Fixed of {GAS} from 2025-01-01",
+        f"Fixed of {EXPORT} from 2025-01-01",
+    ]
+    assert created(create(command, **options)) == []
+    file.write_text(file.read_text().replace("6.1", "6.2"))
+    refused(command(*arguments(**options)), "--tariff: gas.consumption has another tariff from 2025-01-01, 'Fixed'")
+
+
+def test_all_wrong_lines_of_a_file_are_refused_together(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tariffs.jsonl"
+    lines = {
+        "{": "line 1: is not JSON",
+        "[]": "line 2: is not a JSON object",
+        json.dumps({"at": "2026-01-01T00:00:00Z", "rate": 1}): "line 3: has no `kind`",
+        tariff_line(rate="much"): "line 4: rate",
+        tariff_line(colour="green"): "line 5: ",
+        tariff_line(resourceId="x"): "line 6: has a `resourceId`",
+        tariff_line(classifier=GAS): f"line 7: classifier: '{GAS}' is not one of the home: {ELECTRICITY}",
+        tariff_line(rate=None): "line 8: rate: is missing",
+        tariff_line(validFrom="1999-01-01T00:00:00Z"): "line 9: validFrom",
+        tariff_line(name="First"): "",
+        tariff_line(name="Second"): "line 11: validFrom: another line has a tariff from the same instant",
+    }
+    file.write_text("\n".join(lines))
+    refused(command(*arguments(tariff=file)), *lines.values())
+    file.write_text("\n")
+    refused(command(*arguments(tariff=file)), "--tariff: the file has no tariff")
+    refused(command(*arguments(tariff=file, **FLAT)), "--tariff: cannot be used with --unit-rate")
+    assert command(*arguments(tariff=tmp_path / "none")).status == 2
+
+
+def test_a_file_has_a_bounded_number_of_tariffs(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tariffs.jsonl"
+    file.write_text("\n".join(tariff_line(validFrom=f"2025-01-01T00:00:{n % 60:02d}.{n:04d}Z") for n in range(1_001)))
+    refused(command(*arguments(tariff=file)), "the file has more than 1,000 tariffs")
+
+
+def test_a_meter_point_of_another_user_or_home_is_refused(command: Command) -> None:
+    create(command)
+    records = all_records(command)
+    another_user = command(*arguments(user="bo@mine.example"))
+    refused(another_user, f"--electricity: the meter point {MPAN} belongs to the user {USER}", "Nothing was changed")
+    another_home = command(*arguments(name="Second"))
+    refused(another_home, f"--electricity: the meter point {MPAN} belongs to the home '{HOME}' of the user")
+    refused(command(*arguments(user="bo@mine.example", electricity=OTHER_MPAN, export=MPAN)), "--export: ", USER)
+    assert all_records(command) == records
+
+
+def test_another_application_may_have_the_same_meter_point_and_user(command: Command) -> None:
+    first, second = create(command), create(command, application="Other app")
+    assert first["veId"] != second["veId"]
+    assert ("user", USER) in created(second)
+
+
+def test_a_home_that_exists_differently_is_refused(command: Command) -> None:
+    create(command, **FLAT)
+    records = all_records(command)
+    name = f"the home '{HOME}' exists and has the"
+    refused(command(*arguments(electricity=OTHER_MPAN)), f"--electricity: {name} meter point {MPAN}")
+    refused(command(*arguments(time_zone="Europe/Paris")), f"--time-zone: {name} time zone {ZONE}")
+    refused(command(*arguments(live=True)), "--live: ", "exists without fields for live values")
+    other_rate = command(*arguments(**{**FLAT, "unit_rate": "25"}))
+    refused(other_rate, "has another tariff from 2014-01-06, 'Flat rate'", "wattgate tariff import")
+    assert all_records(command) == records
+
+
+def test_a_database_of_another_version_is_not_upgraded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(command)
+    monkeypatch.setattr("wattgate.db.migrate.NEWEST_REVISION", "9999")
+    refused(command(*arguments()), "has the schema of another version. Run `wattgate db upgrade` first")
+
+
+def test_home_is_shown_by_name_or_id_and_an_ambiguous_name_is_refused(command: Command) -> None:
+    first = create(command)
+    second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+    refused(command("home", "show", HOME), "2 homes have the name", first["veId"], second["veId"], USER)
+    assert listed(command, "home", "show", HOME, "--user", USER.upper())["veId"] == first["veId"]
+    assert listed(command, "home", "show", second["veId"])["user"] == "bo@mine.example"
+    refused(command("home", "show", "None"), "No home with the name or ID 'None'", "wattgate home list")
+    refused(command("home", "show", HOME, "--user", "cy@mine.example"), "of the user cy@mine.example")
+    shown = command("home", "show", second["veId"])
+    assert re.search(rf"{ELECTRICITY}\s+[0-9a-f-]{{36}}\s+{OTHER_MPAN}", shown.out)
+
+
+def test_lists_are_tables_with_a_limit(command: Command) -> None:
+    for words in (("app", "list"), ("user", "list"), ("home", "list"), ("home", "show", HOME)):
+        refused(command(*words), "does not have the schema of this version. Run `wattgate db upgrade` first")
+    assert command("db", "upgrade").status == 0
+    refused(command("home", "list"), "The database has no application", "wattgate home create")
+    assert command("app", "list").error == "There are none."
+    create(command)
+    create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+    for words in (("app", "list"), ("user", "list"), ("home", "list")):
+        assert "…" not in command(*words).out
+    limited = command("user", "list", "--limit", "1")
+    assert "More than 1 records" in limited.error
+    assert len(limited.out.splitlines()) == 2
+    assert len(listed(command, "user", "list", "--limit", "1")) == 1
+    assert command("user", "list", "--limit", "0").status == 2
+
+
+@pytest.mark.parametrize(
+    "words", [arguments(), ["home", "list"], ["user", "list"], ["app", "list"]], ids=lambda w: w[0]
+)
+def test_database_that_does_not_answer_is_reported(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    outcome = command(*words, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    refused(outcome, "UNAVAILABLE: The database does not answer: ", "Check WATTGATE_DATABASE_URL", "wattgate doctor")
+
+
+def test_generated_passwords_can_be_typed_and_differ() -> None:
+    passwords = {generate_password() for _ in range(100)}
+    assert len(passwords) == 100
+    assert all(re.fullmatch(rf"[{ALPHABET}]{{4}}(-[{ALPHABET}]{{4}}){{3}}", password) for password in passwords)
+    assert not set("il10o") & set(ALPHABET)
+
+
+def run_on_terminal(folder: Path, answers: list[tuple[str, str]]) -> tuple[int, str]:
+    """Run `home create` on a terminal, and answer each question. Return the exit status and the screen."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-m", "wattgate", *arguments()])  # noqa: S606 (no shell is needed)
+    screen, unanswered, waiting = "", "", list(answers)
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        if waiting and waiting[0][0] in unanswered and not termios.tcgetattr(terminal)[3] & termios.ECHO:
+            os.write(terminal, f"{waiting.pop(0)[1]}\n".encode())
+            unanswered = ""
+        try:
+            if select.select([terminal], [], [], 0.1)[0]:
+                received = os.read(terminal, 4096).decode()
+                screen, unanswered = screen + received, unanswered + received
+        except OSError:  # the command has closed the terminal
+            break
+    assert not waiting, screen
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
+
+
+def test_terminal_asks_for_the_password_and_prints_its_rule(tmp_path: Path) -> None:
+    question = f"Password for {USER} (Enter generates one)"
+    answers = [
+        (question, "short"),
+        (question, "correct horse"),
+        ("Repeat the password", "corect horse"),
+        (question, "correct horse"),
+        ("Repeat the password", "correct horse"),
+    ]
+    status, screen = run_on_terminal(tmp_path, answers)
+    assert status == 0, screen
+    assert "Use at least 8 characters." in screen
+    assert "The passwords differ." in screen
+    assert "Password of" not in screen
+    assert "correct horse" not in screen

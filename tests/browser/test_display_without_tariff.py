@@ -1,0 +1,55 @@
+"""The home display in a real browser for a home without a tariff: it says so, and does not call readings missing."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
+from tests.browser.displays import NO_VALUE, open_display
+from wattgate.app.demo import seed
+from wattgate.graphql.core.fields import find_edge
+from wattgate.graphql.resolvers.resources import resource
+from wattgate.graphql.resolvers.tariffs import withdraw_tariff
+from wattgate.graphql.types.resources import Resource
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
+    """The homes of the demonstration. The second one, which has no gas, has no tariff."""
+    async with controlled_homes(tmp_path_factory.mktemp("tariff")) as homes:
+        run, caller = homes.runner.run, seed.SYSTEM_PRINCIPAL
+        row = await run(resource, caller, {"resource_id": homes.meters[SECOND_HOME]})
+        (tariffs,) = await homes.runner.load(find_edge(Resource, "tariffs"), caller, [row], {})
+        for tariff in tariffs:
+            await run(withdraw_tariff, caller, {"tariff_id": tariff.tariff_id})
+        yield homes
+
+
+@pytest.fixture
+async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
+    context: BrowserContext = await browser.new_context(base_url=homes.url, viewport={"width": 1024, "height": 600})
+    await homes.send_power(500)
+    yield await context.new_page()
+    await context.close()
+
+
+async def test_home_without_a_tariff_says_so(page: Page) -> None:
+    await open_display(page)
+    await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
+    for width, height in ((480, 320), (800, 480), (1024, 600), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        for period in ("today", "month"):
+            await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(NO_VALUE)
+            await expect(page.get_by_test_id(f"{period}-cost")).to_be_visible()
+            await expect(page.get_by_test_id(period).locator("small:visible")).to_have_text("No tariff")
+        await expect(page.get_by_test_id("history-basis")).to_have_text("No tariff")
+        await expect(page.get_by_test_id("history-basis")).to_be_visible()
+    await expect(page.locator(".bar")).to_have_count(8)
+    for label in await page.locator(".bar").evaluate_all("bars => bars.map((bar) => bar.getAttribute('aria-label'))"):
+        assert re.search("no tariff$", label), label
+        assert "no readings" not in label
+    await expect(page.locator(".legend")).to_contain_text("No tariff")

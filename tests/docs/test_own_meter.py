@@ -1,0 +1,151 @@
+"""The tutorial docs/tutorials/own-meter.md works unchanged, from an empty folder and the wheel alone."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.support.markdown import code_blocks
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "tutorials" / "own-meter.md").read_text()
+INSTALL, CREATE, SAMPLE, IMPORT, SHOW, SERVE = code_blocks(PAGE, "sh")
+ACTIVATE = INSTALL.splitlines()[-1]
+SERVED_AT = "http://127.0.0.1:8000"
+BUILD = "from setuptools import build_meta; build_meta.build_wheel('dist')"
+HALF_HOURS_OF_THE_YEAR = 366 * 48
+POUNDS = re.compile(r"^£\d+\.\d\d$")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as `make dist` does, from a copy of the sources."""
+    assert "build_meta.build_wheel" in (ROOT / "Makefile").read_text()
+    folder = tmp_path_factory.mktemp("sources")
+    shutil.copytree(ROOT / "wattgate", folder / "wattgate", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    subprocess.run([sys.executable, "-c", BUILD], cwd=folder, check=True, capture_output=True, timeout=100)
+    (built,) = (folder / "dist").glob("wattgate-*.whl")
+    return built
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a new terminal: without the repository, and without a connection to a registry."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("WATTGATE_", "PYTHON", "PIP_"))}
+    kept["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return kept | {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "WATTGATE_PORT": "0"}
+
+
+def shell(folder: Path, *lines: str) -> str:
+    """Run lines in a shell that begins in the folder, without a terminal. Return their output."""
+    completed = subprocess.run(
+        ["/bin/sh", "-ec", "\n".join(lines)],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Follow the first part of the page. The packages that wattgate needs are those of the tests."""
+    folder = tmp_path_factory.mktemp("own-meter")
+    shutil.copy(wheel, folder)
+    shell(folder, INSTALL)
+    (packages,) = (folder / ".venv" / "lib").glob("python*/site-packages")
+    (packages / "packages-of-the-tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    module = shell(folder, ACTIVATE, "python -c 'import wattgate; print(wattgate.__file__)'")
+    assert Path(module.strip()).is_relative_to(folder)
+    return folder
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[str]:
+    """Run the command of the page that serves, and yield the address that it prints."""
+    log = folder / "log"
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh", "-ec", f"{ACTIVATE}\nexec {SERVE}", cwd=folder, env=environment(), stdout=output, stderr=output
+        )
+    try:
+        async with asyncio.timeout(60):
+            while not (found := re.search(r"(?:Serving|running) on (http://\S+?:\d+)", log.read_text())):
+                assert process.returncode is None, log.read_text()
+                await asyncio.sleep(0.05)
+        yield found[1]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        await asyncio.wait_for(process.wait(), 40)
+
+
+@pytest.fixture(scope="module")
+def prepared(installed: Path) -> tuple[Path, str, str]:
+    """Follow the page until the home has readings. Return the folder, the application ID and the password."""
+    created = shell(installed, ACTIVATE, CREATE)
+    (application_id,) = re.findall(r"created\s+application\s+My app\s+(\S+)", created)
+    (password,) = re.findall(r"Password of ada@example\.org: (\S+)", created)
+    for command in (IMPORT, SHOW, SERVE):
+        assert command.strip().replace('"', "'") in created
+    assert "Nothing was changed." in shell(installed, ACTIVATE, CREATE)
+    (program,) = code_blocks(PAGE, "python")
+    (installed / "sample.py").write_text(program)
+    shell(installed, ACTIVATE, SAMPLE)
+    imported = shell(installed, ACTIVATE, IMPORT)
+    assert re.search(rf"{HALF_HOURS_OF_THE_YEAR:,} .*0 refused", imported), imported
+    shown = shell(installed, ACTIVATE, SHOW)
+    assert (
+        len(re.findall(r"electricity\.consumption\S*\s+\S{36}\s+2300000000116\s+20\S+Z\s+20\S+Z\s+Flat rate", shown))
+        == 2
+    )
+    return installed, application_id, password
+
+
+def test_sample_has_a_year_with_both_clock_changes(prepared: tuple[Path, str, str]) -> None:
+    lines = (prepared[0] / "readings.csv").read_text().split()
+    times = [line.partition(",")[0] for line in lines[1:]]
+    assert (lines[0], len(times)) == ("localTime,value", HALF_HOURS_OF_THE_YEAR)
+    assert len(times) - len(set(times)) == 2, "two half hours of local time occur twice"
+
+
+def has_readings_of_today(folder: Path) -> bool:
+    """Return whether the file has a reading of this day. It has none until the first half hour is over."""
+    newest = (folder / "readings.csv").read_text().split()[-1]
+    return newest.startswith(f"{datetime.now(ZoneInfo('Europe/London')):%Y-%m-%d}T")
+
+
+@pytest.mark.browser
+async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str, str], browser: Browser) -> None:
+    folder, application_id, password = prepared
+    async with served(folder) as url:
+        page = await browser.new_page(viewport={"width": 1024, "height": 600})
+        (address,) = re.findall(rf"{SERVED_AT}(/\w+)", PAGE)
+        await page.goto(url + address)
+        await page.get_by_text("Advanced").click()
+        await page.get_by_test_id("application-id").fill(application_id)
+        await page.get_by_test_id("username").fill("ada@example.org")
+        await page.get_by_test_id("password").fill(password)
+        await page.get_by_test_id("login").click()
+        await expect(page.get_by_test_id("today-cost")).to_be_visible(timeout=30_000)
+        if has_readings_of_today(folder):
+            for period in ("today", "month"):
+                await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS, timeout=30_000)
+        await page.close()

@@ -1,0 +1,93 @@
+"""The command, the file and the GraphQL documents of docs/how-to/set-up-homes.md work unchanged."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import command_in
+from tests.support.house import House
+from tests.support.markdown import code_blocks
+from wattgate.graphql.catalogue import OPERATIONS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "set-up-homes.md").read_text()
+FOR_THE_USER = "### Add resources, tariff and home for the user"
+USERNAME, PASSWORD, MPAN = "ada@example.org", "correct horse", "2300000000116"
+
+
+def test_command_and_file_of_tariffs_set_up_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    (line,) = code_blocks(PAGE, "sh")
+    program, *words = (word for word in shlex.split(line) if word.strip())
+    assert program == "wattgate"
+    created = command(*words)
+    assert (created.status, created.error) == (0, "")
+    again = command(*words)
+    assert "Nothing was changed." in again.out
+    (tariffs,) = code_blocks(PAGE, "json")
+    (tmp_path / "tariffs.jsonl").write_text(tariffs)
+    rest = [word for word in words if word not in ("--unit-rate", "24.5", "--standing-charge", "53.8")]
+    with_file = command(*rest, "--gas", "9000000011", "--tariff", "tariffs.jsonl", "--json")
+    assert with_file.status == 0, with_file.error
+    set_tariffs = [record["name"] for record in json.loads(with_file.out)["records"] if record["kind"] == "tariff"]
+    assert set_tariffs == [
+        "Fixed of electricity.consumption from 2025-01-01",
+        "Gas of gas.consumption from 2025-01-01",
+    ]
+
+
+async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None:
+    before, after = PAGE.split(FOR_THE_USER)
+    application = served.other.headers["application"]
+    values: dict[str, Any] = {"username": USERNAME, "password": PASSWORD, "mpan": MPAN}
+
+    async def run(document: str, headers: dict[str, str]) -> dict[str, Any]:
+        names = re.findall(r"\$(\w+): \w+!", document)
+        return await served.graphql(document, headers, **{name: values[name] for name in names})
+
+    types, add_types, find_user, add_user = code_blocks(before, "graphql")
+    assert "errors" not in await run(types, application)
+    added = (await run(add_types, application))["data"]
+    values |= {
+        "energyTypeId": added["energy"]["resourceTypeId"],
+        "costTypeId": added["cost"]["resourceTypeId"],
+        "veTypeId": added["home"]["veTypeId"],
+    }
+    unknown = await run(find_user, application)
+    assert unknown["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    user_id = (await run(add_user, application))["data"]["addUser"]["userId"]
+    assert (await run(find_user, application))["data"]["userByUsername"]["userId"] == user_id
+
+    acting = {**application, "userId": user_id}
+    owned, add_resources, set_tariff, add_home = code_blocks(after, "graphql")
+    assert (await run(owned, acting))["data"] == {"virtualEntities": [], "resources": []}
+    resources = (await run(add_resources, acting))["data"]
+    assert resources["cost"]["costOf"] == resources["energy"]["resourceId"]
+    values |= {"resourceId": resources["energy"]["resourceId"]}
+    values |= {"energyId": resources["energy"]["resourceId"], "costId": resources["cost"]["resourceId"]}
+    assert (await run(set_tariff, acting))["data"]["setTariff"]["tariffId"]
+    home = (await run(add_home, acting))["data"]["addVirtualEntity"]
+
+    credentials = {"username": USERNAME, "password": PASSWORD}
+    login = await served.call("POST", "/auth", {"applicationId": served.other.application_id}, json=credentials)
+    seen = await run(owned, {"token": login.json()["token"]})
+    (shown,) = seen["data"]["virtualEntities"]
+    assert (shown["veId"], shown["name"], shown["timeZone"]) == (home["veId"], "My home", "Europe/London")
+    assert {resource["mpxn"] for resource in seen["data"]["resources"]} == {MPAN}
+
+
+def test_table_names_operations_and_routes_that_exist() -> None:
+    rows = re.findall(r"^\| [a-z ]+ \| (`.*`) \| (.*) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 6
+    names = {operation.name: {rest.route_key for rest in operation.rest} for operation in OPERATIONS}
+    for fields, routes in rows:
+        operations = [re.sub(r"([A-Z])", r"_\1", name).lower() for name in re.findall(r"`(\w+)`", fields)]
+        assert set(operations) <= set(names)
+        if path := re.search(r"(/\w+)", routes):
+            served = set().union(*(names[name] for name in operations))
+            assert {f"GET {path[1]}", f"POST {path[1]}"} <= served, routes

@@ -1,0 +1,43 @@
+/** Words for the parts of an amount of money. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { inclusionText, reasonText } from "../../wattgate/app/static/display/cost-basis.js";
+import { basisText } from "../../wattgate/app/static/display/period-panel.js";
+
+describe("the text about the parts of an amount", () => {
+  for (const [includesStandingCharge, includesVat, expected] of [
+    [true, true, "incl. standing charge and VAT"],
+    [true, false, "incl. standing charge, without VAT"],
+    [false, true, "incl. VAT, without standing charge"],
+    [false, false, "without standing charge and VAT"],
+  ]) {
+    test(`is "${expected}"`, () => assert.equal(inclusionText({ includesStandingCharge, includesVat }), expected));
+  }
+
+  test("has the amount of the standing charge if it is known", () => {
+    const inclusions = { includesStandingCharge: true, includesVat: true };
+    assert.equal(inclusionText(inclusions, "53p"), "incl. 53p standing charge and VAT");
+  });
+});
+
+describe("the basis of the cost of a period", () => {
+  const cost = { total: "5.29", standingCharge: "0.85", includesStandingCharge: true, includesVat: true, unpriced: "0",
+    currency: "GBP", estimated: false };
+
+  test("has the amount of the standing charge", () => {
+    assert.equal(basisText(cost), "incl. 85p standing charge and VAT");
+  });
+
+  test("says that energy is missing in it, or estimated", () => {
+    const expected = "incl. 85p standing charge and VAT, partly without a price, partly estimated";
+    assert.equal(basisText({ ...cost, unpriced: "1.25", estimated: true }), expected);
+  });
+});
+
+describe("the reason of an unknown cost", () => {
+  for (const [reason, expected] of [["NO_TARIFF", "No tariff"], ["NO_PRICE", "No price"], [null, ""]]) {
+    test(`${reason} is "${expected}"`, () => assert.equal(reasonText(reason), expected));
+  }
+});

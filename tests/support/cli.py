@@ -1,0 +1,55 @@
+"""Run the command line in the process of a test."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from wattgate.app.cli.main import app, main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The output and the exit status of a command. `error` is standard error as one line."""
+
+    status: int
+    out: str
+    error: str
+
+
+Command = Callable[..., Outcome]
+
+
+def command_in(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return a function that runs a command in a folder, with settings that are named without their prefix."""
+
+    def run(*arguments: str, **settings: str) -> Outcome:
+        monkeypatch.chdir(folder)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["wattgate", *arguments])
+            for name, value in settings.items():
+                patch.setenv(f"WATTGATE_{name}", value)
+            capsys.readouterr()
+            try:
+                main()
+                status = 0
+            except SystemExit as end:
+                status = int(end.code or 0)
+        printed = capsys.readouterr()
+        return Outcome(status, printed.out, " ".join(printed.err.split()))
+
+    return run
+
+
+def groups_and_commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every group and command that users see, with its names."""
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from groups_and_commands(command, (*path, name))
+
+
+ALL_COMMANDS = dict(groups_and_commands(get_command(app)))

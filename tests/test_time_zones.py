@@ -1,0 +1,44 @@
+"""Names of time zones: the nearest zone is suggested for an unknown one, in every interface."""
+
+import pytest
+
+from tests.support.house import House
+from wattgate.time_zones import MAX_SUGGESTION_LENGTH, time_zone_problem
+
+
+@pytest.mark.parametrize("zone", ["Europe/London", "America/New_York", "UTC", "Etc/GMT+1", "CET"])
+def test_zone_has_no_problem(zone: str) -> None:
+    assert time_zone_problem(zone) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("Europe/Londn", "Europe/London"),
+        ("Eurpoe/Londno", "Europe/London"),
+        ("London", "Europe/London"),
+        ("berlin", "Europe/Berlin"),
+        ("America/New York", "America/New_York"),
+        ("america/new york ", "America/New_York"),
+    ],
+)
+def test_nearest_zone_is_suggested(name: str, nearest: str) -> None:
+    assert time_zone_problem(name) == f"{name!r} is not an IANA time zone. Did you mean {nearest}?"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Mars/Phobos", "../etc/passwd", "Europe/London" * MAX_SUGGESTION_LENGTH, "\0", "é"]
+)
+def test_no_zone_is_suggested_for_other_texts(name: str) -> None:
+    assert time_zone_problem(name) == f"{name!r} is not an IANA time zone"
+
+
+async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:
+    tenant = served.one
+    home = {"veTypeId": tenant.ids["virtual_entity_type"], "name": "Mine", "timeZone": "Europe/Londn"}
+    mutation = "mutation($input: NewVirtualEntity!) { addVirtualEntity(input: $input) { veId } }"
+    (error,) = (await served.graphql(mutation, tenant.headers["account"], input=home))["errors"]
+    rest = await served.call("POST", "/virtualentity", tenant.headers["account"], json=home)
+    problem = {"path": ["timeZone"], "message": time_zone_problem("Europe/Londn")}
+    assert error["extensions"]["problems"] == rest.json()["problems"] == [problem]
+    assert rest.status_code == 400

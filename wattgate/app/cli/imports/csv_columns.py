@@ -1,0 +1,120 @@
+"""The columns of a CSV file of readings, and the parser of its lines.
+
+The header names the columns, in any order and in any case. Other columns are ignored.
+
+- `value`
+- either `at` (ISO 8601; UTC if it has no offset) or `localTime` (local time in the time zone of the import)
+- `field`, optional; the default is the first field of the resource
+- `quality`, optional; the default is ACTUAL
+- `resourceId`, unless the import has one resource for all lines
+- `mpxn`, `mpan` or `mprn` (a meter point) and `classifier`, if the import is for one home
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from wattgate.errors import BadInput
+from wattgate.graphql.transport.bulk_recorder import InvalidLine, parse_number, parse_quality
+
+METER_POINT_COLUMNS = ("mpxn", "mpan", "mprn")
+COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        name.lower(): name
+        for name in ("value", "at", "localTime", "resourceId", "field", "quality", "classifier", *METER_POINT_COLUMNS)
+    }
+)
+"""The names of the columns, by their form in lower case."""
+
+
+class SeriesName(NamedTuple):
+    """How a line names its series. An empty text means that the line does not say."""
+
+    resource_id: str = ""
+    meter_point: str = ""
+    classifier: str = ""
+    field: str = ""
+
+
+class CsvReading(NamedTuple):
+    """The reading of a line. `time` is aware, or a local time without a zone. `quality` is a code."""
+
+    series: SeriesName
+    time: datetime
+    value: float
+    quality: int
+
+
+@dataclass(frozen=True, slots=True)
+class CsvColumns:
+    """The index of each column that the file has, by its name, and the delimiter.
+
+    With `names_home`, lines may name the resources of a home by meter point and classifier.
+    """
+
+    positions: Mapping[str, int]
+    delimiter: str
+    names_home: bool
+
+    @classmethod
+    def from_header(cls, header: str, *, names_resource: bool, names_home: bool = False) -> "CsvColumns":
+        """Parse the header. Raise BadInput if a column is missing, occurs twice, or conflicts with an option.
+
+        `names_resource` and `names_home` say whether the import has one resource, or one home, for all lines.
+        """
+        delimiter = ";" if header.count(";") > header.count(",") else ","
+        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        positions = {COLUMNS[name]: names.index(name) for name in names if name in COLUMNS}
+        if "value" not in positions:
+            raise BadInput("the header has no column `value`; add it")
+        if ("at" in positions) == ("localTime" in positions):
+            raise BadInput("the header must have exactly one of the columns `at` and `localTime`")
+        has_column = "resourceId" in positions
+        if (has_column and names_resource) or not (has_column or names_resource or names_home):
+            raise BadInput("use either the column `resourceId` or the option --resource, not both and not neither")
+        if twice := sorted(name for name in positions if names.count(name.lower()) > 1):
+            raise BadInput(f"the header has the column `{twice[0]}` twice; remove one of them")
+        return cls(MappingProxyType(positions), delimiter, names_home)
+
+    @property
+    def has_local_times(self) -> bool:
+        return "localTime" in self.positions
+
+    def parse_line(self, text: str) -> CsvReading:
+        """Parse a line. Raise InvalidLine with the reason if it has no valid reading."""
+        try:
+            cells = next(csv.reader([text], delimiter=self.delimiter))
+            value = parse_number(cells[self.positions["value"]].strip())
+            quality = parse_quality(self._cell(cells, "quality"))
+            return CsvReading(self._series_name(cells), self._parse_time(cells), value, quality)
+        except csv.Error as error:
+            raise InvalidLine(f"is not CSV: {error}") from None
+        except IndexError:
+            raise InvalidLine("has too few columns") from None
+
+    def _series_name(self, cells: list[str]) -> SeriesName:
+        resource_id, field = self._cell(cells, "resourceId"), self._cell(cells, "field")
+        if not self.names_home:
+            return SeriesName(resource_id=resource_id, field=field)
+        meter_points = (self._cell(cells, column) for column in METER_POINT_COLUMNS)
+        return SeriesName(resource_id, next(filter(None, meter_points), ""), self._cell(cells, "classifier"), field)
+
+    def _cell(self, cells: list[str], column: str) -> str:
+        """Return the text in a column, or an empty one if the file does not have the column."""
+        position = self.positions.get(column)
+        return "" if position is None else cells[position].strip()
+
+    def _parse_time(self, cells: list[str]) -> datetime:
+        text = self._cell(cells, "localTime" if self.has_local_times else "at")
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise InvalidLine(f"{text!r} is not an ISO 8601 time") from None
+        if not self.has_local_times:
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+        if time.tzinfo is not None:
+            raise InvalidLine(f"{text!r} has an offset, but localTime is a local time. Use the column `at`")
+        return time

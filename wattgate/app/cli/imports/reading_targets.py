@@ -1,0 +1,177 @@
+"""The fields of resources that the lines of a file mean, and the conversion of their values to the units of the fields.
+
+A file names its series by resource, or by meter point and classifier if the import is for one home.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from wattgate.app.cli.imports.csv_columns import SeriesName
+from wattgate.db.models import Resource
+from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
+from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
+from wattgate.errors import BadInput
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.resolvers.bulk_recording import SeriesKey
+from wattgate.graphql.resolvers.reading_imports import MAX_RESOURCES, resources_by_id
+from wattgate.graphql.resolvers.resources import COST_SUFFIX
+from wattgate.principal import Principal
+from wattgate.stored_json import is_storable_text
+
+
+class UnknownSeries(ValueError):
+    """A file names a series that cannot be recorded; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOptions:
+    """The unit of all values of a file, or None if they are in the units of their fields, and the properties of gas."""
+
+    unit: str | None = None
+    gas: GasProperties = field(default_factory=GasProperties)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """A field of a resource, and the function that converts values of the file to its unit; None if that is equal."""
+
+    resource_id: str
+    classifier: str
+    field: ReadingField
+    convert: Callable[[Decimal], Decimal] | None
+
+    @property
+    def key(self) -> SeriesKey:
+        return self.resource_id, self.field.name
+
+
+class ResourceFinder(Protocol):
+    """Finds the resources of the series of a file."""
+
+    async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
+        """Return for each series its resource, or the reason why it has none."""
+        ...
+
+
+async def find_targets(
+    finder: ResourceFinder, series: Sequence[SeriesName], units: UnitOptions
+) -> list[ImportTarget | UnknownSeries]:
+    """Return for each series its target, or the reason why it has none.
+
+    Raise BadInput if the file has series but no target: it is for other resources.
+    """
+    found = await finder.find(series)
+    targets = [_build_target(name, resource, units) for name, resource in zip(series, found, strict=True)]
+    reasons = list(dict.fromkeys(str(target) for target in targets if isinstance(target, UnknownSeries)))
+    if targets and all(isinstance(target, UnknownSeries) for target in targets):
+        more = f" The file has {len(reasons) - 1:,} more problems of this kind." if len(reasons) > 1 else ""
+        raise BadInput(f"No line of the file can be recorded: {reasons[0]}.{more}")
+    return targets
+
+
+def _build_target(
+    series: SeriesName, resource: Resource | UnknownSeries, units: UnitOptions
+) -> ImportTarget | UnknownSeries:
+    if isinstance(resource, UnknownSeries):
+        return resource
+    if resource.cost_of:
+        return UnknownSeries("is computed from its consumption; record that")
+    reading_field = find_field(parse_fields(resource.storage), series.field or None)
+    if reading_field is None:
+        return UnknownSeries(f"the resource has no field {series.field}")
+    convert = None
+    if units.unit is not None and units.unit != reading_field.unit:
+        try:
+            convert = unit_converter(
+                units.unit,
+                reading_field.unit,
+                classifier=resource.classifier,
+                decimals=reading_field.decimals,
+                gas=units.gas,
+            )
+        except UnitError as error:
+            return UnknownSeries(str(error))
+    return ImportTarget(resource.resource_id, resource.classifier, reading_field, convert)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationResources:
+    """Finds resources of an application by their ID. `resource_id` is that of all lines, unless it is None."""
+
+    runner: Runner
+    principal: Principal
+    resource_id: str | None
+
+    async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
+        """Return for each series its resource, or the reason why it has none."""
+        ids = [self.resource_id or name.resource_id for name in series]
+        unique = sorted({id_ for id_ in ids if len(id_) <= MAX_ID_CHARACTERS and is_storable_text(id_)})
+        resources = dict[str, Resource]()
+        for start in range(0, len(unique), MAX_RESOURCES):
+            arguments = {"resource_ids": unique[start : start + MAX_RESOURCES]}
+            for resource in await self.runner.run(resources_by_id, self.principal, arguments):
+                resources[resource.resource_id] = resource
+        return [resources.get(id_) or self._unknown(id_) for id_ in ids]
+
+    @staticmethod
+    def _unknown(id_: str) -> UnknownSeries:
+        if not id_:
+            return UnknownSeries("has no resourceId")
+        return UnknownSeries(f"{id_} does not exist" if len(id_) <= MAX_ID_CHARACTERS else "resourceId is too long")
+
+
+@dataclass(frozen=True, slots=True)
+class HomeResources:
+    """Finds resources of a home by ID, meter point and classifier.
+
+    `resources` are those that the import may fill, and `description` says of which home they are.
+    """
+
+    description: str
+    resources: Sequence[Resource]
+
+    async def find(self, series: Sequence[SeriesName]) -> list[Resource | UnknownSeries]:
+        """Return for each series its resource, or the reason why it has none."""
+        return [self._find_one(name) for name in series]
+
+    def _find_one(self, series: SeriesName) -> Resource | UnknownSeries:
+        try:
+            matches = list(self.resources)
+            if series.resource_id:
+                matches = self._narrow(matches, "resource", series.resource_id, lambda one: one.resource_id)
+            if series.meter_point:
+                number = parse_meter_point_number(series.meter_point)
+                if number is None:
+                    raise UnknownSeries(f"{series.meter_point!r} is not a meter point number. Use 1 to 13 digits")
+                matches = self._narrow(matches, "meter point", number, _meter_point)
+            if series.classifier:
+                matches = self._narrow(matches, "classifier", series.classifier, lambda one: one.classifier)
+        except UnknownSeries as unknown:
+            return unknown
+        # a line that does not name costs has energy
+        matches = [resource for resource in matches if not resource.classifier.endswith(COST_SUFFIX)] or matches
+        if len(matches) == 1:
+            return matches[0]
+        found = ", ".join(f"{one.classifier} ({one.resource_id})" for one in matches)
+        return UnknownSeries(
+            f"which resource of {self.description} is meant is not clear: {found}. Select one with --electricity, "
+            "--gas, --export or --resource, or name it in a column `mpxn`, `classifier` or `resourceId`"
+        )
+
+    def _narrow(
+        self, resources: list[Resource], what: str, value: str, value_of: Callable[[Resource], str | None]
+    ) -> list[Resource]:
+        """Return the resources with a value. Raise UnknownSeries with the values that exist if there are none."""
+        matches = [resource for resource in resources if value_of(resource) == value]
+        if not matches:
+            known = ", ".join(sorted(filter(None, {value_of(resource) for resource in resources}))) or "none"
+            raise UnknownSeries(f"{what} {value} does not belong to {self.description}, which has {known}")
+        return matches
+
+
+def _meter_point(resource: Resource) -> str | None:
+    return canonical_meter_point(resource.mpxn) if resource.mpxn else None

@@ -1,0 +1,70 @@
+"""Lists of records on the command line: their options, and their output as a table or as JSON."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from wattgate.app.cli.gateway_context import err, out, run_async, with_current_gateway
+from wattgate.app.homes.applications import require_application
+from wattgate.app.homes.lists import MAX_LIMIT
+from wattgate.app.server.factory import Gateway
+from wattgate.app.settings import Settings
+from wattgate.clock import format_iso
+from wattgate.db.rows import Rows
+from wattgate.graphql.resolvers import provisioning
+from wattgate.principal import Permission, Principal, Role
+
+T = TypeVar("T")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of records.")]
+OptionalApplication = Annotated[
+    str | None, typer.Option(help="Name or ID of the application. The default is the only one.")
+]
+
+
+def run_in_application(application: str | None, query: Callable[[Rows], Awaitable[T]]) -> T:
+    """Return the result of a query on the rows of an application, which is named or the only one."""
+
+    async def run(gateway: Gateway) -> T:
+        applications = await gateway.runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
+        found = require_application(applications, application)
+        system = Principal(Role.SYSTEM, application_id=found.application_id)
+        result: T = await gateway.runner.read(system, Permission.SYSTEM, query)
+        return result
+
+    return run_async(with_current_gateway(Settings(), run))
+
+
+def print_records(records: Sequence[Mapping[str, Any]], limit: int, *, as_json: bool) -> None:
+    """Print up to `limit` records. Say on standard error if there are more."""
+    shown = records[:limit]
+    if as_json:
+        out.print_json(data=[dict(record) for record in shown])
+    elif shown:
+        table = Table(*shown[0], box=None)
+        for record in shown:
+            table.add_row(*(escape(to_cell(value)) for value in record.values()))
+        out.print(table, highlight=False)
+    else:
+        err.print("There are none.")
+    if len(records) > limit:
+        err.print(f"More than {limit:,} records. Use --limit to list up to {MAX_LIMIT:,}.")
+
+
+def to_text(instant: datetime | None) -> str | None:
+    """Return an instant in ISO 8601, or None."""
+    return None if instant is None else format_iso(instant)
+
+
+def to_cell(value: Any) -> str:
+    """Return a value as the text of a table."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "-" if value is None else str(value)

@@ -1,0 +1,108 @@
+"""The kinds of resources that homes have, and the resource types and resources that hold them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from strawberry import ID
+
+from wattgate.energy.storage_fields import POWER_FIELD
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.resolvers.resources import COST_SUFFIX
+from wattgate.graphql.types import resources as types
+from wattgate.graphql.types import virtual_entities as home_types
+
+STORAGE_START = "2014-01-06T00:00:00+00:00"
+"""The first instant that resources of homes store."""
+
+HOME_TYPE_NAME = "Home"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A kind of resource: energy, which is recorded, or its cost, which is computed.
+
+    `live_fields` names the fields that a display fills with live values, beside the energy of each half hour.
+    """
+
+    classifier: str
+    name: str
+    unit: str
+    source: str
+    decimals: int
+    live_fields: tuple[str, ...] = ()
+
+    @property
+    def is_cost(self) -> bool:
+        return self.classifier.endswith(COST_SUFFIX)
+
+    @property
+    def has_live_power(self) -> bool:
+        return POWER_FIELD in self.live_fields
+
+
+ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
+
+SERIES = (
+    Series(ELECTRICITY, "electricity consumption", "kWh", "ELEC", 3, (POWER_FIELD, "REGISTER")),
+    Series(ELECTRICITY + COST_SUFFIX, "electricity cost", "pence", "ELEC", 4),
+    Series(GAS, "gas consumption", "kWh", "GAS", 5, ("REGISTER", "VOLUME")),
+    Series(GAS + COST_SUFFIX, "gas cost", "pence", "GAS", 4),
+    Series(EXPORT, "active export", "kWh", "PWER_AEXP", 3, ("REGISTER",)),
+)
+"""All kinds of resources. A source of energy comes before its cost, which refers to it."""
+
+
+_LIVE_FIELDS: Mapping[str, types.NewStorageField] = MappingProxyType(
+    {
+        POWER_FIELD: types.NewStorageField(field_name=POWER_FIELD, unit="W", datatype="integer", negative=True),
+        "REGISTER": types.NewStorageField(field_name="REGISTER", unit="kWh", datatype="fixedpoint(3)"),
+        "VOLUME": types.NewStorageField(field_name="VOLUME", unit="m3", datatype="fixedpoint(3)"),
+    }
+)
+
+
+def series_of(classifier: str) -> tuple[Series, ...]:
+    """Return the series of a source of energy, and that of its cost if it has one."""
+    return tuple(series for series in SERIES if series.classifier.removesuffix(COST_SUFFIX) == classifier)
+
+
+def build_resource_type(series: Series, *, live: bool, source: str, description: str = "") -> types.NewResourceType:
+    """Return the resource type of a series. With `live`, it also has the fields for live values."""
+    energy = types.NewStorageField(
+        field_name="COST" if series.is_cost else "ENERGY",
+        unit=series.unit,
+        datatype=f"fixedpoint({series.decimals})",
+    )
+    live_fields = [_LIVE_FIELDS[name] for name in series.live_fields] if live else []
+    return types.NewResourceType(
+        name=series.name,
+        classifier=series.classifier,
+        storage=[_storage("regular", [energy]), *([_storage("irregular", live_fields)] if live_fields else [])],
+        description=description,
+        data_source_type=source,
+        data_source_resource_type_info=Json({"unit": series.unit, "type": series.source}),
+        base_unit=series.unit,
+    )
+
+
+def build_resource(series: Series, resource_type_id: str, mpxn: str, description: str = "") -> types.NewResource:
+    """Return the resource of a series at a meter point."""
+    type_id = ID(resource_type_id)
+    return types.NewResource(resource_type_id=type_id, name=series.name, description=description, mpxn=mpxn)
+
+
+def build_home_type() -> home_types.NewVirtualEntityType:
+    """Return the virtual entity type of homes."""
+    return home_types.NewVirtualEntityType(name=HOME_TYPE_NAME, description="A home with smart meters")
+
+
+def find_operation(name: str) -> Operation:
+    """Return an operation of the catalogue by its name. Entities generate these, so no module defines them by name."""
+    return next(operation for operation in OPERATIONS if operation.name == name)
+
+
+def _storage(sampling: str, fields: list[types.NewStorageField]) -> types.NewStorageDefinition:
+    return types.NewStorageDefinition(type="timeseries", sampling=sampling, start=STORAGE_START, fields=fields)

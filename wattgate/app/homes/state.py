@@ -1,0 +1,208 @@
+"""The stored records that a new home uses, and the reasons for which it cannot be set up."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlmodel import col
+
+from wattgate.app.homes.request import OPTIONS, HomeRequest
+from wattgate.app.homes.series import HOME_TYPE_NAME, Series, series_of
+from wattgate.db import models
+from wattgate.db.queries.virtual_entities import resources as resources_of_homes
+from wattgate.db.rows import Rows
+from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.energy.storage_fields import parse_fields
+from wattgate.errors import Problem
+from wattgate.graphql.services.login import find_account
+
+DEFAULT_ZONE = "Europe/London"
+"""The zone of a home without one."""
+
+
+@dataclass(slots=True)
+class HomeState:
+    """The records of an application that belong to a requested home or conflict with it.
+
+    `homes` are the user's homes of this name, also closed ones. `resources` are the active resources at the meter
+    points, of all users. `homes_by_resource` has the active homes of each of them, and `usernames` those of the owners.
+    """
+
+    account: models.Account | None = None
+    homes: list[models.VirtualEntity] = field(default_factory=list)
+    home_resources: list[models.Resource] = field(default_factory=list)
+    resources: list[models.Resource] = field(default_factory=list)
+    homes_by_resource: dict[str, list[models.VirtualEntity]] = field(default_factory=dict)
+    usernames: dict[str, str] = field(default_factory=dict)
+    resource_types: list[models.ResourceType] = field(default_factory=list)
+    home_type: models.VirtualEntityType | None = None
+    tariffs: list[models.Tariff] = field(default_factory=list)
+
+    @property
+    def home(self) -> models.VirtualEntity | None:
+        """The active home of this name, if there is one."""
+        return next((home for home in self.homes if home.active), None)
+
+    def find_resource(self, series: Series, number: str) -> models.Resource | None:
+        """Return the user's resource of a series at a meter point, first one of the home."""
+        found = [
+            resource
+            for resource in (*self.home_resources, *self.resources)
+            if self.account is not None
+            and resource.owner_id == self.account.user_id
+            and resource.classifier == series.classifier
+            and canonical_meter_point(resource.mpxn or "") == number
+        ]
+        return found[0] if found else None
+
+    def find_type(self, series: Series, *, live: bool) -> models.ResourceType | None:
+        """Return the oldest resource type with the classifier, unit and live fields of a series."""
+        wanted = set(series.live_fields) if live else set()
+        for resource_type in self.resource_types:
+            first, *others = parse_fields(resource_type.storage)
+            names = {stored.name for stored in others}
+            has_fields = wanted <= names if wanted else not names & set(series.live_fields)
+            if resource_type.classifier == series.classifier and first.unit == series.unit and has_fields:
+                return resource_type
+        return None
+
+
+async def load_home_state(rows: Rows, request: HomeRequest) -> HomeState:
+    """Return the records that a requested home uses."""
+    state = HomeState(account=await find_account(rows, request.username))
+    spellings = {text for number in request.meter_points.values() for text in meter_point_spellings(number)}
+    state.resources = await rows.all(
+        models.Resource,
+        col(models.Resource.mpxn).in_(spellings),
+        col(models.Resource.active).is_(True),
+        order_by=[models.Resource.number],
+    )
+    await _load_homes(rows, request, state)
+    series = [series.classifier for classifier in request.meter_points for series in series_of(classifier)]
+    state.resource_types = await rows.all(
+        models.ResourceType,
+        col(models.ResourceType.classifier).in_(series),
+        col(models.ResourceType.active).is_(True),
+        order_by=[models.ResourceType.created_at, models.ResourceType.resource_type_id],
+    )
+    state.home_type = await rows.first(
+        models.VirtualEntityType,
+        col(models.VirtualEntityType.name) == HOME_TYPE_NAME,
+        col(models.VirtualEntityType.active).is_(True),
+        order_by=[models.VirtualEntityType.created_at],
+    )
+    owned_ids = [resource.resource_id for resource in state.resources]
+    state.tariffs = await rows.all(
+        models.Tariff, col(models.Tariff.resource_id).in_(owned_ids), col(models.Tariff.superseded_at).is_(None)
+    )
+    return state
+
+
+async def _load_homes(rows: Rows, request: HomeRequest, state: HomeState) -> None:
+    if state.account is not None:
+        state.homes = await rows.all(
+            models.VirtualEntity,
+            col(models.VirtualEntity.owner_id) == state.account.user_id,
+            col(models.VirtualEntity.name) == request.name,
+            order_by=[models.VirtualEntity.created_at],
+        )
+    if state.home is not None:
+        (state.home_resources,) = await resources_of_homes(rows, [state.home])
+    link = models.VirtualEntityResource
+    resource_ids = [resource.resource_id for resource in state.resources]
+    links = await rows.all(link, col(link.resource_id).in_(resource_ids))
+    homes = await rows.get_many(models.VirtualEntity, {found.ve_id for found in links})
+    for found in links:
+        if homes[found.ve_id].active:
+            state.homes_by_resource.setdefault(found.resource_id, []).append(homes[found.ve_id])
+    owners = {resource.owner_id for resource in state.resources}
+    for account in await rows.all(models.Account, col(models.Account.user_id).in_(owners)):
+        state.usernames.setdefault(account.user_id, account.username)
+
+
+def find_conflicts(state: HomeState, request: HomeRequest) -> list[Problem]:
+    """Return the reasons for which the home cannot be set up beside the stored records, each with its option."""
+    return [
+        *_account_problems(state),
+        *_home_problems(state, request),
+        *_meter_point_problems(state, request),
+        *_tariff_problems(state, request),
+    ]
+
+
+def _account_problems(state: HomeState) -> Iterator[Problem]:
+    if state.account is not None and not state.account.active:
+        yield Problem(("--user",), f"the account {state.account.username} is {state.account.status}")
+
+
+def _home_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:
+    active = [home for home in state.homes if home.active]
+    if len(active) > 1:
+        ids = ", ".join(home.ve_id for home in active)
+        yield Problem(("--name",), f"the user has {len(active)} homes with the name {request.name!r}: {ids}")
+    elif state.homes and not active:
+        yield Problem(("--name",), f"the home {request.name!r} of the user is closed. Use another name")
+    if state.home is None:
+        return
+    zone = state.home.time_zone or DEFAULT_ZONE
+    if zone != request.time_zone:
+        yield Problem(("--time-zone",), f"the home {request.name!r} exists and has the time zone {zone}")
+    for classifier, number in request.meter_points.items():
+        others = [
+            resource.mpxn or "no number"
+            for resource in state.home_resources
+            if resource.classifier == classifier and canonical_meter_point(resource.mpxn or "") != number
+        ]
+        if others:
+            reason = f"the home {request.name!r} exists and has the meter point {', '.join(others)}"
+            yield Problem((OPTIONS[classifier],), reason)
+
+
+def _meter_point_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:
+    """Yield a problem for each meter point that another user or home has, or whose resource has no live fields."""
+    owner_id = state.account.user_id if state.account else None
+    for classifier, number in request.meter_points.items():
+        option = (OPTIONS[classifier],)
+        at_point = [resource for resource in state.resources if canonical_meter_point(resource.mpxn or "") == number]
+        others = sorted({state.usernames.get(r.owner_id, r.owner_id) for r in at_point if r.owner_id != owner_id})
+        if others:
+            yield Problem(option, f"the meter point {number} belongs to the user {', '.join(others)}")
+            continue
+        homes = {home.ve_id: home for r in at_point for home in state.homes_by_resource.get(r.resource_id, [])}
+        names = [repr(home.name) for home in homes.values() if state.home is None or home.ve_id != state.home.ve_id]
+        if names:
+            yield Problem(option, f"the meter point {number} belongs to the home {', '.join(names)} of the user")
+            continue
+        energy = state.find_resource(series_of(classifier)[0], number)
+        if request.live and energy is not None and _lacks_live_fields(series_of(classifier)[0], energy):
+            reason = f"the resource {energy.resource_id} exists without fields for live values, which cannot be added"
+            yield Problem(("--live",), reason)
+
+
+def _lacks_live_fields(series: Series, resource: models.Resource) -> bool:
+    return not set(series.live_fields) <= {stored.name for stored in parse_fields(resource.storage)}
+
+
+def _tariff_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:
+    for requested in request.tariffs:
+        stored = find_tariff(state, request, requested.classifier, requested.terms)
+        if stored is not None and not requested.has_terms_of(stored):
+            reason = (
+                f"{requested.classifier} has another tariff from {stored.valid_from:%Y-%m-%d}, {stored.name!r}. Change "
+                "it with `wattgate tariff import`"
+            )
+            yield Problem((requested.option,), reason)
+
+
+def find_tariff(state: HomeState, request: HomeRequest, classifier: str, terms: models.Tariff) -> models.Tariff | None:
+    """Return the stored tariff of a source of energy that is valid from the same instant, or None."""
+    resource = state.find_resource(series_of(classifier)[0], request.meter_points[classifier])
+    return next(
+        (
+            tariff
+            for tariff in state.tariffs
+            if resource is not None
+            and tariff.resource_id == resource.resource_id
+            and tariff.valid_from == terms.valid_from
+        ),
+        None,
+    )

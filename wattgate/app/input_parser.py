@@ -1,0 +1,32 @@
+"""Convert JSON values of files to arguments of operations, with the input types of GraphQL."""
+
+from typing import Any
+
+from graphql import GraphQLError
+from graphql.utilities import validate_input_value
+
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
+from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.transport.bulk_recorder import InvalidLine
+
+
+class InputParser:
+    """Convert a JSON value to an argument of an operation with the input types of its GraphQL field."""
+
+    def __init__(self, schema: Schema, operation: Operation, argument: str) -> None:
+        self._binder = ArgumentBinder(schema, operation)
+        self._argument = argument
+
+    def parse(self, value: Any, **others: Any) -> Any:
+        """Return the argument. Raise InvalidLine with all problems of the value, including unknown members."""
+        reasons: list[str] = []
+
+        def add_reason(error: GraphQLError, path: list[str | int]) -> None:
+            location = ".".join(str(step) for step in path)
+            reasons.append(f"{location}: {error.message}" if location else error.message)
+
+        validate_input_value(value, self._binder.arguments[self._argument].type, add_reason, hide_suggestions=True)
+        if reasons:
+            raise InvalidLine("; ".join(reasons))
+        return self._binder.bind(RawArguments({self._argument: value, **others}))[self._argument]

@@ -1,0 +1,15 @@
+"""GraphQL types of catch-ups of a resource."""
+
+import strawberry
+
+from wattgate.graphql.types.devices import CatchUp
+from wattgate.graphql.types.resources import Resource
+
+
+@strawberry.type(description="Result of a request to start a catch-up.")
+class StartedCatchUp:
+    resource: Resource
+    started: bool = strawberry.field(
+        description="Whether this call started the catch-up. False if one was started in the same half hour before."
+    )
+    catch_up: CatchUp

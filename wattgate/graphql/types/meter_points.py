@@ -1,0 +1,12 @@
+"""GraphQL types of meter points."""
+
+import strawberry
+
+from wattgate.graphql.types.resources import Resource
+
+
+@strawberry.type(description="Resources that are measured at a meter point.")
+class MeterPointResources:
+    valid: bool = strawberry.field(description="Always true, because a meter point without resources returns an error.")
+    mpxn: str
+    resources: list[Resource] = strawberry.field(description="Resources that are measured at the meter point.")

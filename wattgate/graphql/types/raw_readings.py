@@ -1,0 +1,30 @@
+"""GraphQL types of stored readings without aggregation, and of readings of meter registers."""
+
+from datetime import datetime
+
+import strawberry
+
+from wattgate.enums import ReadingQuality
+from wattgate.graphql.types.resources import Resource
+
+
+@strawberry.type(description="Cumulative register of a meter, as the network last read it or a display last sent it.")
+class MeterRead:
+    resource: Resource
+    at: datetime
+    value: float
+    unit: str
+
+
+@strawberry.type(
+    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
+    "reading."
+)
+class RawReadings:
+    resource: Resource
+    field: str
+    unit: str
+    at: list[datetime] = strawberry.field(description="Instants of the readings, oldest first.")
+    value: list[float] = strawberry.field(description="Measured values.")
+    quality: list[ReadingQuality] = strawberry.field(description="Qualities of the readings.")
+    next: datetime | None = strawberry.field(description="Value for `start` of the next page. Null on the last page.")
