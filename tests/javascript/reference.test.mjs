@@ -134,7 +134,7 @@ describe("curl command", () => {
       [
         'curl -G "https://gateway.example/api/v0-1/resource/$resourceId/readings"',
         "--data-urlencode 'period=PT30M'",
-        "--data-urlencode 'veId=b0f1b774-a586-4f72-9edd-27ead8aa7a8d'",
+        "--data-urlencode 'veId=3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d'",
         '-H "token: $token"',
       ].join(" \\\n  "),
     );

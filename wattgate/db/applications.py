@@ -1,5 +1,6 @@
-"""The applications of a database, for the command line."""
+"""The applications of a database, for the command line and the log-in pages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +9,9 @@ from sqlmodel import col, select
 from wattgate.db.models import Application, ApplicationCredential
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.tenancy_guard import SCOPED_OPTION
+
+MAX_IDS_PER_STATEMENT = 500
+"""Maximum number of IDs in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +24,32 @@ class ApplicationSummary:
     created_at: datetime
 
 
-async def list_applications(session: DatabaseSession) -> list[ApplicationSummary]:
-    """Return all applications, oldest first. The session needs `SystemAccess.LIST_APPLICATIONS`."""
-    name_columns = (col(ApplicationCredential.application_id), col(ApplicationCredential.username))
-    credentials = select(*name_columns).order_by(name_columns[1])
-    usernames: dict[str, list[str]] = {}
-    for application_id, username in await session.execute(credentials, execution_options=SCOPED_OPTION):
-        usernames.setdefault(application_id, []).append(username)
+async def list_applications(
+    session: DatabaseSession, *, application_id: str | None = None, limit: int | None = None
+) -> list[ApplicationSummary]:
+    """Return all applications, oldest first: up to `limit`, or only the one with the ID.
+
+    The session needs `SystemAccess.LIST_APPLICATIONS`.
+    """
     columns = (col(Application.application_id), col(Application.name), col(Application.created_at))
-    applications = select(*columns).order_by(columns[2], columns[0])
+    applications = select(*columns).order_by(columns[2], columns[0]).limit(limit)
+    if application_id is not None:
+        applications = applications.where(columns[0] == application_id)
+    found = (await session.execute(applications, execution_options=SCOPED_OPTION)).all()
+    usernames = await _list_usernames(session, [row.application_id for row in found])
     return [
         ApplicationSummary(application_id, name, tuple(usernames.get(application_id, ())), created_at)
-        for application_id, name, created_at in await session.execute(applications, execution_options=SCOPED_OPTION)
+        for application_id, name, created_at in found
     ]
+
+
+async def _list_usernames(session: DatabaseSession, application_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the usernames of the credentials of each application."""
+    columns = (col(ApplicationCredential.application_id), col(ApplicationCredential.username))
+    usernames: dict[str, list[str]] = {}
+    for first in range(0, len(application_ids), MAX_IDS_PER_STATEMENT):
+        in_batch = columns[0].in_(application_ids[first : first + MAX_IDS_PER_STATEMENT])
+        credentials = select(*columns).where(in_batch).order_by(columns[1])
+        for application_id, username in await session.execute(credentials, execution_options=SCOPED_OPTION):
+            usernames.setdefault(application_id, []).append(username)
+    return usernames

@@ -27,7 +27,7 @@ class SystemAccess(Enum):
     FIND_WORK = "A background worker lists the applications that have work."
     FIND_HOME = "The command line finds the application of a home by the name of the home."
     LIST_AUDITED_APPLICATIONS = "The command line checks the audit logs of all applications."
-    LIST_APPLICATIONS = "The command line lists the applications, and finds one by its name."
+    LIST_APPLICATIONS = "The command line lists the applications, and finds one by its name. Log-in pages find theirs."
     CREATE_APPLICATION = "A new application has no rows yet."
     RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."
     ROTATE_KEYS = "The keys of the stored secrets of all applications are checked and change together."

@@ -169,9 +169,9 @@ class Rows:
             self.recorder.record_edited("application_credential", "username", credential)
         return credential
 
-    async def applications(self) -> list[ApplicationSummary]:
-        """Return all applications, oldest first. Only operations of the system use this."""
-        return await list_applications(self._session)
+    async def applications(self, application_id: str | None, limit: int | None) -> list[ApplicationSummary]:
+        """Return applications as `list_applications` does. Only operations of the system use this."""
+        return await list_applications(self._session, application_id=application_id, limit=limit)
 
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""

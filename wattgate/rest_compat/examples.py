@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-UUID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
+UUID = "3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d"
 TIME = "2026-11-20T10:00:00.000Z"
 MPXN = "1234567890123"
 EPOCH = 1_795_000_000

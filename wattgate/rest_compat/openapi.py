@@ -35,7 +35,7 @@ from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import AuthScheme, Permission
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
-from wattgate.rest_compat.examples import EXAMPLES, EndpointExamples
+from wattgate.rest_compat.examples import EXAMPLES, UUID, EndpointExamples
 from wattgate.rest_compat.formats import LEGACY_FORMATS
 from wattgate.rest_compat.input_bounds import bounded_schema
 from wattgate.rest_compat.row_renderer import wire_name
@@ -246,7 +246,7 @@ def _success_response(operation: Operation, rest: RestRoute, examples: EndpointE
     if examples.response is not None:
         content: Json = _example_content(examples.response, examples)
     elif rest.acknowledged_fields:
-        example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
+        example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, UUID)}
         content = {"schema": schema_of_example(example), "example": example}
     else:
         one = _output_schema(operation.result_type, components, rest.edges)

@@ -26,6 +26,7 @@ from wattgate.app.cli.user_commands import user_app
 from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.demo_settings import demo_settings
+from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
 from wattgate.app.observability.http_metrics import start_metrics_server
@@ -180,7 +181,13 @@ def demo() -> None:
     out.print(table)
     out.print("\nStop with Ctrl+C.")
     logs.configure_logging(settings)
-    _serve_in_process(settings, create_app(settings, background=[live.run_meters], network=SimulatedMeterNetwork))
+    application = create_app(
+        settings,
+        background=[live.run_meters],
+        network=SimulatedMeterNetwork,
+        demonstration=describe_demonstration(),
+    )
+    _serve_in_process(settings, application)
 
 
 @db_app.command("upgrade")

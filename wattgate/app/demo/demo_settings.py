@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from wattgate.app.demo.seed import APPLICATION_ID
 from wattgate.app.settings import Settings
 
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
@@ -20,6 +21,7 @@ def demo_settings(folder: Path) -> Settings:
         "public_url": f"http://{settings.host}:{settings.port}",
         "link_key": DEMO_LINK_KEY,
         "test_addresses": ["@wattgate.example"],
+        "display_application_id": APPLICATION_ID,
         "drain_pause": 0.0,
         "drain_seconds": 0.0,
     }

@@ -1,12 +1,10 @@
 """Find an application by its name or ID."""
 
-import re
 from collections.abc import Sequence
 
+from wattgate.app.application_ids import parse_application_id
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import BadInput, NotFound, Problem
-
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def find_application(applications: Sequence[ApplicationSummary], text: str) -> ApplicationSummary | None:
@@ -23,7 +21,7 @@ def find_application(applications: Sequence[ApplicationSummary], text: str) -> A
             f"Several applications have the name {text!r}. Give the ID of one.",
             problems=[Problem(("--application",), f"{text!r} is the name of {ids}")],
         )
-    if not found and _ID.fullmatch(text):
+    if not found and parse_application_id(text) is not None:
         raise NotFound(f"No application with the ID {text}. List them with `wattgate app list`.")
     return found[0] if found else None
 

@@ -25,9 +25,11 @@ from wattgate.app.server.client_middleware import ClientMiddleware
 from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
+from wattgate.app.server.landing_page import Demonstration
+from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
-from wattgate.app.server.pages import page_routes
+from wattgate.app.server.page_routes import page_routes
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
@@ -216,8 +218,9 @@ def create_app(
     network: MeterNetworkFactory = RegistryMeterNetwork,
     clock: Clock = utc_now,
     limits: ConnectionLimits | None = None,
+    demonstration: Demonstration | None = None,
 ) -> Starlette:
-    """Create the gateway as an ASGI application."""
+    """Create the gateway as an ASGI application. `demonstration` is what its landing page says about its data."""
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
@@ -240,7 +243,7 @@ def create_app(
             *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
             WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
-            *page_routes(settings.base_path),
+            *page_routes(settings, gateway.runner, demonstration),
             *_mail_routes(settings, gateway.runner),
             Route(f"{settings.base_path}/openapi.json", serve_reference),
             Mount(
@@ -292,6 +295,7 @@ def _lifespan(
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         await verify_keys(gateway.database)
         await log_row_security(gateway.database)
+        await log_unknown_default(gateway.runner, settings.display_application_id)
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 with LoopWatchdog(logs_stacks=settings.environment == "development").running():

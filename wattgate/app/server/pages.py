@@ -1,19 +1,17 @@
-"""Routes of the HTML pages, CSS and ES modules in `static/`. `security_headers` has their headers."""
+"""Read the HTML pages in `static/` and serve the fixed ones. `security_headers` has their headers."""
 
 from pathlib import Path
 from string import Template
 
 from starlette.responses import HTMLResponse
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 STATIC_DIRECTORY = Path(__file__).parents[1] / "static"
 
 
-def page_route(path: str, file: str, *, welcome: str = "") -> Route:
-    """Return the route of a page of `static/`. `welcome` is the text of its login form, if it has one."""
-    login = _read_template("shared/login.html").substitute(welcome=welcome)
-    content = _read_template(file).substitute(login=login)
+def page_route(path: str, file: str) -> Route:
+    """Return the route of a page of `static/` that is the same for everybody."""
+    content = read_template(file).substitute()
 
     async def serve(request: object) -> HTMLResponse:
         return HTMLResponse(content)
@@ -21,20 +19,6 @@ def page_route(path: str, file: str, *, welcome: str = "") -> Route:
     return Route(path, serve)
 
 
-def _read_template(file: str) -> Template:
+def read_template(file: str) -> Template:
+    """Return a file of `static/` whose placeholders begin with a dollar sign."""
     return Template((STATIC_DIRECTORY / file).read_text())
-
-
-def page_routes(base_path: str) -> list[BaseRoute]:
-    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
-    return [
-        page_route(f"{base_path}/docs", "reference/index.html"),
-        page_route("/", "index.html"),
-        page_route("/display", "display/index.html", welcome="Log in to see the energy use of your home."),
-        page_route(
-            "/preview",
-            "preview/index.html",
-            welcome="Log in as an administrator to edit the templates of alerts.",
-        ),
-        Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
-    ]

@@ -62,9 +62,11 @@ async def create_application(
     needs=Permission.SYSTEM,
     system_access=SystemAccess.LIST_APPLICATIONS,
 )
-async def list_applications(call: Call) -> list[ApplicationSummary]:
-    """Return all applications, oldest first."""
-    return await call.rows.applications()
+async def list_applications(
+    call: Call, *, application_id: str | None = None, limit: int | None = None
+) -> list[ApplicationSummary]:
+    """Return all applications, oldest first: up to `limit`, or only the one with the ID."""
+    return await call.rows.applications(application_id, limit)
 
 
 @operation(

@@ -11,7 +11,7 @@
  * @property {{ member: string, schema: SchemaNode, required: boolean }[]} members
  */
 
-const SAMPLE_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d";
+const SAMPLE_ID = "3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d";
 const SAMPLE_INSTANT = "2026-11-01T00:00:00Z";
 
 /**

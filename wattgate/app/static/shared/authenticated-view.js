@@ -3,7 +3,7 @@
 import { find, findAs } from "./dom.js";
 import { logOut } from "./gateway.js";
 import { LoginForm } from "./login-form.js";
-import { Session } from "./session.js";
+import { DEFAULT_KEY, Session } from "./session.js";
 
 /**
  * A page that needs a session. `start` runs with each new session, `stop` after it has ended.
@@ -22,11 +22,14 @@ export class AuthenticatedView {
 
   /**
    * @param {HTMLElement} view  Hidden while the login form is shown.
-   * @param {string} [key]  The key under which the browser stores the session, if pages do not share theirs.
+   * @param {string} [pageKey]  The key under which the browser stores the session, if pages do not share theirs.
    */
-  constructor(view, key) {
+  constructor(view, pageKey = DEFAULT_KEY) {
     this.#view = view;
     const form = findAs(document, ".login-form", HTMLFormElement);
+    // Sessions of an application that the address names are stored apart from those of the default application.
+    const { sessionScope } = form.dataset;
+    const key = sessionScope ? `${pageKey}.${sessionScope}` : pageKey;
     this.#form = new LoginForm(form, (login) => this.#enter(Session.create(login, key)));
     this.#session = Session.resume(key);
     find(document, ".logout").addEventListener("click", () => this.#logOut());

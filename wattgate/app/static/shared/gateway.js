@@ -61,11 +61,13 @@ export class GatewayError extends Error {
   /**
    * @param {string} message
    * @param {string} [code]  An error code of the gateway, or UNREACHABLE.
+   * @param {number} [retryAfter]  Seconds until the next attempt may succeed.
    */
-  constructor(message, code) {
+  constructor(message, code, retryAfter) {
     super(message);
     this.name = "GatewayError";
     this.code = code;
+    this.retryAfter = retryAfter;
   }
 
   /** Whether the credentials are missing, wrong or expired. */
@@ -177,7 +179,7 @@ export async function call(query, variables, token) {
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, body } = await post(headers, JSON.stringify({ query, variables }));
   const [error] = body.errors ?? [];
-  if (error) throw new GatewayError(error.message, error.extensions?.code);
+  if (error) throw new GatewayError(error.message, error.extensions?.code, error.extensions?.retryAfter);
   if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
   if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
   return body.data;

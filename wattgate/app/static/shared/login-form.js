@@ -5,6 +5,8 @@ import { logIn, toGatewayError } from "./gateway.js";
 
 /** @import { GatewayError, Login } from "./gateway.js" */
 
+const FIELDS = ["username", "password"];
+
 export class LoginForm {
   /** @type {HTMLFormElement} */
   #form;
@@ -39,29 +41,42 @@ export class LoginForm {
 
   async #submit() {
     this.#showError("");
+    const username = this.#input("username").value.trim();
+    const password = this.#input("password").value;
+    if (!username || !password) {
+      const empty = username ? "password" : "username";
+      this.#showError(`Enter your ${empty}.`, [empty]);
+      return null;
+    }
     this.#button.disabled = true;
     try {
-      const login = await logIn({
-        username: this.#input("username").value.trim(),
-        password: this.#input("password").value,
-        applicationId: this.#input("applicationId").value.trim(),
-      });
+      const login = await logIn({ username, password, applicationId: this.#form.dataset.application ?? "" });
       this.#input("password").value = "";
       return login;
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      this.#showError(explain(error));
-      if (error.unauthenticated) this.#input("password").select();
+      this.#showError(explainLoginError(error), error.unauthenticated ? FIELDS : []);
       return null;
     } finally {
       this.#button.disabled = false;
     }
   }
 
-  /** @param {string} message */
-  #showError(message) {
+  /**
+   * Show a message and mark the fields that it is about. The focus moves to the last of them.
+   * @param {string} message
+   * @param {string[]} wrongFields
+   */
+  #showError(message, wrongFields = []) {
     this.#error.textContent = message;
     this.#error.hidden = !message;
+    for (const field of FIELDS) this.#input(field).removeAttribute("aria-invalid");
+    for (const field of wrongFields) {
+      const input = this.#input(field);
+      input.setAttribute("aria-invalid", "true");
+      input.focus();
+      input.select();
+    }
   }
 
   /** @param {string} name */
@@ -70,9 +85,22 @@ export class LoginForm {
   }
 }
 
-/** @param {GatewayError} error */
-function explain(error) {
+/**
+ * Return what to tell a user after a failed login. It never says whether the username exists.
+ * @param {GatewayError} error
+ * @returns {string}
+ */
+export function explainLoginError(error) {
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  return `The login failed: ${error.message}.`;
+  if (error.code === "RATE_LIMITED") return `Too many attempts to log in. Try again in ${formatWait(error.retryAfter)}.`;
+  if (error.code === "UNAVAILABLE") return `The gateway is overloaded. Try again in ${formatWait(error.retryAfter)}.`;
+  return `The login failed: ${error.message.replace(/\.$/, "")}.`;
+}
+
+/** @param {number} [seconds] */
+function formatWait(seconds = 60) {
+  if (seconds < 60) return seconds === 1 ? "1 second" : `${seconds} seconds`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
 }

@@ -10,7 +10,8 @@ import { renew } from "./gateway.js";
  * @typedef {{ token: string, since: number, expires: number }} StoredSession
  */
 
-const DEFAULT_KEY = "wattgate.session";
+/** The key in localStorage of pages that share a session. */
+export const DEFAULT_KEY = "wattgate.session";
 /** If the gateway rejects a new token at once, another token may not help: wait this many milliseconds in between. */
 const MIN_RENEWAL_AGE = 5_000;
 

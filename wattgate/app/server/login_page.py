@@ -1,0 +1,118 @@
+"""The log-in part of a page: its form, or a notice that says why nobody can log in and what to do."""
+
+from collections.abc import Mapping
+from html import escape
+from types import MappingProxyType
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from wattgate.app.application_ids import SAMPLE_APPLICATION_ID
+from wattgate.app.server.login_application import LoginApplication, LoginProblem, find_login_application
+from wattgate.app.server.pages import read_template
+from wattgate.graphql.core.runner import Runner
+
+MAX_SHOWN_CHARACTERS = 60
+"""Maximum characters of a wrong application ID that a page repeats."""
+
+OWN_SCOPE = "another-application"
+"""The session scope of a page whose address names no application. No log-in stores a session in it."""
+
+RELOAD = '<p><a href="">Try again</a></p>'
+
+NOTICES: Mapping[LoginProblem, str] = MappingProxyType(
+    {
+        LoginProblem.NO_APPLICATION: (
+            "<p><strong>This gateway has no application yet.</strong></p>"
+            "<p>Its operator creates one together with the first home:</p>"
+            "<p><code>wattgate home create</code></p>"
+            "<p>The tutorial <em>Your own meter on the wall</em> explains the command.</p>" + RELOAD
+        ),
+        LoginProblem.SEVERAL_APPLICATIONS: (
+            "<p><strong>This gateway serves several applications.</strong> Enter the ID of yours.</p>"
+            "<p>The operator can choose one for this page with <code>WATTGATE_DISPLAY_APPLICATION_ID</code>. "
+            "<code>wattgate app list</code> prints the IDs.</p>"
+        ),
+        LoginProblem.MALFORMED_ADDRESS: (
+            "<p><strong>“{requested}” is not an application ID.</strong> "
+            f"An ID has the form <code>{SAMPLE_APPLICATION_ID}</code>.</p>"
+            "<p>The operator of the gateway knows yours: <code>wattgate app list</code> prints the IDs.</p>"
+        ),
+        LoginProblem.UNKNOWN_ADDRESS: (
+            "<p><strong>No application of this gateway has the ID {requested}.</strong> Check the ID.</p>"
+            "<p>The operator of the gateway knows yours: <code>wattgate app list</code> prints the IDs.</p>"
+        ),
+        LoginProblem.AMBIGUOUS_ADDRESS: (
+            "<p><strong>The address of this page names several applications.</strong> Enter the ID of yours.</p>"
+        ),
+        LoginProblem.UNKNOWN_SETTING: (
+            "<p><strong>This gateway is not set up correctly.</strong> "
+            "Its setting <code>WATTGATE_DISPLAY_APPLICATION_ID</code> names no application.</p>"
+            "<p>The operator corrects it: <code>wattgate app list</code> prints the IDs. "
+            "If you know the ID of your application, enter it.</p>"
+        ),
+        LoginProblem.NO_DATABASE: (
+            "<p><strong>The gateway cannot reach its database.</strong> "
+            "If this stays so, its operator finds the reason with <code>wattgate doctor</code>.</p>" + RELOAD
+        ),
+    }
+)
+
+WITHOUT_CHOICE = {LoginProblem.NO_APPLICATION, LoginProblem.NO_DATABASE}
+"""Problems that another application ID does not solve."""
+
+UNUSABLE_ADDRESSES = {
+    LoginProblem.MALFORMED_ADDRESS,
+    LoginProblem.UNKNOWN_ADDRESS,
+    LoginProblem.AMBIGUOUS_ADDRESS,
+}
+
+
+def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, configured_id: str | None) -> Route:
+    """Return the route of a page of `static/` that users log in to. `welcome` is the text above its form."""
+    content, login = read_template(file), read_template("shared/login.html")
+
+    async def serve(request: Request) -> HTMLResponse:
+        application = await find_login_application(runner, configured_id, request.query_params)
+        form = login.substitute(
+            welcome=welcome,
+            notice=_notice(application),
+            application=application.application_id or "",
+            scope=session_scope(application),
+            hidden="" if application.application_id else " hidden",
+            choice=_choice(application),
+        )
+        return HTMLResponse(content.substitute(login=form))
+
+    return Route(path, serve)
+
+
+def session_scope(application: LoginApplication) -> str:
+    """Return the name under which the browser stores the session of a page, empty for the default application.
+
+    Sessions of applications that addresses name are stored apart, so that one does not end the other.
+    """
+    return OWN_SCOPE if application.problem in UNUSABLE_ADDRESSES else application.requested
+
+
+def _notice(application: LoginApplication) -> str:
+    if application.problem is None:
+        return ""
+    text = NOTICES[application.problem].replace("{requested}", escape(_shorten(application.requested)))
+    return f'<div class="login-notice" role="status" data-testid="login-notice">{text}</div>'
+
+
+def _choice(application: LoginApplication) -> str:
+    """Return the form for another application, or nothing if there can be no other."""
+    if application.is_only or application.problem in WITHOUT_CHOICE:
+        return ""
+    shown = application.application_id or _shorten(application.requested)
+    form = read_template("shared/application-choice.html").substitute(application=escape(shown))
+    if application.problem is not None:
+        return form
+    return f"<details><summary>Log in to another application</summary>{form}</details>"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"

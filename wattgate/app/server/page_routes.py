@@ -1,0 +1,34 @@
+"""The routes of the HTML pages, CSS and ES modules in `static/`."""
+
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+
+from wattgate.app.server.landing_page import Demonstration, landing_route
+from wattgate.app.server.login_page import login_page_route
+from wattgate.app.server.pages import STATIC_DIRECTORY, page_route
+from wattgate.app.settings import Settings
+from wattgate.graphql.core.runner import Runner
+
+
+def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> list[BaseRoute]:
+    """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
+    configured_id = settings.display_application_id
+    return [
+        page_route(f"{settings.base_path}/docs", "reference/index.html"),
+        landing_route(settings, runner, demonstration),
+        login_page_route(
+            "/display",
+            "display/index.html",
+            welcome="Log in to see the energy use of your home.",
+            runner=runner,
+            configured_id=configured_id,
+        ),
+        login_page_route(
+            "/preview",
+            "preview/index.html",
+            welcome="Log in as an administrator to edit the templates of alerts.",
+            runner=runner,
+            configured_id=configured_id,
+        ),
+        Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
+    ]
