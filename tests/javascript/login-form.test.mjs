@@ -14,7 +14,7 @@ const cases = [
   [new GatewayError("x", "RATE_LIMITED", 60), "Too many attempts to log in. Try again in 1 minute."],
   [new GatewayError("x", "RATE_LIMITED", 841), "Too many attempts to log in. Try again in 15 minutes."],
   [new GatewayError("x", "RATE_LIMITED"), "Too many attempts to log in. Try again in 1 minute."],
-  [new GatewayError("x", "UNAVAILABLE", 2), "The gateway is overloaded. Try again in 2 seconds."],
+  [new GatewayError("x", "UNAVAILABLE", 2), "The gateway cannot log you in at the moment. Try again in 2 seconds."],
   [new GatewayError("The gateway responded with status 502"), "The login failed: The gateway responded with status 502."],
   [new GatewayError("It is wrong.", "BAD_INPUT"), "The login failed: It is wrong."],
 ];

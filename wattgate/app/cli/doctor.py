@@ -6,10 +6,12 @@ import typer
 from aiosmtplib import SMTPException
 from rich.markup import escape
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import QueryParams
 
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.key_commands import require_keys
 from wattgate.app.server.factory import Gateway
+from wattgate.app.server.login_application import LoginProblem, find_login_application
 from wattgate.app.settings import Settings
 from wattgate.app.workers.delivery_handlers import create_smtp_channel
 from wattgate.db.encryption.rotation import verify_keys
@@ -19,7 +21,7 @@ from wattgate.errors import Unavailable
 
 
 def doctor() -> None:
-    """Check the settings, the database and its schema, and the configured Redis, MQTT broker and mail server.
+    """Check the settings, the database, the application of the log-in pages, and Redis, MQTT broker and mail server.
 
     The exit status is 1 if a check fails, and 2 for an invalid setting.
 
@@ -40,6 +42,7 @@ def doctor() -> None:
     out.print("[green]database[/]   answers and has the schema of this version; the keys decrypt its secrets")
     if run_async(with_gateway(settings, lambda gateway: gateway.database.lacks_row_security())):
         out.print("[yellow]database[/]   row-level security is not active: run wattgate db upgrade", soft_wrap=True)
+    _check_login_application(settings)
     if settings.redis_url is not None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
@@ -55,6 +58,32 @@ async def _check_database(gateway: Gateway) -> bool:
     if current:
         await verify_keys(gateway.database)
     return current
+
+
+def _check_login_application(settings: Settings) -> None:
+    """Print to which application users log in at /display and /preview. Exit if the setting names none."""
+    configured_id = settings.display_application_id
+    found = run_async(
+        with_gateway(settings, lambda gateway: find_login_application(gateway.runner, configured_id, QueryParams()))
+    )
+    if found.application_id is not None:
+        out.print(f"[green]log-in pages[/]   users log in to the application {found.application_id}", highlight=False)
+    elif found.problem is LoginProblem.NO_APPLICATION:
+        out.print("[yellow]log-in pages[/]   there is no application: create one with wattgate home create")
+    elif found.problem is LoginProblem.SEVERAL_APPLICATIONS:
+        out.print(
+            "[yellow]log-in pages[/]   there are several applications: set WATTGATE_DISPLAY_APPLICATION_ID, or open "
+            "/display?application=ID; wattgate app list prints the IDs",
+            soft_wrap=True,
+        )
+    else:
+        err.print(
+            f"[red]log-in pages[/]   no application has the ID {configured_id} of WATTGATE_DISPLAY_APPLICATION_ID: set "
+            "an ID that wattgate app list prints, or unset it",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise typer.Exit(1)
 
 
 def _check_redis(settings: Settings) -> None:

@@ -94,7 +94,9 @@ export function explainLoginError(error) {
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
   if (error.code === "RATE_LIMITED") return `Too many attempts to log in. Try again in ${formatWait(error.retryAfter)}.`;
-  if (error.code === "UNAVAILABLE") return `The gateway is overloaded. Try again in ${formatWait(error.retryAfter)}.`;
+  if (error.code === "UNAVAILABLE") {
+    return `The gateway cannot log you in at the moment. Try again in ${formatWait(error.retryAfter)}.`;
+  }
   return `The login failed: ${error.message.replace(/\.$/, "")}.`;
 }
 

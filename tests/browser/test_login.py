@@ -1,0 +1,157 @@
+"""The log-in of the display in a real browser, on an own gateway: its application, its errors and its sessions."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.support.house import PASSWORD, House, house
+from tests.support.servers import Databases
+
+pytestmark = pytest.mark.browser
+
+FAILED_ATTEMPTS = 5
+"""The number of wrong passwords without a wait."""
+
+
+@pytest.fixture(scope="module")
+async def own(databases: Databases) -> AsyncIterator[House]:
+    """A gateway with two applications on each engine, of which a setting names none."""
+    async with databases() as url, house(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def context(browser: Browser, own: House) -> AsyncIterator[BrowserContext]:
+    context = await browser.new_context(base_url=own.url, viewport={"width": 390, "height": 844})
+    yield context
+    await context.close()
+
+
+async def log_in(page: Page, username: str, password: str = PASSWORD) -> None:
+    await page.get_by_test_id("username").fill(username)
+    await page.get_by_test_id("password").fill(password)
+    await page.get_by_test_id("login").click()
+
+
+async def stored_keys(page: Page) -> list[str]:
+    keys = await page.evaluate("() => Object.keys(localStorage)")
+    return sorted(key for key in keys if "session" in key)
+
+
+async def test_user_chooses_the_application_and_a_log_out_keeps_it(page: Page, own: House) -> None:
+    await page.goto("/display")
+    await expect(page.get_by_test_id("login-notice")).to_contain_text("This gateway serves several applications.")
+    await expect(page.get_by_test_id("login-form")).to_be_hidden()
+    await page.get_by_test_id("application-id").fill(own.other.application_id)
+    await page.get_by_test_id("choose-application").click()
+    await expect(page).to_have_url(re.compile(rf"/display\?application={own.other.application_id}$"))
+    for _ in range(2):
+        await log_in(page, own.other.username)
+        await expect(page.locator(".display-view")).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".display-view")).to_be_visible()
+        await page.get_by_test_id("logout").click()
+        await expect(page.get_by_test_id("login-form")).to_be_visible()
+        await page.reload()
+    await log_in(page, own.one.username)
+    await expect(page.get_by_test_id("login-error")).to_have_text("The username or the password is wrong.")
+
+
+async def test_sessions_of_two_applications_are_kept_apart(context: BrowserContext, own: House) -> None:
+    pages: list[Page] = []
+    for tenant in (own.one, own.other):
+        page = await context.new_page()
+        await page.goto(f"/display?application={tenant.application_id}")
+        await log_in(page, tenant.username)
+        await expect(page.locator(".display-view")).to_be_visible()
+        pages.append(page)
+    one, other = (f"wattgate.session.{tenant.application_id}" for tenant in (own.one, own.other))
+    assert await stored_keys(pages[0]) == sorted([one, other])
+    await pages[1].get_by_test_id("logout").click()
+    await expect(pages[1].get_by_test_id("login-form")).to_be_visible()
+    await pages[0].reload()
+    await expect(pages[0].locator(".display-view")).to_be_visible()
+    assert await stored_keys(pages[0]) == [one]
+
+
+async def test_address_that_names_no_application_uses_no_session(page: Page, own: House) -> None:
+    await page.goto(f"/display?application={own.one.application_id}")
+    await log_in(page, own.one.username)
+    await expect(page.locator(".display-view")).to_be_visible()
+    await page.goto("/display?application=mine")
+    await expect(page.get_by_test_id("login-notice")).to_contain_text("“mine” is not an application ID.")
+    await expect(page.locator(".display-view")).to_be_hidden()
+    await page.get_by_test_id("application-id").fill(own.one.application_id)
+    await page.get_by_test_id("choose-application").click()
+    await expect(page.locator(".display-view")).to_be_visible()
+
+
+async def test_empty_fields_are_named_without_a_request(page: Page, own: House) -> None:
+    await page.goto(f"/display?application={own.one.application_id}")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    for username, password, field in (("   ", PASSWORD, "username"), (own.one.username, "", "password")):
+        await log_in(page, username, password)
+        await expect(page.get_by_test_id("login-error")).to_have_text(f"Enter your {field}.")
+        await expect(page.get_by_test_id(field)).to_have_attribute("aria-invalid", "true")
+        await expect(page.get_by_test_id(field)).to_be_focused()
+    assert [url for url in requests if url.endswith("/graphql")] == []
+    await log_in(page, own.one.username)
+    await expect(page.locator(".display-view")).to_be_visible()
+
+
+async def test_wait_after_wrong_passwords_is_told_for_known_and_unknown_names(
+    context: BrowserContext, own: House
+) -> None:
+    texts = []
+    for username in ("nobody@one.example", "admin@one.example"):
+        page = await context.new_page()
+        await page.goto(f"/display?application={own.one.application_id}")
+        error = page.get_by_test_id("login-error")
+        for attempt in range(FAILED_ATTEMPTS + 1):
+            async with page.expect_response(re.compile(r"/graphql$")):
+                await log_in(page, username, f"wrong {attempt}")
+            await expect(error).to_be_visible()
+            if attempt < FAILED_ATTEMPTS:
+                await expect(error).to_have_text("The username or the password is wrong.")
+        texts.append(re.sub(r"\d+ seconds?", "some seconds", await error.inner_text()))
+    assert texts == ["Too many attempts to log in. Try again in some seconds."] * 2
+
+
+async def test_unreachable_gateway_is_told(context: BrowserContext, own: House) -> None:
+    page = await context.new_page()
+    await page.goto(f"/display?application={own.one.application_id}")
+    await context.set_offline(True)
+    await log_in(page, own.one.username)
+    await expect(page.get_by_test_id("login-error")).to_have_text(
+        "The gateway cannot be reached. Check the connection and try again."
+    )
+    await context.set_offline(False)
+
+
+async def test_editor_of_templates_finds_its_application_in_the_same_way(page: Page, own: House) -> None:
+    await page.goto("/preview")
+    await page.get_by_test_id("application-id").fill(own.other.application_id.upper())
+    await page.get_by_test_id("choose-application").click()
+    await log_in(page, "admin@other.example")
+    await expect(page.locator(".editor-view")).to_be_visible()
+    assert await stored_keys(page) == [f"wattgate.preview.session.{own.other.application_id}"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("query", ["", "?application=mine", "?application={one}"])
+async def test_pages_fit_the_screen_and_are_accessible(
+    page: Page, own: House, scheme: Literal["light", "dark"], query: str
+) -> None:
+    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    for path in ("/", "/display" + query.format(one=own.one.application_id)):
+        await page.goto(path)
+        await expect(page.locator("h1:visible").first).to_be_visible()
+        for width, height in ((320, 568), (480, 320), (1280, 800)):
+            await page.set_viewport_size({"width": width, "height": height})
+            assert (await overflow_pixels(page))["across"] == 0, f"{path} at {width}"
+        assert await accessibility_violations(page) == []
