@@ -1,14 +1,18 @@
 """The landing page is right on each gateway: the demonstration, an own gateway in development, and production."""
 
+import html
 import re
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 import pytest
 
 from tests.app.test_login_page import add_applications, database, opened
+from tests.support.markdown import code_blocks
 from wattgate.app.demo import seed
 from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.server.factory import create_app
@@ -79,6 +83,17 @@ async def test_own_gateway_in_development_names_the_next_steps(database: str) ->
         assert "wattgate home create" in text
         assert f"-H 'applicationId: {mine}'" in text
         assert 'class="card" href="/graphql"' in await landing(http)
+
+
+@SQLITE_ONLY
+async def test_next_steps_are_the_commands_of_the_tutorial(database: str) -> None:
+    tutorial = (Path(__file__).parents[2] / "docs" / "tutorials" / "own-meter.md").read_text()
+    commands = {tuple(shlex.split(block)) for block in code_blocks(tutorial, "sh") if "\n" not in block.strip()}
+    async with opened(database) as http:
+        (steps,) = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", await landing(http), re.DOTALL)
+    lines = html.unescape(steps).replace("\\\n", "").splitlines()
+    assert len(lines) == 2
+    assert {tuple(shlex.split(line)) for line in lines} <= commands
 
 
 async def test_production_names_only_what_its_users_need(database: str) -> None:

@@ -143,7 +143,7 @@ async def test_setting_names_the_default_and_the_address_overrides_it(database: 
         (f"application={uuid4()}&application={uuid4()}", "The address of this page names several applications."),
     ],
 )
-async def test_wrong_application_of_the_address_is_told(database: str, query: str, message: str) -> None:
+async def test_wrong_application_of_the_address_is_explained(database: str, query: str, message: str) -> None:
     await add_applications(database, "mine")
     async with opened(database) as http:
         page = await http.get(f"/display?{query}")
@@ -161,7 +161,7 @@ async def test_same_application_named_twice_is_accepted(database: str) -> None:
         assert application_of(page) == mine
 
 
-async def test_setting_that_names_no_application_is_told_on_the_page_and_in_the_log(
+async def test_setting_that_names_no_application_is_reported_on_the_page_and_in_the_log(
     database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (mine,) = await add_applications(database, "mine")

@@ -104,7 +104,7 @@ async def test_empty_fields_are_named_without_a_request(page: Page, own: House) 
     await expect(page.locator(".display-view")).to_be_visible()
 
 
-async def test_wait_after_wrong_passwords_is_told_for_known_and_unknown_names(
+async def test_wait_after_wrong_passwords_is_shown_for_known_and_unknown_names(
     context: BrowserContext, own: House
 ) -> None:
     texts = []
@@ -122,7 +122,7 @@ async def test_wait_after_wrong_passwords_is_told_for_known_and_unknown_names(
     assert texts == ["Too many attempts to log in. Try again in some seconds."] * 2
 
 
-async def test_unreachable_gateway_is_told(context: BrowserContext, own: House) -> None:
+async def test_unreachable_gateway_is_reported(context: BrowserContext, own: House) -> None:
     page = await context.new_page()
     await page.goto(f"/display?application={own.one.application_id}")
     await context.set_offline(True)

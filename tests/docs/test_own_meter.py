@@ -98,10 +98,9 @@ async def served(folder: Path) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def prepared(installed: Path) -> tuple[Path, str, str]:
-    """Follow the page until the home has readings. Return the folder, the application ID and the password."""
+def prepared(installed: Path) -> tuple[Path, str]:
+    """Follow the page until the home has readings. Return the folder and the password."""
     created = shell(installed, ACTIVATE, CREATE)
-    (application_id,) = re.findall(r"created\s+application\s+My app\s+(\S+)", created)
     (password,) = re.findall(r"Password of ada@example\.org: (\S+)", created)
     for command in (IMPORT, SHOW, SERVE):
         assert command.strip().replace('"', "'") in created
@@ -116,10 +115,10 @@ def prepared(installed: Path) -> tuple[Path, str, str]:
         len(re.findall(r"electricity\.consumption\S*\s+\S{36}\s+2300000000116\s+20\S+Z\s+20\S+Z\s+Flat rate", shown))
         == 2
     )
-    return installed, application_id, password
+    return installed, password
 
 
-def test_sample_has_a_year_with_both_clock_changes(prepared: tuple[Path, str, str]) -> None:
+def test_sample_has_a_year_with_both_clock_changes(prepared: tuple[Path, str]) -> None:
     lines = (prepared[0] / "readings.csv").read_text().split()
     times = [line.partition(",")[0] for line in lines[1:]]
     assert (lines[0], len(times)) == ("localTime,value", HALF_HOURS_OF_THE_YEAR)
@@ -133,14 +132,12 @@ def has_readings_of_today(folder: Path) -> bool:
 
 
 @pytest.mark.browser
-async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str, str], browser: Browser) -> None:
-    folder, application_id, password = prepared
+async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str], browser: Browser) -> None:
+    folder, password = prepared
     async with served(folder) as url:
         page = await browser.new_page(viewport={"width": 1024, "height": 600})
         (address,) = re.findall(rf"{SERVED_AT}(/\w+)", PAGE)
         await page.goto(url + address)
-        await page.get_by_text("Advanced").click()
-        await page.get_by_test_id("application-id").fill(application_id)
         await page.get_by_test_id("username").fill("ada@example.org")
         await page.get_by_test_id("password").fill(password)
         await page.get_by_test_id("login").click()

@@ -1,4 +1,4 @@
-/** What the log-in form says after a failed login. */
+/** Messages of the log-in form after a failed login. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

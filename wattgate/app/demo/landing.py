@@ -1,4 +1,4 @@
-"""What the landing page says about the demonstration, from its data."""
+"""The description of the demonstration on the landing page, from its data."""
 
 from wattgate.app.demo import seed
 from wattgate.app.server.landing_page import Demonstration, DemonstrationLogin

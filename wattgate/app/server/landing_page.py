@@ -22,7 +22,7 @@ _HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(
 
 SAMPLE_USERNAME, SAMPLE_PASSWORD = "ada@example.org", "PASSWORD"
 SAMPLE_ID = "APPLICATION_ID"
-"""What users replace in the command that logs in."""
+"""Placeholders in the command that logs in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class DemonstrationLogin:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What the landing page says about the demonstration. All accounts have the same password."""
+    """The facts about the demonstration on the landing page. All accounts have the same password."""
 
     application_id: str
     password: str
@@ -108,7 +108,8 @@ def _login_command(origin: str, base_path: str, application_id: str, username: s
     """Return the HTML of a curl command that logs in. No value has a quotation mark or a backslash."""
     return escape(
         f"curl {origin}{base_path}/auth \\\n"
-        f"  -H 'applicationId: {application_id}' -H 'Content-Type: application/json' \\\n"
+        f"  -H 'applicationId: {application_id}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
         f'  -d \'{{"username": "{username}", "password": "{password}"}}\'',
         quote=False,
     )

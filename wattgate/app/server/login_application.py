@@ -44,7 +44,7 @@ class LoginProblem(Enum):
 class LoginApplication:
     """The application of a log-in page, or why there is none.
 
-    `requested` is what the address of the page names, empty if it names nothing. `is_only` tells that the gateway has
+    `requested` is what the address of the page names, empty if it names nothing. `is_only` is true if the gateway has
     no other application.
     """
 

@@ -86,7 +86,7 @@ export class LoginForm {
 }
 
 /**
- * Return what to tell a user after a failed login. It never says whether the username exists.
+ * Return the message after a failed login. It never says whether the username exists.
  * @param {GatewayError} error
  * @returns {string}
  */
