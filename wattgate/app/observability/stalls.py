@@ -24,9 +24,6 @@ BEAT_SECONDS = 0.05
 STALL_SECONDS = 0.1
 """Seconds for which the loop may be late. A person notices a longer wait, and so do all callers of the process."""
 
-START_SECONDS = 5.0
-"""Seconds after the start in which no stack is logged. The background workers load certificates meanwhile."""
-
 MAX_FRAMES = 30
 """Maximum frames of a logged stack, innermost last."""
 
@@ -34,11 +31,8 @@ MAX_FRAMES = 30
 class LoopWatchdog:
     """Measures the delay of the running event loop. With `logs_stacks`, logs the stack of code that blocks it."""
 
-    def __init__(
-        self, *, logs_stacks: bool, stall_seconds: float = STALL_SECONDS, start_seconds: float = START_SECONDS
-    ) -> None:
+    def __init__(self, *, logs_stacks: bool, stall_seconds: float = STALL_SECONDS) -> None:
         self._logs_stacks = logs_stacks
-        self._start_seconds = start_seconds
         self._stall_seconds = stall_seconds
         self._loop_thread = 0
         self._due_at = 0.0
@@ -72,7 +66,6 @@ class LoopWatchdog:
 
     def _watch(self) -> None:
         """Log each stall once, while it lasts."""
-        self._stopped.wait(self._start_seconds)
         logged_at = 0.0
         while not self._stopped.wait(self._stall_seconds / 2):
             due_at = self._due_at
