@@ -13,6 +13,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
+from types import FrameType
+from typing import Any
 
 from wattgate.metrics import LOOP_DELAY_SECONDS
 
@@ -80,6 +82,13 @@ class LoopWatchdog:
 
 
 def format_stack(thread_id: int) -> str:
-    """Return the current stack of a thread, outermost frame first."""
-    frame = sys._current_frames().get(thread_id)
-    return "" if frame is None else "".join(traceback.format_stack(frame)[-MAX_FRAMES:])
+    """Return the current stack of a thread, outermost frame first.
+
+    The thread runs meanwhile. CPython 3.11 then sometimes returns another object than a frame as the last caller.
+    """
+    frames = list[FrameType]()
+    frame: Any = sys._current_frames().get(thread_id)
+    while isinstance(frame, FrameType) and len(frames) < MAX_FRAMES:
+        frames.append(frame)
+        frame = frame.f_back
+    return "".join(traceback.StackSummary.extract((frame, frame.f_lineno) for frame in reversed(frames)).format())
