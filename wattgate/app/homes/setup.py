@@ -30,6 +30,8 @@ from wattgate.graphql.resolvers import home_resources, provisioning, resources, 
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
 
+_SYMBOLS = re.compile(r"[^a-z0-9]+")
+
 DATA_SOURCE = "METER"
 """The `dataSourceType` of the resource types."""
 
@@ -110,7 +112,7 @@ async def _ensure_application(
 
 def _free_username(application_name: str, applications: list[ApplicationSummary]) -> str:
     """Return a username for the credential of a new application: its name, with a number if another one has it."""
-    base = re.sub(r"[^a-z0-9]+", "-", application_name.lower()).strip("-") or "application"
+    base = _SYMBOLS.sub("-", application_name.lower()).strip("-") or "application"
     taken = {username for application in applications for username in application.usernames}
     candidates = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))
     return next(candidate for candidate in candidates if candidate not in taken)
