@@ -2,11 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -26,7 +25,7 @@ each_page = pytest.mark.parametrize("path", PAGES)
 LOGIN_FORM = re.compile(r'<form class="login-form"[^>]*?>')
 NOTICE = re.compile(r'data-testid="login-notice">(.*?)</div>', re.DOTALL)
 
-Opened = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+UNKNOWN, OTHER_UNKNOWN = "0f0e0d0c-0b0a-4908-8706-050403020100", "11223344-5566-4778-899a-abbccddeeff0"
 
 
 @pytest.fixture
@@ -137,10 +136,13 @@ async def test_setting_names_the_default_and_the_address_overrides_it(database: 
         ("application=My+app", "“My app” is not an application ID. An ID has the form "),
         ("application=%3Cscript%3E%26%22%27", "“&lt;script&gt;&amp;&quot;&#x27;” is not an application ID."),
         (f"application={'x' * 5000}", f"“{'x' * 60}…” is not an application ID."),
-        (f"application={uuid4()}", "No application of this gateway has the ID "),
-        (f"applicationId={uuid4()}", "No application of this gateway has the ID "),
-        (f"application={uuid4()}&applicationId={uuid4()}", "The address of this page names several applications."),
-        (f"application={uuid4()}&application={uuid4()}", "The address of this page names several applications."),
+        (f"application={UNKNOWN}", "No application of this gateway has the ID "),
+        (f"applicationId={UNKNOWN}", "No application of this gateway has the ID "),
+        (
+            f"application={UNKNOWN}&applicationId={OTHER_UNKNOWN}",
+            "The address of this page names several applications.",
+        ),
+        (f"application={UNKNOWN}&application={OTHER_UNKNOWN}", "The address of this page names several applications."),
     ],
 )
 async def test_wrong_application_of_the_address_is_explained(database: str, query: str, message: str) -> None:
@@ -165,8 +167,7 @@ async def test_setting_that_names_no_application_is_reported_on_the_page_and_in_
     database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (mine,) = await add_applications(database, "mine")
-    unknown = str(uuid4())
-    application = create_app(Settings(_env_file=None, database_url=database, display_application_id=unknown))
+    application = create_app(Settings(_env_file=None, database_url=database, display_application_id=UNKNOWN))
     async with serving(application) as url, httpx.AsyncClient(base_url=url) as http:
         page = await http.get("/display")
         assert application_of(page) is None
@@ -174,7 +175,7 @@ async def test_setting_that_names_no_application_is_reported_on_the_page_and_in_
         assert application_of(await http.get("/display", params={"application": mine})) == mine
     (record,) = [one for one in caplog.records if "WATTGATE_DISPLAY_APPLICATION_ID" in one.message]
     assert record.levelname == "WARNING"
-    assert unknown in record.message
+    assert UNKNOWN in record.message
     assert "wattgate app list" in record.message
 
 
@@ -217,7 +218,7 @@ async def test_page_waits_for_the_database_for_a_bounded_time(database: str, mon
 async def test_no_page_has_the_application_of_the_demonstration(database: str, path: str, environment: str) -> None:
     await add_applications(database, "mine")
     async with opened(database, environment=environment) as http:
-        for page in (path, "/", f"{path}?application={uuid4()}"):
+        for page in (path, "/", f"{path}?application={UNKNOWN}"):
             text = (await http.get(page)).text
             for secret in (seed.APPLICATION_ID, seed.USERNAME, seed.EDITOR_USERNAME, seed.PASSWORD):
                 assert secret not in text, page
@@ -229,7 +230,7 @@ def test_no_static_file_has_a_login_of_the_demonstration() -> None:
             assert secret not in file.read_text(), file
 
 
-@pytest.mark.parametrize("text", ["", "mine", "b0f1b774", f"{uuid4()} ", "{" + str(uuid4()) + "}"])
+@pytest.mark.parametrize("text", ["", "mine", "b0f1b774", f"{UNKNOWN} ", f"{{{UNKNOWN}}}"])
 def test_malformed_setting_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not an application ID such as .*`wattgate app list` prints the IDs"):
         Settings(_env_file=None, display_application_id=text)
