@@ -13,7 +13,7 @@ _SUGGESTION = " Did you mean the enum value "
 
 
 def list_enum_values(errors: Sequence[GraphQLError], schema: GraphQLSchema) -> list[GraphQLError]:
-    """Return the errors. Those with suggested values of an enum list all values of the enum instead."""
+    """Return the errors. An error that suggests values of an enum lists all of them instead."""
     return [_with_values(error, schema) for error in errors]
 
 
