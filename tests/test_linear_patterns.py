@@ -58,6 +58,7 @@ PATTERNS = {
     "energy.storage_fields": ["_DATATYPE", "_INTERVAL"],
     "energy.tariffs": ["_HALF_HOUR_TIME"],
     "graphql.core.scalars": ["_OFFSET"],
+    "graphql.execution.enum_errors": ["_UNKNOWN_VALUE"],
     "graphql.execution.trusted_documents": ["_CUSTOM_ID"],
     "graphql.resolvers.alert_rules": ["_TIME_OF_DAY"],
     "graphql.resolvers.meter_messages": ["_FIRST_WORD"],

@@ -105,7 +105,16 @@ class PersistedQueryNotFound(GatewayError):
 
 
 class Unauthenticated(GatewayError):
+    """The credentials are missing or wrong. Clients log in again, so nothing else raises it."""
+
     code, status = "UNAUTHENTICATED", 401
+
+
+NO_CREDENTIALS = (
+    "The request has no credentials. Send a token in the header token or in Authorization: Bearer, or a username and "
+    "password in Authorization: Basic."
+)
+"""The message for a caller who needs credentials and sent none."""
 
 
 class Forbidden(GatewayError):

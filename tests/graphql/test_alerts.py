@@ -147,7 +147,7 @@ async def test_recorded_webhook_is_returned_with_all_fields(served: House) -> No
     assert (webhook["status"], webhook["numberOfAttempts"], webhook["active"]) == ("complete", 2, True)
     assert (
         await served.call("GET", f"/webhook/{recorded.webhook_id}", served.one.headers["acting"])
-    ).status_code == 401
+    ).status_code == 403
 
 
 async def test_failed_webhook_is_listed_among_the_errors(served: House) -> None:

@@ -86,7 +86,7 @@ async def test_response_to_terms_is_stored_unchanged(served: House) -> None:
     assert added.json()["data"] == body["data"]
     path = f"/termsconditionsuser/{added.json()['tcUserId']}"
     assert (await served.call("GET", path, served.one.headers["acting"])).json() == added.json()
-    assert (await served.call("GET", path, served.one.headers["account"])).status_code == 401  # Basic only
+    assert (await served.call("GET", path, served.one.headers["account"])).status_code == 403  # Basic only
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ async def test_resources_of_a_type_for_a_user_and_for_an_application(served: Hou
     nobody = await get(served, f"{path}/resource", "application")
     assert (nobody.status_code, nobody.json()["error"]) == (400, "missing elements -userId")
     by_token = await get(served, f"{path}/appresource")
-    assert by_token.status_code == 401
+    assert by_token.status_code == 403
 
 
 async def test_tariff_list_has_started_tariffs_newest_first(served: House) -> None:

@@ -270,7 +270,7 @@ async def test_cause_is_unknown_for_a_device_with_one_meter(timed: Timed) -> Non
     await timed.record(first, (timed.clock.now, 1), field="POWER")
     timed.pass_time(timedelta(minutes=5))
     assert (await of_resource(timed, first))["cause"] == "UNKNOWN"
-    assert (await of_device(timed, device_id))["cause"] == "GATEWAY"
+    assert (await of_device(timed, device_id))["cause"] == "UNKNOWN"
     both = await add_device(tenant, second, await tenant.add_resource())
     device = await tenant.run("device", device_id=both)
     fed = (await tenant.edge(types.Device, "resources", [device]))[0]
@@ -281,6 +281,20 @@ async def test_cause_is_unknown_for_a_device_with_one_meter(timed: Timed) -> Non
     assert (await of_resource(timed, fed[1].resource_id))["cause"] == "METER"
     timed.pass_time(timedelta(minutes=5))
     assert (await of_resource(timed, fed[1].resource_id))["cause"] == "GATEWAY"
+
+
+async def test_a_silent_device_and_its_resource_have_the_same_cause_at_every_stage(timed: Timed) -> None:
+    display = await display_of(timed.house.one)
+    resource_id = display.resource_ids["electricity.consumption"]
+    power = Measurement("electricity.consumption", "POWER", Decimal(230), "W")
+    await send_message(timed, display.hardware_id, power, state=True)
+    causes = set[tuple[str, str, str]]()
+    for _ in range(60):
+        timed.pass_time(timedelta(seconds=10))
+        device, resource = await of_device(timed, display.device_id), await of_resource(timed, resource_id)
+        if device["state"] != "LIVE":
+            causes.add((device["state"], device["cause"], resource["cause"]))
+    assert causes == {(state, "GATEWAY", "GATEWAY") for state in ("DELAYED", "STALE")}
 
 
 async def test_half_hours_from_another_source_are_not_a_heartbeat_of_a_display(timed: Timed) -> None:

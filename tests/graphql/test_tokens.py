@@ -130,7 +130,7 @@ async def test_expired_token_is_rejected(served: House) -> None:
         record.expires_at = datetime.now(UTC) - timedelta(seconds=1)
         await session.commit()
     answer = await served.call("GET", "/virtualentity", {"token": token})
-    assert (answer.status_code, answer.json()["error"]) == (401, "Access denied")
+    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
     assert "WWW-Authenticate" in answer.headers
     response = await served.graphql("{ virtualEntities { name } }", {"token": token})
     assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
@@ -158,7 +158,7 @@ async def test_application_sees_all_users_or_only_the_user_it_acts_for(served: H
         users = {account["userId"] for account in accounts}
         assert (users != {served.one.user_id}) is more_than_own
     unknown = {**served.one.headers["application"], "userId": served.other.user_id}
-    assert (await served.call("GET", "/account", unknown)).status_code == 401
+    assert (await served.call("GET", "/account", unknown)).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,10 @@ async def test_malformed_credentials_are_rejected(served: House, authorization: 
 
 
 async def test_only_the_specified_scheme_is_accepted(served: House) -> None:
-    assert (await served.call("GET", "/faq", served.one.headers["account"])).status_code == 401
+    assert (await served.call("GET", "/faq", served.one.headers["account"])).status_code == 403
     assert (await served.call("GET", "/faq", served.one.headers["account basic"])).status_code == 200
     by_basic = await served.call("GET", f"/webhook/{served.one.ids['webhook']}", served.one.headers["application"])
-    assert by_basic.status_code == 401
+    assert by_basic.status_code == 403
 
 
 @pytest.mark.parametrize("caller", ["application", "administrator", "account"])

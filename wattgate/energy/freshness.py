@@ -201,10 +201,6 @@ class IntakeStatus(NamedTuple):
     connected: bool
 
 
-RESPONDING_STATES = (FreshnessState.LIVE, FreshnessState.DELAYED)
-"""While a device is in one of these states, it is not the cause of missing readings."""
-
-
 @dataclasses.dataclass(slots=True)
 class FreshnessSnapshot:
     """The state of resources, devices and intakes, from which freshness and its cause are derived.
@@ -234,11 +230,7 @@ class FreshnessSnapshot:
     def device_freshness(self, device_id: str, now: int) -> Freshness:
         """Return the freshness of a device. One that never sent anything is OFFLINE with the cause UNKNOWN."""
         heartbeat = freshest_heartbeat(self._device_heartbeats(device_id), now)
-        if self._stopped_with_intake(heartbeat, now):
-            return build_freshness(heartbeat, now, FreshnessCause.PLATFORM)
-        return build_freshness(
-            heartbeat, now, FreshnessCause.UNKNOWN if heartbeat.as_of is None else FreshnessCause.GATEWAY
-        )
+        return build_freshness(heartbeat, now, self._device_cause(device_id, heartbeat, now))
 
     def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
         """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
@@ -277,14 +269,23 @@ class FreshnessSnapshot:
         return min((change for change in changes if change is not None), default=None)
 
     def _cause(self, resource_id: str, heartbeat: Heartbeat, now: int) -> FreshnessCause:
-        """Return the cause of missing readings: the meter if its device still responds, otherwise the device."""
+        """Return the cause of missing readings: the meter while its device is live, otherwise that of the device."""
         device_id = self.device_by_resource.get(resource_id)
         if device_id is None:
             return FreshnessCause.UNKNOWN
         if self._stopped_with_intake(heartbeat, now):
             return FreshnessCause.PLATFORM
-        if freshest_heartbeat(self._device_heartbeats(device_id), now).state(now) in RESPONDING_STATES:
+        device_heartbeat = freshest_heartbeat(self._device_heartbeats(device_id), now)
+        if device_heartbeat.state(now) is FreshnessState.LIVE:
             return FreshnessCause.METER
+        return self._device_cause(device_id, device_heartbeat, now)
+
+    def _device_cause(self, device_id: str, heartbeat: Heartbeat, now: int) -> FreshnessCause:
+        """Return the cause for which a device with this heartbeat is not live, equal for it and its resources."""
+        if self._stopped_with_intake(heartbeat, now):
+            return FreshnessCause.PLATFORM
+        if heartbeat.as_of is None:
+            return FreshnessCause.UNKNOWN
         device = self.devices[device_id]
         active_resources = [
             fed_id

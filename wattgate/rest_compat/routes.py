@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
@@ -30,7 +30,7 @@ from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_js
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.graphql.transport.http import read_body, send_body
-from wattgate.principal import Authenticate, Principal, Role
+from wattgate.principal import Authenticate, AuthScheme, Principal, Role
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
 from wattgate.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
@@ -46,6 +46,12 @@ OPERATION_HEADER = "x-graphql-operation"
 
 FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]]
 """Returns the callers whose credentials are no longer valid."""
+
+SCHEME_CREDENTIALS = {
+    AuthScheme.BASIC: "Basic credentials in the header Authorization",
+    AuthScheme.TOKEN: "a token in the header token or in Authorization: Bearer",
+}
+"""The credentials of each scheme, in words of error messages."""
 
 CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=5)
 """Age at which a long request checks its credentials again, before it reads or writes the next part."""
@@ -138,8 +144,7 @@ class Dispatcher:
         charge: CallCharge | None = None
         try:
             principal = await self._authenticate(request.headers)
-            if endpoint.rest.accepted_scheme not in (None, principal.scheme):
-                raise Unauthenticated("Access denied")
+            _check_scheme(endpoint, principal)
             check_permission(principal, endpoint.operation.needs)
             charge = CallCharge(self._budgets, principal)
             parsed = await self._parse_request(endpoint, request, principal, charge)
@@ -244,6 +249,17 @@ class EncodedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send_body(send, bytes(self.body))
+
+
+def _check_scheme(endpoint: Endpoint, principal: Principal) -> None:
+    """Raise Unauthenticated without credentials, and Forbidden for those of a scheme that the path does not accept."""
+    accepted = endpoint.rest.accepted_scheme
+    if accepted is None or accepted is principal.scheme:
+        return
+    needed = SCHEME_CREDENTIALS[accepted]
+    if principal.scheme is AuthScheme.NONE:
+        raise Unauthenticated(f"The request has no credentials. This path needs {needed}.")
+    raise Forbidden(f"This path accepts only {needed}.")
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:

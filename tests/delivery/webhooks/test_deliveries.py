@@ -147,6 +147,23 @@ async def test_delivery_fails_after_ten_attempts_over_three_days(outbox: Post, r
     }
 
 
+async def test_webhook_is_an_error_from_its_first_failure_until_it_arrives(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(500)
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    for number in (1, 2):
+        await worker(outbox).deliver_due()
+        (record,) = await webhook_records(outbox, endpoint_id)
+        (error,) = await outbox.rows(WebhookError, col(WebhookError.webhook_id) == record.webhook_id)
+        assert (record.status, error.attempt["attempt"]) == ("pending", number)
+        outbox.pass_time(HOUR)
+    receiver.behave = answering(204)
+    await worker(outbox).deliver_due()
+    (record,) = await webhook_records(outbox, endpoint_id)
+    assert (record.status, record.number_of_attempts) == ("complete", 3)
+    assert await outbox.rows(WebhookError, col(WebhookError.webhook_id) == record.webhook_id) == []
+
+
 @pytest.mark.parametrize(("host", "code"), [("127.0.0.1", "ECONNREFUSED"), ("there-is-none.invalid", "ENOTFOUND")])
 async def test_network_failure_is_recorded_in_the_form_of_the_specification(outbox: Post, host: str, code: str) -> None:
     with socket.socket() as unused:

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.errors import Unauthenticated
+from wattgate.errors import Forbidden, Unauthenticated
 from wattgate.principal import Principal, Role
 from wattgate.request_context import CURRENT_PRINCIPAL
 
 UNKNOWN_APPLICATION_ID = "unknown"
 """Application ID of an anonymous caller that names an application which does not exist."""
+
+_WRONG_TOKEN = "The token is unknown, revoked or expired. Log in again."  # noqa: S105 (not a credential)
 
 
 class Authenticator:
@@ -46,11 +48,17 @@ class Authenticator:
         elif scheme.lower() == "basic":
             principal = await self._authenticate_basic(credentials.strip(), application_id)
         elif scheme:
-            raise Unauthenticated("Access denied")
+            problem = "no token" if scheme.lower() == "bearer" else "an unknown scheme"
+            raise Unauthenticated(f"The header Authorization has {problem}. Send Bearer with a token, or Basic.")
         else:
             return await self._anonymous_principal(application_id)
-        if principal is None or (application_id or principal.application_id) != principal.application_id:
-            raise Unauthenticated("Access denied")
+        if principal is None:
+            raise Unauthenticated(_WRONG_TOKEN if token else _wrong_basic(application_id))
+        if (application_id or principal.application_id) != principal.application_id:
+            raise Unauthenticated(
+                "The credentials belong to another application than that of the header applicationId. Correct the "
+                "header, or leave it out."
+            )
         return await self._act_for_user(principal, headers.get("userid"))
 
     async def _anonymous_principal(self, application_id: str | None) -> Principal:
@@ -83,5 +91,11 @@ class Authenticator:
             return principal
         assert principal.application_id is not None  # credentials always belong to an application
         if not await self._identity.has_user(principal.application_id, user_id):
-            raise Unauthenticated("Access denied")
+            raise Forbidden("The header userId names no user of the application. Correct it, or leave it out.")
         return replace(principal, user_id=user_id)
+
+
+def _wrong_basic(application_id: str | None) -> str:
+    """Return the message for wrong Basic credentials. It is equal for known and unknown names."""
+    hint = " The username and password of an account also need the header applicationId." if not application_id else ""
+    return f"The username or the password in the header Authorization is wrong.{hint}"

@@ -79,7 +79,7 @@ class Webhook(Tenanted, table=True):
 
 
 class WebhookError(Tenanted, table=True):
-    """A webhook whose delivery failed for good. `attempt` is the last attempt."""
+    """A webhook whose last attempt, `attempt`, failed. It exists from the first failure until an attempt succeeds."""
 
     __tablename__ = "webhook_error"
     key: ClassVar[str] = "error_id"

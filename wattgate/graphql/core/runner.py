@@ -19,7 +19,7 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
-from wattgate.errors import Forbidden, GatewayError, Unauthenticated
+from wattgate.errors import NO_CREDENTIALS, Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
@@ -157,7 +157,7 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
     if scope is not None:
         return scope
     if principal.role is Role.ANONYMOUS:
-        raise Unauthenticated("Access denied")
+        raise Unauthenticated(NO_CREDENTIALS)
     subject = permission.name.lower().replace("_", " ")
     if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
         raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")

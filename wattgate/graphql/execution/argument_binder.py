@@ -1,11 +1,12 @@
 """Conversion of JSON values to operation arguments, for REST requests and lines of files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphql import (
     GraphQLArgument,
+    GraphQLEnumType,
     GraphQLError,
     GraphQLField,
     GraphQLInputObjectType,
@@ -20,7 +21,11 @@ from strawberry.types.arguments import convert_arguments
 
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.execution.enum_errors import describe_values
 from wattgate.graphql.execution.schema import Schema
+
+MAX_QUOTED_CHARACTERS = 50
+"""Maximum characters of an unknown enum value in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +81,50 @@ class ArgumentBinder:
 
 def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:
     """Return the value without members that its type does not have. Append the problems that GraphQL finds in it."""
-    missing: list[ProblemPath] = []
-    pruned = _prune_unknown(value, type_, (), missing)
-    problems.extend(Problem((*path, *member), "is missing", is_missing=True) for member in missing)
-    incomplete = {member[:-1] for member in missing}
+    found: list[Problem] = []
+    pruned = _prune_unknown(value, type_, (), found)
+    problems.extend(replace(problem, path=(*path, *problem.path)) for problem in found)
+    reported = {problem.path[:-1] if problem.is_missing else problem.path for problem in found}
 
     def report_error(error: GraphQLError, member_path: list[str | int]) -> None:
-        if tuple(member_path) not in incomplete:
+        if tuple(member_path) not in reported:
             problems.append(Problem((*path, *member_path), error.message))
 
     validate_input_value(pruned, type_, report_error, hide_suggestions=True)
     return pruned
 
 
-def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, missing: list[ProblemPath]) -> Any:
-    """Return the value without members that its input object types do not have. Append the paths of missing members."""
+def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:
+    """Return the value without members that its input object types do not have, and with the names of enum values.
+
+    Append the problems of missing members and unknown enum values.
+    """
     type_ = get_nullable_type(input_type)
+    if isinstance(type_, GraphQLEnumType) and isinstance(value, str):
+        return _find_enum_name(value, type_, path, problems)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
-        return [_prune_unknown(item, type_.of_type, (*path, index), missing) for index, item in enumerate(value)]
+        return [_prune_unknown(item, type_.of_type, (*path, index), problems) for index, item in enumerate(value)]
     if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
-        missing.extend(
-            (*path, name)
+        problems.extend(
+            Problem((*path, name), "is missing", is_missing=True)
             for name, field in type_.fields.items()
             if name not in value and is_required_input_field(field)
         )
         return {
-            name: _prune_unknown(value[name], field.type, (*path, name), missing)
+            name: _prune_unknown(value[name], field.type, (*path, name), problems)
             for name, field in type_.fields.items()
             if name in value
         }
+    return value
+
+
+def _find_enum_name(value: str, kind: GraphQLEnumType, path: ProblemPath, problems: list[Problem]) -> str:
+    """Return the GraphQL name of an enum value. REST responses have its own value, such as `max` for `MAX`."""
+    if value in kind.values:
+        return value
+    names: dict[str, str] = {name.lower(): name for name in kind.values}
+    names |= {str(getattr(item.value, "value", item.value)): name for name, item in kind.values.items()}
+    if value in names:
+        return names[value]
+    problems.append(Problem(path, f"{value[:MAX_QUOTED_CHARACTERS]!r} is unknown. {describe_values(kind)}"))
     return value

@@ -83,7 +83,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "after": "Cursor of the record before the page. Default: the page starts at the beginning of the list.",
         "alertId": "ID of the alert.",
         "alertIds": "IDs of the alerts to mark as read. Default: all alerts of the acting user.",
-        "alertTypeId": "ID of the alert type.",
+        "alertTypeId": "ID of the alert type. Inputs also take its short code, such as CM01.",
         "applicationId": "ID of the application that the record belongs to.",
         "at": "Instant of the reading.",
         "attributes": "Free-form metadata, as a JSON object.",

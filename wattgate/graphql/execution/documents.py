@@ -25,6 +25,7 @@ from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import OperationCost
 from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
+from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
 from wattgate.graphql.execution.schema import Schema
 
@@ -155,7 +156,7 @@ class DocumentCache:
             graphql, node, rules, MAX_VALIDATION_ERRORS, hide_suggestions=self._schema.hides_introspection
         )
         if errors:
-            return _merge_equal_errors(errors)
+            return _merge_equal_errors(list_enum_values(errors, graphql))
         operation = get_operation_ast(node, name)
         if operation is None:
             return [_missing_operation_error(name)]

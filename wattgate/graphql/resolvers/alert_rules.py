@@ -22,6 +22,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers.alerts import create_alert
+from wattgate.graphql.services.alert_types import find_alert_type
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
@@ -94,6 +95,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     changes = to_column_values(input, models.AlertRule)
     if isinstance(input.channels, list):
         changes["channels"] = _channel_names(input.channels)
+    await _replace_short_code(call, changes)
     resource = await call.rows.get(models.Resource, rule.resource_id)
     merged = {name: getattr(rule, name) for name in models.AlertRule.model_fields} | changes
     if problems := await _validate(call, merged, find_field(parse_fields(resource.storage), rule.field)):
@@ -222,6 +224,7 @@ async def _validate_new_rule(
         problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
     values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
     values["channels"] = _channel_names(input.channels)
+    await _replace_short_code(call, values)
     if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
         problems.append(
             Problem(("input",), f"exceeds the maximum of {MAX_RULES} rules for each user; remove a rule first")
@@ -265,6 +268,13 @@ async def _find_resource(
 
 def _channel_names(channels: Sequence[alert_types.Channel]) -> list[str]:
     return list(dict.fromkeys(channel.value for channel in channels))
+
+
+async def _replace_short_code(call: Call, values: dict[str, Any]) -> None:
+    """Replace the short code of an alert type by its id. An unknown one stays, and `_validate` reports it."""
+    if "alert_type_id" in values:
+        alert_type = await find_alert_type(call.rows, values["alert_type_id"])
+        values["alert_type_id"] = alert_type.alert_type_id if alert_type else values["alert_type_id"]
 
 
 async def _validate(call: Call, values: dict[str, Any], field: ReadingField | None) -> list[Problem]:

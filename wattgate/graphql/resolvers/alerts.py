@@ -10,6 +10,7 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.alert_types import find_alert_type
 from wattgate.graphql.services.notifications import alert_payload, notify
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types
@@ -115,7 +116,10 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
 
     Raise BadInput if its type, user or culture does not exist.
     """
-    alert_type = await _find_alert_type(call, input.alert_type_id)
+    alert_type = await find_alert_type(call.rows, input.alert_type_id)
+    if alert_type is None:
+        problem = Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist")
+        raise BadInput(f"Unknown alert type {input.alert_type_id!r}. Create it with addAlertType.", problems=[problem])
     users = await call.rows.get_many(models.User, [input.user_id])
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
@@ -143,17 +147,3 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
         await notify(call, alert, channel)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
     return alert
-
-
-async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:
-    """Return the alert type with this id, or the active one with this short code. Raise BadInput if there is none."""
-    alert_types = await call.rows.all(
-        models.AlertType,
-        (col(models.AlertType.alert_type_id) == id_or_code)
-        | ((col(models.AlertType.system_alert_type_id) == id_or_code) & col(models.AlertType.active).is_(True)),
-        order_by=[models.AlertType.name],
-    )
-    if not alert_types:
-        problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
-        raise BadInput(f"Unknown alert type {id_or_code!r}. Create it with addAlertType.", problems=[problem])
-    return alert_types[0]

@@ -21,6 +21,7 @@ from wattgate.delivery.templates.report import Preview, RenderingReport
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.alert_types import require_alert_type
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
@@ -110,9 +111,9 @@ async def _choose_template(
         raise BadInput(
             f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
         )
-    alert_type_id: str | None = input.alert_type_id
-    if alert_type_id is not None:
-        await call.rows.get(models.AlertType, alert_type_id)
+    alert_type_id: str | None = None
+    if input.alert_type_id is not None:
+        alert_type_id = (await require_alert_type(call.rows, input.alert_type_id)).alert_type_id
     channel, culture = input.channel_type.value, input.culture_code
     if named is not None:
         alert_type_id, channel = named.alert_type_id, named.channel_type

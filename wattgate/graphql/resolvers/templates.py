@@ -15,6 +15,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
@@ -36,15 +37,15 @@ CONTENT_PARTS = {
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
     """Add a template for an alert type, channel and culture. It is published immediately."""
-    alert_types = await call.rows.get_many(models.AlertType, [input.alert_type_id])
+    alert_type = await find_alert_type(call.rows, input.alert_type_id)
     problems = []
-    if not alert_types:
+    if alert_type is None:
         problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
     if input.application_id not in (None, call.rows.application_id):
         problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
-    if problems:
+    if alert_type is None or problems:
         raise BadInput("Invalid reference in the template. See `problems`.", problems=problems)
-    template = _build_template(alert_types[input.alert_type_id], input.channel_type, input.culture_code, input)
+    template = _build_template(alert_type, input.channel_type, input.culture_code, input)
     template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
     return await _store_template(call, template, input)
 
@@ -59,9 +60,10 @@ async def template_for(
     call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
 ) -> models.Template:
     """Return the newest template of an alert type, channel and culture."""
+    alert_type = await require_alert_type(call.rows, alert_type_id)
     templates = await call.rows.all(
         models.Template,
-        col(models.Template.alert_type_id) == alert_type_id,
+        col(models.Template.alert_type_id) == alert_type.alert_type_id,
         col(models.Template.channel_type) == channel_type.value,
         col(models.Template.culture_code) == culture_code,
         order_by=[models.Template.created_at],
@@ -86,7 +88,7 @@ async def add_template_for(
     input: types.NewTemplateText,
 ) -> models.Template:
     """Add a template for an alert type, channel and culture. It is published immediately."""
-    alert_type = await call.rows.get(models.AlertType, alert_type_id)
+    alert_type = await require_alert_type(call.rows, alert_type_id)
     return await _store_template(call, _build_template(alert_type, channel_type, culture_code, input), input)
 
 

@@ -63,8 +63,7 @@ async def record_webhook(
             failed_attempts=failed_attempts,
         )
     )
-    if status == FAILED:
-        await _add_error(call, webhook)
+    await _update_error(call, webhook)
     return webhook
 
 
@@ -110,7 +109,7 @@ async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, a
         _update_health(call, endpoint, outcome, ping=_is_ping(webhook))
     if delivery.state is DeliveryState.FAILED:
         webhook.status = FAILED
-        await _add_error(call, webhook)
+    await _update_error(call, webhook)
     return True
 
 
@@ -167,13 +166,21 @@ def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
     endpoint.enabled, endpoint.disabled_reason = False, reason
 
 
-async def _add_error(call: Call, webhook: models.Webhook) -> None:
+async def _update_error(call: Call, webhook: models.Webhook) -> None:
+    """List a webhook as an error from its first failed attempt until an attempt succeeds."""
+    is_of_webhook = col(models.WebhookError.webhook_id) == webhook.webhook_id
+    if webhook.status == COMPLETE:
+        if webhook.failed_attempts:
+            await call.rows.delete(models.WebhookError, is_of_webhook)
+        return
+    if not webhook.failed_attempts and webhook.status != FAILED:
+        return
+    attempt = webhook.failed_attempts[-1] if webhook.failed_attempts else {}
+    if await call.rows.update(models.WebhookError, is_of_webhook, attempt=attempt):
+        return
     await call.rows.add(
         models.WebhookError(
-            webhook_id=webhook.webhook_id,
-            user_id=webhook.user_id,
-            callback_url=webhook.callback_url,
-            attempt=webhook.failed_attempts[-1] if webhook.failed_attempts else {},
+            webhook_id=webhook.webhook_id, user_id=webhook.user_id, callback_url=webhook.callback_url, attempt=attempt
         )
     )
 

@@ -39,7 +39,9 @@ class Webhook:
     )
 
 
-@strawberry.type(description="Webhook whose delivery failed for good.")
+@strawberry.type(
+    description="Webhook whose last attempt failed. The gateway tries again while the status of the webhook is pending."
+)
 class WebhookError:
     error_id: strawberry.ID
     webhook_id: strawberry.ID

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from wattgate.enums import TRACE_ID
-from wattgate.errors import BadInput, Conflict, NotFound, Unauthenticated
+from wattgate.errors import NO_CREDENTIALS, BadInput, Conflict, NotFound, Unauthenticated
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
@@ -53,7 +53,7 @@ class StreamRequest:
     def require_caller(self) -> None:
         """Raise Unauthenticated without credentials."""
         if self.principal.role is Role.ANONYMOUS:
-            raise Unauthenticated("Access denied")
+            raise Unauthenticated(NO_CREDENTIALS)
 
     def may_open(self, owner: Principal, origin: str | None) -> bool:
         """Return whether the request may open a stream of this owner and origin."""

@@ -43,7 +43,7 @@ from typing import Any
 from wattgate.client import CURRENT_CLIENT, current_client
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
-from wattgate.errors import GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import NO_CREDENTIALS, GatewayError, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
@@ -240,10 +240,10 @@ class Session:
         """Set the caller. Raise Unauthenticated if the credentials are missing, invalid or those of another caller."""
         service, wheel = self._runtime.service, self._runtime.timer_wheel
         principal = await service.authenticate(credentials)
-        if principal.role is Role.ANONYMOUS or (
-            expected_identity is not None and principal.identity != expected_identity
-        ):
-            raise Unauthenticated("Access denied")
+        if principal.role is Role.ANONYMOUS:
+            raise Unauthenticated(NO_CREDENTIALS)
+        if expected_identity is not None and principal.identity != expected_identity:
+            raise Unauthenticated("The new credentials are those of another caller. Open a connection for that caller.")
         self.principal, self._token_expired, self._token_deadline = principal, False, None
         if principal.expires_at is not None:
             self._token_deadline = wheel.now() + (principal.expires_at - service.now()).total_seconds()

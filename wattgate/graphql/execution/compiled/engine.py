@@ -30,6 +30,7 @@ from wattgate.graphql.execution.compiled.selection_tree import SelectedField, Se
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
 from wattgate.graphql.execution.documents import Document, InvalidRequest
+from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_error, normalize_errors
 
@@ -111,7 +112,7 @@ class ExecutionEngine:
             hide_suggestions=self.schema.hides_introspection,
         )
         if isinstance(result, list):
-            raise InvalidRequest(result)
+            raise InvalidRequest(list_enum_values(result, self._graphql))
         return result
 
     def plan_for(self, document: Document, variables: VariableValues, cost: int = 0) -> Plan | None:
