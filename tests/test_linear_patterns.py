@@ -25,7 +25,9 @@ NO_CALLERS_TEXT = ("db/migrations/",)
 SIZE = 300
 
 PATTERNS = {
-    "app.cli.main": ["_FIELD"],
+    "app.cli.error_messages": ["_FIELD"],
+    "app.homes.applications": ["_ID"],
+    "app.homes.setup": ["_SYMBOLS"],
     "app.mqtt_topic_filter": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.middleware": ["_SLASHES"],
@@ -52,7 +54,7 @@ PATTERNS = {
     "delivery.templates.rendering": ["_SPACES"],
     "delivery.templates.report": ["_URL", "_NUMBER"],
     "energy.meter_messages": ["_HEXADECIMAL"],
-    "energy.meter_points": ["_WHITESPACE", "_SEPARATORS", "_METER_POINT_NUMBER", "_MAC", "_EUI"],
+    "energy.meter_points": ["_WHITESPACE", "_SEPARATORS", "_METER_POINT_NUMBER", "_MAC", "_EUI", "_DIGITS"],
     "energy.storage_fields": ["_DATATYPE", "_INTERVAL"],
     "energy.tariffs": ["_HALF_HOUR_TIME"],
     "graphql.core.scalars": ["_OFFSET"],

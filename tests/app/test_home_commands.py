@@ -352,11 +352,11 @@ def test_a_database_of_another_version_is_not_upgraded(command: Command, monkeyp
 def test_home_is_shown_by_name_or_id_and_an_ambiguous_name_is_refused(command: Command) -> None:
     first = create(command)
     second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
-    refused(command("home", "show", HOME), "2 homes have the name", first["veId"], second["veId"], USER)
+    refused(command("home", "show", HOME), "Several homes have the name", first["veId"], second["veId"], USER)
     assert listed(command, "home", "show", HOME, "--user", USER.upper())["veId"] == first["veId"]
     assert listed(command, "home", "show", second["veId"])["user"] == "bo@mine.example"
-    refused(command("home", "show", "None"), "No home with the name or ID 'None'", "wattgate home list")
-    refused(command("home", "show", HOME, "--user", "cy@mine.example"), "of the user cy@mine.example")
+    refused(command("home", "show", "None"), "No active home has the name or ID 'None'", "wattgate home list")
+    refused(command("home", "show", HOME, "--user", "cy@mine.example"), "No active home of user 'cy@mine.example'")
     shown = command("home", "show", second["veId"])
     assert re.search(rf"{ELECTRICITY}\s+[0-9a-f-]{{36}}\s+{OTHER_MPAN}", shown.out)
 

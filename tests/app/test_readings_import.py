@@ -145,6 +145,6 @@ def test_unknown_time_zone_and_missing_file_are_rejected(tmp_path: Path) -> None
     command = ["readings", "import", "--application", "some"]
     result = CliRunner().invoke(app, [*command, str(file), "--time-zone", "Europe/Leeds"])
     assert result.exit_code == 2
-    assert "Europe/Leeds is not an IANA time zone" in result.stderr
+    assert "'Europe/Leeds' is not an IANA time zone" in result.stderr
     result = CliRunner().invoke(app, [*command, str(tmp_path / "none.csv")])
     assert result.exit_code == 2

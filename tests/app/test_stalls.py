@@ -34,11 +34,11 @@ def work(seconds: float) -> None:
         pass
 
 
-async def block_own_loop(seconds: float, *, logs_stacks: bool, start_seconds: float = 0.0) -> None:
+async def block_own_loop(seconds: float, *, logs_stacks: bool) -> None:
     """Block an event loop of its own, with its watchdog. Watchdogs of other gateways run in the loop of the tests."""
 
     async def run() -> None:
-        with LoopWatchdog(logs_stacks=logs_stacks, start_seconds=start_seconds).running():
+        with LoopWatchdog(logs_stacks=logs_stacks).running():
             block(seconds)
             await asyncio.sleep(0.2)
 
@@ -57,12 +57,6 @@ async def test_blocking_code_is_logged_with_its_stack_once(caplog: pytest.LogCap
     (stack,) = stacks_of_block(caplog)
     assert stack.startswith("The event loop is blocked for more than 100 ms, so that all requests wait. It runs:")
     assert slow_delays() >= before + 1
-
-
-async def test_code_that_blocks_during_the_start_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        await block_own_loop(0.5, logs_stacks=True, start_seconds=60.0)
-    assert stacks_of_block(caplog) == []
 
 
 async def test_in_production_only_the_metric_is_measured(caplog: pytest.LogCaptureFixture) -> None:

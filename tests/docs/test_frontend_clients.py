@@ -301,7 +301,9 @@ async def test_trusted_clients_run_with_trusted_documents_only(project: Project,
     async with recorded_gateway(tmp_path) as recorded:
         manifest = project.folder / "src" / "gql" / "persisted-documents.json"
         replacements = {"src/gql/persisted-documents.json": str(manifest), "APPLICATION": recorded.credentials[0]}
-        for command in re.findall(r"^python -m wattgate (.+)$", PAGE, re.MULTILINE):
+        commands = re.findall(r"^wattgate (.+)$", PAGE, re.MULTILINE)
+        assert len(commands) == 2
+        for command in commands:
             words = [replacements.get(word, word) for word in command.split()]
             completed = await wattgate(recorded.settings.database_url, *words)
             assert completed.returncode == 0, completed.stderr

@@ -185,8 +185,9 @@ async def test_device_is_changed_and_its_sensors_feed_only_resources_of_its_owne
     foreign = {"sensors": [{"protocolId": "ELEC", "resourceId": served.one.ids["resource"]}]}
     for caller in ("account", "administrator"):
         assert refusal(await put(served, owner, path, caller, protocol=foreign)) == (400, "BAD_INPUT")
-    for wrong in ({"protocol": None}, {"hardwareIds": None}):
-        assert refusal(await put(served, owner, path, **wrong)) == (400, "BAD_INPUT")
+    for name in ("protocol", "hardwareIds"):
+        nulls: dict[str, Any] = {name: None}
+        assert refusal(await put(served, owner, path, **nulls)) == (400, "BAD_INPUT")
     assert refusal(await put(served, await resident(served.one), path, description="Mine"))[0] == 404
 
 

@@ -119,7 +119,7 @@ class ListReducer:
         self.may_load.set()
         self.error: GatewayError | None = None
         self.timer_result: list[Any] | None = None
-        self.topics = ("topic",)
+        self.topics: tuple[str, ...] = ("topic",)
         self.topic_searches = 0
         self.topic_error: GatewayError | None = None
         self.reload_payload: Any = RELOAD

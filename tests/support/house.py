@@ -14,11 +14,11 @@ import httpx
 from strawberry import ID
 
 from tests.support import metering
+from tests.support.filled_databases import can_copy, copy_filled
 from tests.support.people import oauth_headers
 from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from tests.support.settled_databases import can_copy, copy_filled
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now

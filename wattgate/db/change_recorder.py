@@ -29,15 +29,15 @@ class ChangeRecorder:
         self._changes: list[dict[str, Any]] = []
         self._omitted = 0
         self.application_id: str | None = None
-        """The application of the first changed record. Set by `changes`."""
+        """The application of the first record."""
 
     def record_added(self, table: str, key: str, record: Any) -> None:
         """Record a new record. Its values are read when the operation ends."""
-        self._edited.append((table, key, record, {}))
+        self._record(table, key, record, {})
 
     def record_edited(self, table: str, key: str, record: Any) -> None:
         """Record an existing record that the operation may change."""
-        self._edited.append((table, key, record, _values(record)))
+        self._record(table, key, record, _values(record))
 
     def record_bulk(
         self, table: str, key: str, before: Sequence[Mapping[str, Any]], after: Mapping[str, Any] | None
@@ -53,11 +53,14 @@ class ChangeRecorder:
             after = _values(record)
             changed = {name for name in after if name not in before or before[name] != after[name]}
             if changed:
-                self.application_id = self.application_id or getattr(record, "application_id", None)
                 old = {name: before[name] for name in changed} if before else None
                 self._add(table, after[key], old, {name: after[name] for name in changed})
         self._edited.clear()
         return [*self._changes, *([{"omitted": self._omitted}] if self._omitted else [])]
+
+    def _record(self, table: str, key: str, record: Any, before: dict[str, Any]) -> None:
+        self.application_id = self.application_id or getattr(record, "application_id", None)
+        self._edited.append((table, key, record, before))
 
     def _add(self, table: str, key: Any, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
         if len(self._changes) >= MAX_CHANGES:

@@ -114,7 +114,7 @@ class Database:
         if self.is_sqlite:
             event.listen(sync_engine, "connect", _prepare_sqlite)
             event.listen(sync_engine, "begin", _begin_sqlite)
-            event.listen(sync_engine, "handle_error", _interrupt_sqlite)
+            event.listen(sync_engine, "handle_error", _abort_cancelled_sqlite)
         else:
             event.listen(sync_engine, "connect", _prepare_postgresql)
             event.listen(sync_engine, "checkin", _record_checkin)
@@ -259,7 +259,7 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _interrupt_sqlite(context: ExceptionContext) -> None:
+def _abort_cancelled_sqlite(context: ExceptionContext) -> None:
     """Interrupt the statement of a cancelled task and roll back. asyncpg does so itself.
 
     SQLite's thread would otherwise complete the statement. To close the connection does not suffice: SQLite keeps the

@@ -8,9 +8,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
+
+from sqlalchemy import ColumnElement
 
 from wattgate.db import models
+from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
 from wattgate.errors import QuotaExceeded
 
@@ -120,8 +123,8 @@ class Counts(Protocol):
 
     application_id: str
 
-    async def count_up_to(self, model: type[Tenanted], limit: int, column: str | None, value: Any) -> int:
-        """Return the number of records with a value in a column, or of all without one. Stop at the limit."""
+    async def count_in_application(self, model: type[Tenanted], *where: ColumnElement[bool], limit: int) -> int:
+        """Return the number of records that meet the conditions. Stop at the limit."""
 
 
 @dataclass(slots=True)
@@ -168,7 +171,7 @@ class QuotaChecker:
         key = counts.application_id, model
         known = self._counts.get(key)
         if known is None or known.added >= known.recount_after:
-            counted = await counts.count_up_to(model, limit, None, None)
+            counted = await counts.count_in_application(model, limit=limit)
             known = self._counts[key] = _ApplicationCount(counted, (limit - counted) // RECOUNT_PARTS)
             self._counts.move_to_end(key)
             while len(self._counts) > MAX_COUNTS:
@@ -186,7 +189,9 @@ async def _check_column(
     counts: Counts, model: type[Tenanted], quota: Quota, column: str, limit: int, record: Tenanted
 ) -> None:
     value = getattr(record, column)
-    if value is None or await counts.count_up_to(model, limit, column, value) < limit:
+    if value is None:
+        return
+    if await counts.count_in_application(model, model_columns(model)[column] == value, limit=limit) < limit:
         return
     owner = "user" if column == model.owner else column.removesuffix("_id").replace("_", " ")
     raise QuotaExceeded(f"The {owner} has {limit:,} {quota.noun}, which is the quota for each {owner}. {_ADVICE}.")

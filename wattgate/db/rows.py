@@ -323,31 +323,17 @@ class Rows:
         )
         await self.delete(model, key.not_in(newest))
 
-    async def count(self, model: type[M], *where: Condition) -> int:
-        """Return the number of visible records that meet the conditions."""
-        statement = select(func.count()).select_from(model_table(model))
-        statement = statement.where(*self._scoped_conditions(model, where))
+    async def count(self, model: type[M], *where: Condition, limit: int | None = None) -> int:
+        """Return the number of visible records that meet the conditions. Stop at the limit."""
+        matching = select(literal(1)).select_from(model_table(model)).where(*self._scoped_conditions(model, where))
+        statement = select(func.count()).select_from(matching.limit(limit).subquery())
         result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
         return result.scalar_one()
 
-    async def count_up_to(self, model: type[Tenanted], limit: int, column: str | None, value: Any) -> int:
-        """Count the records of all users of the application, those with a value in a column if one is named.
-
-        Stop at the limit.
-        """
-        columns = model_columns(model)
-        where = [columns["application_id"] == self.application_id]
-        if column is not None:
-            where.append(columns[column] == value)
-        counted = select(literal(1)).select_from(model_table(model)).where(*where).limit(limit).subquery()
-        statement = select(func.count()).select_from(counted)
-        with self.whole_application():
-            return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
-
-    async def count_in_application(self, model: type[M], *where: Condition) -> int:
-        """Return the number of records of all users of the application that meet the conditions, as bounds need it."""
+    async def count_in_application(self, model: type[M], *where: Condition, limit: int | None = None) -> int:
+        """Count as `count` does, over the records of all users of the application, as bounds need it."""
         with self.whole_application() as rows:
-            return await rows.count(model, *where)
+            return await rows.count(model, *where, limit=limit)
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""

@@ -277,7 +277,6 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.list_applications,
     provisioning.rotate_application_secret,
     provisioning.create_user,
-    provisioning.add_home_resources,
     oauth.create_oauth_client,
     trusted_documents.register_documents,
     trusted_documents.registered_documents,

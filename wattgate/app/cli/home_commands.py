@@ -10,7 +10,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from wattgate.app.cli import home_options as options
-from wattgate.app.cli.gateway_context import err, out, run_async, unreachable_database_reported, with_gateway
+from wattgate.app.cli.gateway_context import (
+    err,
+    out,
+    run_async,
+    unreachable_database_reported,
+    with_current_gateway,
+    with_gateway,
+)
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.key_commands import require_keys
 from wattgate.app.cli.passwords import PasswordChoice
@@ -23,7 +30,15 @@ from wattgate.app.cli.record_lists import (
     to_cell,
     to_text,
 )
-from wattgate.app.homes.lists import DEFAULT_LIMIT, ListedHome, find_home, list_homes, load_resource_details
+from wattgate.app.homes.home_selection import HomeChoice, find_home
+from wattgate.app.homes.lists import (
+    DEFAULT_LIMIT,
+    ListedHome,
+    ResourceDetails,
+    list_homes,
+    load_home_details,
+    load_resource_details,
+)
 from wattgate.app.homes.request import CURRENCY, HomeOptions, HomeRequest, parse_options
 from wattgate.app.homes.setup import HomeSetup, set_up_home
 from wattgate.app.server.factory import Gateway
@@ -32,6 +47,7 @@ from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, is_empty, upgrade
 from wattgate.db.rows import Rows
 from wattgate.errors import Conflict
+from wattgate.principal import Permission, Principal, Role
 
 home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
 
@@ -107,23 +123,8 @@ def home_show(
     Example: wattgate home show "My home"
     """
 
-    async def load(rows: Rows) -> dict[str, Any]:
-        listed = await find_home(rows, home, user)
-        details = await load_resource_details(rows, listed.resources)
-        records = [
-            {
-                "classifier": shown.resource.classifier,
-                "resourceId": shown.resource.resource_id,
-                "mpxn": shown.resource.mpxn,
-                "firstTime": to_text(shown.first_time),
-                "lastTime": to_text(shown.last_time),
-                "tariff": shown.tariff.name if shown.tariff else None,
-            }
-            for shown in details
-        ]
-        return {**_home_record(listed), "resources": records}
-
-    record = run_in_application(application, load)
+    choice = HomeChoice(home, application, user)
+    record = run_async(with_current_gateway(Settings(), partial(_show_home, choice=choice)))
     if as_json:
         out.print_json(data=record)
         return
@@ -131,6 +132,30 @@ def home_show(
     for label, value in record.items():
         out.print(f"{label:<10} {to_cell(value)}", markup=False, highlight=False)
     print_records(resources, len(resources), as_json=False)
+
+
+async def _show_home(gateway: Gateway, *, choice: HomeChoice) -> dict[str, Any]:
+    """Return the record of a home, with those of its resources."""
+    home = await find_home(gateway.runner, choice)
+
+    async def load(rows: Rows) -> tuple[ListedHome, list[ResourceDetails]]:
+        (listed,) = await load_home_details(rows, [home])
+        return listed, await load_resource_details(rows, listed.resources)
+
+    system = Principal(Role.SYSTEM, application_id=home.application_id)
+    listed, details = await gateway.runner.read(system, Permission.SYSTEM, load)
+    records = [
+        {
+            "classifier": shown.resource.classifier,
+            "resourceId": shown.resource.resource_id,
+            "mpxn": shown.resource.mpxn,
+            "firstTime": to_text(shown.first_time),
+            "lastTime": to_text(shown.last_time),
+            "tariff": shown.tariff.name if shown.tariff else None,
+        }
+        for shown in details
+    ]
+    return {**_home_record(listed), "resources": records}
 
 
 def _create_home(home: HomeOptions, *, as_json: bool) -> None:

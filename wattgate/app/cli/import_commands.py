@@ -9,17 +9,18 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NoReturn, Protocol, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
-from wattgate.app.cli.imports.home_selection import HomeChoice, Meter, find_home, resources_of_home
+from wattgate.app.cli.imports.home_resources import resources_of_home
 from wattgate.app.cli.imports.network import import_network
 from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.imports.tariffs import import_tariffs
+from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso_ms
 from wattgate.db.queries.displays import DEFAULT_ZONE
@@ -27,6 +28,7 @@ from wattgate.energy.unit_conversion import DEFAULT_CALORIFIC_VALUE, DEFAULT_VOL
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.transport.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.principal import Principal, Role
+from wattgate.time_zones import time_zone_problem
 
 R = TypeVar("R", bound=BulkReport, covariant=True)
 
@@ -286,9 +288,6 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
 
 
 def _parse_zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise typer.BadParameter(
-            f"{name} is not an IANA time zone, such as Europe/London", param_hint="--time-zone"
-        ) from None
+    if problem := time_zone_problem(name):
+        raise typer.BadParameter(problem, param_hint="--time-zone")
+    return ZoneInfo(name)

@@ -11,8 +11,6 @@ from wattgate.db.queries.resources import first_times, last_times
 from wattgate.db.queries.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.services.login import normalize_username
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
@@ -46,42 +44,22 @@ async def list_accounts(rows: Rows, limit: int) -> list[models.Account]:
 async def list_homes(rows: Rows, limit: int) -> list[ListedHome]:
     """Return up to `limit` active homes of the application, by name."""
     home = models.VirtualEntity
-    return await _with_details(
+    return await load_home_details(
         rows, await rows.all(home, col(home.active).is_(True), order_by=[home.name, home.ve_id], limit=limit)
     )
 
 
-async def find_home(rows: Rows, text: str, username: str | None = None) -> ListedHome:
-    """Return the active home with this name or ID, of a user if one is given.
-
-    Raise NotFound if there is none, and BadInput if several have the name.
-    """
-    home = models.VirtualEntity
-    homes = await rows.all(
-        home, col(home.active).is_(True), (col(home.name) == text) | (col(home.ve_id) == text), limit=MAX_LIMIT
-    )
-    found = await _with_details(rows, homes)
-    if username is not None:
-        found = [listed for listed in found if listed.username == normalize_username(username)]
-    if not found:
-        owner = f" of the user {username}" if username else ""
-        raise NotFound(f"No home with the name or ID {text!r}{owner}. List them with `wattgate home list`.")
-    if len(found) > 1:
-        names = ", ".join(f"{listed.home.ve_id} of {listed.username}" for listed in found[:10])
-        raise BadInput(f"{len(found)} homes have the name {text!r}. Give the ID of one, or --user: {names}.")
-    return found[0]
-
-
-async def load_resource_details(rows: Rows, resources: Sequence[models.Resource]) -> list[ResourceDetails]:
-    """Return the resources with their first and last readings and their tariffs."""
-    columns = await first_times(rows, resources), await last_times(rows, resources), await in_force(rows, resources)
-    return [ResourceDetails(*row) for row in zip(resources, *columns, strict=True)]
-
-
-async def _with_details(rows: Rows, homes: Sequence[models.VirtualEntity]) -> list[ListedHome]:
+async def load_home_details(rows: Rows, homes: Sequence[models.VirtualEntity]) -> list[ListedHome]:
+    """Return the homes with the usernames of their owners and their resources."""
     owners = {home.owner_id for home in homes}
     usernames: dict[str, str] = {}
     for account in await rows.all(models.Account, col(models.Account.user_id).in_(owners)):
         usernames.setdefault(account.user_id, account.username)
     resources = await resources_of_homes(rows, homes)
     return [ListedHome(home, usernames.get(home.owner_id), owned) for home, owned in zip(homes, resources, strict=True)]
+
+
+async def load_resource_details(rows: Rows, resources: Sequence[models.Resource]) -> list[ResourceDetails]:
+    """Return the resources with their first and last readings and their tariffs."""
+    columns = await first_times(rows, resources), await last_times(rows, resources), await in_force(rows, resources)
+    return [ResourceDetails(*row) for row in zip(resources, *columns, strict=True)]

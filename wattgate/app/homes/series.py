@@ -6,11 +6,11 @@ from types import MappingProxyType
 
 from strawberry import ID
 
+from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.resources import COST_SUFFIX
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types import virtual_entities as home_types
 

@@ -26,9 +26,11 @@ from wattgate.app.homes.state import HomeState, find_conflicts, find_tariff, loa
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import Conflict
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import provisioning, resources, tariffs, virtual_entities
+from wattgate.graphql.resolvers import home_resources, provisioning, resources, tariffs, virtual_entities
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Permission, Principal, Role
+
+_SYMBOLS = re.compile(r"[^a-z0-9]+")
 
 DATA_SOURCE = "METER"
 """The `dataSourceType` of the resource types."""
@@ -110,7 +112,7 @@ async def _ensure_application(
 
 def _free_username(application_name: str, applications: list[ApplicationSummary]) -> str:
     """Return a username for the credential of a new application: its name, with a number if another one has it."""
-    base = re.sub(r"[^a-z0-9]+", "-", application_name.lower()).strip("-") or "application"
+    base = _SYMBOLS.sub("-", application_name.lower()).strip("-") or "application"
     taken = {username for application in applications for username in application.usernames}
     candidates = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))
     return next(candidate for candidate in candidates if candidate not in taken)
@@ -185,9 +187,10 @@ class _Builder:
         if home is None:
             return await self._add_home(resource_ids)
         present = {resource.resource_id for resource in self.state.home_resources}
-        if missing := [resource_id for resource_id in resource_ids if resource_id not in present]:
-            arguments = {"ve_id": home.ve_id, "resource_ids": missing}
-            await self.runner.run(provisioning.add_home_resources, self.system, arguments)
+        for resource_id in resource_ids:
+            if resource_id not in present:
+                arguments = {"ve_id": ID(home.ve_id), "resource_id": ID(resource_id)}
+                await self.runner.run(home_resources.add_virtual_entity_resource, self.owner, arguments)
         return self.setup.note("home", home.name, home.ve_id, created=False)
 
     async def _add_home(self, resource_ids: list[str]) -> str:

@@ -13,6 +13,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
+from types import FrameType
+from typing import Any
 
 from wattgate.metrics import LOOP_DELAY_SECONDS
 
@@ -24,9 +26,6 @@ BEAT_SECONDS = 0.05
 STALL_SECONDS = 0.1
 """Seconds for which the loop may be late. A person notices a longer wait, and so do all callers of the process."""
 
-START_SECONDS = 5.0
-"""Seconds after the start in which no stack is logged. The background workers load certificates meanwhile."""
-
 MAX_FRAMES = 30
 """Maximum frames of a logged stack, innermost last."""
 
@@ -34,11 +33,8 @@ MAX_FRAMES = 30
 class LoopWatchdog:
     """Measures the delay of the running event loop. With `logs_stacks`, logs the stack of code that blocks it."""
 
-    def __init__(
-        self, *, logs_stacks: bool, stall_seconds: float = STALL_SECONDS, start_seconds: float = START_SECONDS
-    ) -> None:
+    def __init__(self, *, logs_stacks: bool, stall_seconds: float = STALL_SECONDS) -> None:
         self._logs_stacks = logs_stacks
-        self._start_seconds = start_seconds
         self._stall_seconds = stall_seconds
         self._loop_thread = 0
         self._due_at = 0.0
@@ -72,7 +68,6 @@ class LoopWatchdog:
 
     def _watch(self) -> None:
         """Log each stall once, while it lasts."""
-        self._stopped.wait(self._start_seconds)
         logged_at = 0.0
         while not self._stopped.wait(self._stall_seconds / 2):
             due_at = self._due_at
@@ -87,6 +82,13 @@ class LoopWatchdog:
 
 
 def format_stack(thread_id: int) -> str:
-    """Return the current stack of a thread, outermost frame first."""
-    frame = sys._current_frames().get(thread_id)
-    return "" if frame is None else "".join(traceback.format_stack(frame)[-MAX_FRAMES:])
+    """Return the current stack of a thread, outermost frame first.
+
+    The thread runs meanwhile. CPython 3.11 then sometimes returns another object than a frame as the last caller.
+    """
+    frames = list[FrameType]()
+    frame: Any = sys._current_frames().get(thread_id)
+    while isinstance(frame, FrameType) and len(frames) < MAX_FRAMES:
+        frames.append(frame)
+        frame = frame.f_back
+    return "".join(traceback.StackSummary.extract((frame, frame.f_lineno) for frame in reversed(frames)).format())

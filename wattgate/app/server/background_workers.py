@@ -1,5 +1,6 @@
 """The workers that run inside a gateway process, by its settings."""
 
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
@@ -44,7 +45,7 @@ def _delivery_workers(settings: Settings, hub: Hub, clock: Clock) -> list[Backgr
         return []
 
     async def deliver(runner: Runner) -> None:
-        handlers = create_delivery_handlers(settings, runner, clock)
+        handlers = await to_thread(create_delivery_handlers, settings, runner, clock)
         worker = DeliveryWorker(runner, hub, handlers, clock=clock, lease=settings.delivery_lease)
         await worker.run()
 

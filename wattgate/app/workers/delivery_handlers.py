@@ -29,11 +29,15 @@ DEFAULT_SENDER = "wattgate <alerts@wattgate.example>"
 def create_delivery_handlers(
     settings: Settings, runner: Runner, clock: Clock = utc_now
 ) -> Mapping[DeliveryKind, DeliveryHandler]:
-    """Return the handlers by kind. Deliveries of a kind without a handler wait in the outbox."""
-    http_client = OutboundHttpClient(settings.egress_policy)
+    """Return the handlers by kind. Deliveries of a kind without a handler wait in the outbox.
+
+    This reads files of certificates, which takes up to a second: do not call it in an event loop that serves requests.
+    """
+    tls = create_default_context()
+    http_client = OutboundHttpClient(settings.egress_policy, tls=tls)
     push = PushChannel(
         http_client,
-        OutboundHttpClient(ALLOW_ALL),
+        OutboundHttpClient(ALLOW_ALL, tls=tls),
         vapid=create_vapid(settings),
         provider=_create_push_provider(settings),
         clock=clock,

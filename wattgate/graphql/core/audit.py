@@ -20,8 +20,6 @@ ADMINISTRATIVE = frozenset(
         # applications, users and their credentials
         *("create_application", "rotate_application_secret", "create_user", "create_oauth_client"),
         *("add_user", "delete_user", "add_account", "delete_account"),
-        # homes that commands set up
-        "add_home_resources",
         # documents that clients may send
         *("register_documents", "remove_documents", "require_trusted_documents"),
         # messages and events to other systems

@@ -1,4 +1,4 @@
-"""Loops over many items that let other requests run in between."""
+"""Let other requests run during loops over many items."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -10,9 +10,14 @@ PAUSE_ITEMS = 1_000
 """Number of items between two pauses. Their work must take well below 100 ms, the limit of a stall of the loop."""
 
 
+async def pause() -> None:
+    """Let the other tasks of the event loop run."""
+    await asyncio.sleep(0)
+
+
 async def with_pauses(items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield the items, and let the other tasks of the event loop run after every `PAUSE_ITEMS` items."""
+    """Yield the items, and pause after every `PAUSE_ITEMS` items."""
     for number, item in enumerate(items, 1):
         yield item
         if number % PAUSE_ITEMS == 0:
-            await asyncio.sleep(0)
+            await pause()

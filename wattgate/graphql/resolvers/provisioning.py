@@ -13,8 +13,6 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.credential_endings import end_application_credential
 from wattgate.graphql.services.login import hash_new_password, normalize_username, parse_optional_email
 from wattgate.principal import Permission
-from wattgate.realtime import topics
-from wattgate.realtime.events import Event, VirtualEntityChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +117,3 @@ async def create_user(
             template_editor=template_editor,
         )
     )
-
-
-@operation(OperationKind.MUTATION, returns=models.VirtualEntity, needs=Permission.SYSTEM)
-async def add_home_resources(call: Call, *, ve_id: str, resource_ids: list[str]) -> models.VirtualEntity:
-    """Assign more resources of its owner to a home."""
-    home = await call.rows.edit(models.VirtualEntity, ve_id)
-    for resource in await call.rows.require_many(models.Resource, resource_ids):
-        if resource.owner_id != home.owner_id:
-            raise NotFound(f"No resource with id {resource.resource_id} of the owner of the home.")
-        await call.rows.add(models.VirtualEntityResource(ve_id=ve_id, resource_id=resource.resource_id))
-    call.emit(Event(topics.virtual_entities(ve_id), ve_id, VirtualEntityChanged(ve_id)))
-    return home

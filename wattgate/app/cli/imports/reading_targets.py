@@ -10,6 +10,7 @@ from typing import Protocol
 
 from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.db.models import Resource
+from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
 from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
@@ -18,7 +19,6 @@ from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.bulk_recording import SeriesKey
 from wattgate.graphql.resolvers.reading_imports import MAX_RESOURCES, resources_by_id
-from wattgate.graphql.resolvers.resources import COST_SUFFIX
 from wattgate.principal import Principal
 from wattgate.stored_json import is_storable_text
 

@@ -43,19 +43,27 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("application_id", name=op.f("pk_audit_head")),
     )
     if op.get_bind().dialect.name == "sqlite":
-        for event in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER audit_entry_no_{event.lower()} BEFORE {event} ON audit_entry "
-                f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
-            )
-        # REPLACE deletes a row without its trigger
+        _create_sqlite_triggers()
+    else:
+        _create_postgresql_trigger()
+
+
+def _create_sqlite_triggers() -> None:
+    for event in ("UPDATE", "DELETE"):
         op.execute(
-            "CREATE TRIGGER audit_entry_no_replace BEFORE INSERT ON audit_entry WHEN EXISTS (SELECT 1 FROM audit_entry"  # noqa: S608 (a constant text)
-            " WHERE audit_entry_id = NEW.audit_entry_id"
-            " OR (application_id = NEW.application_id AND sequence = NEW.sequence))"
-            f" BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
+            f"CREATE TRIGGER audit_entry_no_{event.lower()} BEFORE {event} ON audit_entry "
+            f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
         )
-        return
+    # REPLACE deletes a row without its trigger
+    op.execute(
+        "CREATE TRIGGER audit_entry_no_replace BEFORE INSERT ON audit_entry WHEN EXISTS (SELECT 1 FROM audit_entry"  # noqa: S608 (a constant text)
+        " WHERE audit_entry_id = NEW.audit_entry_id"
+        " OR (application_id = NEW.application_id AND sequence = NEW.sequence))"
+        f" BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
+    )
+
+
+def _create_postgresql_trigger() -> None:
     op.execute(
         "CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS "
         f"$$ BEGIN RAISE EXCEPTION '{REFUSAL}' USING ERRCODE = 'insufficient_privilege'; END $$"

@@ -66,11 +66,11 @@ from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import AttributeSource, NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
 from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
 from wattgate.graphql.execution.compiled.values import (
-    OBJECTS_PER_TURN,
     CoerceLeaf,
     FallbackRequired,
     KnownClasses,
@@ -80,7 +80,6 @@ from wattgate.graphql.execution.compiled.values import (
     checked_coercion,
     enum_names,
     gather_or_cancel,
-    pause,
     resolve_abstract,
 )
 
@@ -289,7 +288,7 @@ class _CodeGenerator:
         )
         self._write_object(loop, "o", selection, edge_results)
         loop.add("D.append(o)")
-        loop.add(f"if not len(D) % {OBJECTS_PER_TURN}: await pause()")
+        loop.add(f"if not len(D) % {PAUSE_ITEMS}: await pause()")
         body.add("return D")
         self._add_function(f"async def {name}(c, v, L):", body)
         return name
@@ -340,7 +339,7 @@ class _CodeGenerator:
         self._write_value(loop, item, kind.of_type, selected)
         loop.add(f"{results}.append({item})")
         if selected.selections_by_type and self._can_await:
-            loop.add(f"if not len({results}) % {OBJECTS_PER_TURN}: await pause()")
+            loop.add(f"if not len({results}) % {PAUSE_ITEMS}: await pause()")
         lines.add(f"{var} = {results}")
 
     def _write_abstract(self, lines: CodeBlock, var: str, kind: GraphQLAbstractType, selected: SelectedField) -> None:

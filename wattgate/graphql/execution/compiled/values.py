@@ -80,15 +80,6 @@ def check_lengths(results: Any, parents: Sequence[Any]) -> list[Any]:
     return checked
 
 
-OBJECTS_PER_TURN = 1_000
-"""Objects after which a plan lets the event loop serve other requests. They take some milliseconds."""
-
-
-async def pause() -> None:
-    """Let the event loop serve other requests."""
-    await asyncio.sleep(0)
-
-
 async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     """Await coroutines concurrently and return their results.
 

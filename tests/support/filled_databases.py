@@ -1,7 +1,4 @@
-"""Databases with settled tenants. They are filled once for each engine and process, and tests use copies.
-
-To fill a database takes more than a second of processor time, and two hundred test modules need one.
-"""
+"""Databases with a schema or with tenants. They are filled once for each server and process, and tests use copies."""
 
 import asyncio
 import os
@@ -56,8 +53,9 @@ async def _copy_file(url: URL, content: Sequence[str], fill: Fill[T]) -> T:
 
 async def _copy_on_server(url: URL, content: Sequence[str], fill: Fill[T]) -> T:
     """Create the filled database from the new one, which has the schema. Then replace the new one by a copy."""
-    key = (str(url.set(database=None)), *content)
-    engine = create_async_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT")
+    server_url = url.set(database="postgres")
+    key = (str(server_url), *content)
+    engine = create_async_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
         async with engine.connect() as connection:
             if key not in _filled:
