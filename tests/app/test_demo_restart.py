@@ -17,12 +17,16 @@ from wattgate.app.demo.consents import MIN_REMAINING
 from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.flexibility import EVENT_DURATION, MIN_NOTICE, keep_event_open, next_event_start
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
+from wattgate.app.demo.simulation import HALF_HOUR
 from wattgate.app.demo.tariffs import priced_until
 from wattgate.app.homes.series import find_operation
 from wattgate.app.server.factory import Gateway, build_gateway
-from wattgate.clock import Clock, utc_now
+from wattgate.clock import Clock, TimeRange, utc_now
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import alert_rules, consent, flexibility
+from wattgate.graphql.types.resources import Resource
+from wattgate.graphql.types.tariffs import Tariff
 
 HISTORY = timedelta(days=1)
 
@@ -150,6 +154,30 @@ async def test_running_demonstration_moves_its_events_by_the_clock(gateway: Gate
     assert await states_at(start + EVENT_DURATION) == ["ended", "open"]
     assert following[:3] == [start, start, start + EVENT_DURATION]
     assert following[3] == next_event_start(start)
+
+
+async def test_running_demonstration_sets_the_prices_of_tomorrow_once_at_16(gateway: Gateway) -> None:
+    afternoon = datetime(2026, 11, 10, 15, 30, tzinfo=UTC)
+    await seed.prepare_demo(gateway.runner.with_clock(at(afternoon)), afternoon, HISTORY)
+    mill = next(home for home in await seed.list_installed_homes(gateway.runner) if home.home is seed.HOMES[2])
+
+    async def prices_at(now: datetime) -> list[datetime]:
+        runner = gateway.runner.with_clock(at(now))
+        await seed.fill_readings(runner, [mill], now)
+        arguments = {"resource_id": mill.resource_ids["electricity.consumption"]}
+        row = await runner.run(find_operation("resource"), seed.SYSTEM_PRINCIPAL, arguments)
+        (tariff,) = await runner.load(find_edge(Resource, "tariff"), seed.SYSTEM_PRINCIPAL, [row], {})
+        range_ = {"range": TimeRange(afternoon - timedelta(days=9), afternoon + timedelta(days=9))}
+        (prices,) = await runner.load(find_edge(Tariff, "prices"), seed.SYSTEM_PRINCIPAL, [tariff], range_)
+        return [price.at for price in prices]
+
+    until_midnight = await prices_at(afternoon)
+    assert until_midnight == [_utc("2026-11-09T15:30:00") + n * HALF_HOUR for n in range(65)]
+    with_tomorrow = await prices_at(afternoon + HALF_HOUR)
+    assert with_tomorrow == until_midnight + [_utc("2026-11-11T00:00:00") + n * HALF_HOUR for n in range(48)]
+    entries = (await row_counts(gateway))["audit_entry"]
+    assert await prices_at(afternoon + 2 * HALF_HOUR) == with_tomorrow
+    assert (await row_counts(gateway))["audit_entry"] == entries
 
 
 @pytest.mark.parametrize(
