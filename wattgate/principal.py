@@ -86,6 +86,7 @@ class Role(Enum):
 
     ANONYMOUS = "anonymous"
     ACCOUNT = "account"
+    TEMPLATE_EDITOR = "template_editor"
     ADMINISTRATOR = "administrator"
     APPLICATION = "application"
     SYSTEM = "system"
@@ -126,6 +127,11 @@ _ACCOUNT_GRANTS = _ANONYMOUS_GRANTS | {
     Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
 }
 
+_EDITOR_GRANTS = _ACCOUNT_GRANTS | {
+    Permission.TEMPLATE_READ: AccessScope.APPLICATION,
+    Permission.TEMPLATE_WRITE: AccessScope.APPLICATION,
+}
+
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
     permission: AccessScope.APPLICATION
     for permission in Permission
@@ -136,6 +142,7 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
     {
         Role.ANONYMOUS: _ANONYMOUS_GRANTS,
         Role.ACCOUNT: _ACCOUNT_GRANTS,
+        Role.TEMPLATE_EDITOR: _EDITOR_GRANTS,
         Role.ADMINISTRATOR: _APPLICATION_GRANTS | {Permission.TOKEN: AccessScope.OWN},
         Role.APPLICATION: _APPLICATION_GRANTS,
         Role.SYSTEM: dict.fromkeys(Permission, AccessScope.APPLICATION),
@@ -206,6 +213,11 @@ class Principal:
         """The caller behind the credentials: new credentials with the same identity may replace these."""
         ids = (self.application_id, self.account_id, self.user_id, self.grant_id)
         return (self.role.value, *(name or "" for name in ids))
+
+    @property
+    def sees_own_records_only(self) -> bool:
+        """Whether the caller is an account that sees no records of other users. A template editor is one too."""
+        return self.role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR)
 
     @property
     def acts_for_user(self) -> bool:

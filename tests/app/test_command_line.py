@@ -1,5 +1,6 @@
 """The command line itself: version, help, completion, suggestions, errors, and output that is piped."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,16 @@ def test_weak_password_is_refused_with_the_rule(command: Command) -> None:
     refused = command("user", "create", application_id, "ada@mine.example", "--password", "short")
     assert refused.status == 1
     assert "password: has 5 characters and must have at least 8 characters" in refused.error
+
+
+def test_template_editor_is_listed_and_is_no_administrator(command: Command) -> None:
+    assert command("db", "upgrade").status == 0
+    created = command("app", "create", "Mine", "--username", "mine")
+    (application_id,) = re.findall(r"Application id\s+(\S+)", created.out)
+    user = ("user", "create", application_id, "ada@mine.example", "--password", "long enough", "--template-editor")
+    both = command(*user, "--administrator")
+    assert both.status == 1
+    assert "Set one of the two" in both.error
+    assert command(*user).status == 0
+    (listed,) = json.loads(command("user", "list", "--json").out)
+    assert (listed["administrator"], listed["templateEditor"]) == (False, True)

@@ -28,7 +28,7 @@ from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers import catch_ups, readings, resources
 from wattgate.graphql.types import resources as types
 
-ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
+ALDER, HARBOUR, MILL, _ = (home.habits for home in seed.HOMES)
 
 
 def month(habits: Habits, number: int) -> list[list[HalfHour]]:
@@ -77,13 +77,13 @@ async def test_second_start_reuses_installed_homes(tmp_path: Path) -> None:
     runner = gateway.runner
     await bring_up(gateway.database)
     assert await seed.list_installed_homes(runner) == []
-    await seed.install_demo(runner)
+    await seed.install_demo(runner, now)
     homes = await seed.list_installed_homes(runner)
-    assert [len(home.resource_ids) for home in homes] == [4, 3, 2]
+    assert [len(home.resource_ids) for home in homes] == [4, 3, 2, 2]
     days = timedelta(days=30)
     recorded = await seed.fill_readings(runner, homes, now, history=days)
     outage = seed.OUTAGE_DURATION // HALF_HOUR
-    assert recorded == 5 * (30 * 48 - outage)  # costs are computed
+    assert recorded == 6 * (30 * 48 - outage)  # costs are computed
     assert await seed.fill_readings(runner, await seed.list_installed_homes(runner), now, history=days) == 0
     await gateway.database.close()
 
@@ -92,7 +92,7 @@ async def test_catch_up_retrieves_missing_half_hours(tmp_path: Path) -> None:
     gateway, now = build_gateway(demo_settings(tmp_path), network=SimulatedMeterNetwork), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
-    await seed.install_demo(runner)
+    await seed.install_demo(runner, now)
     (home, *_) = homes = await seed.list_installed_homes(runner)
     await seed.fill_readings(runner, homes, now - timedelta(hours=3), history=timedelta(days=1))
     resource_id = home.resource_ids["gas.consumption"]
@@ -110,7 +110,7 @@ async def test_outage_is_gap_without_values(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = build_gateway(settings)
     await bring_up(gateway.database)
-    await seed.install_demo(gateway.runner)
+    await seed.install_demo(gateway.runner, now)
     (home, *_) = homes = await seed.list_installed_homes(gateway.runner)
     await seed.fill_readings(gateway.runner, homes, now, history=timedelta(days=25))
     arguments = {
@@ -133,10 +133,10 @@ async def test_homes_have_time_of_use_flat_and_dynamic_tariffs(tmp_path: Path) -
     gateway, now = build_gateway(demo_settings(tmp_path)), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
-    await seed.install_demo(runner)
+    await seed.install_demo(runner, now)
     homes = await seed.list_installed_homes(runner)
     await seed.fill_readings(runner, homes, now, history=timedelta(days=9))
-    ids = [home.resource_ids["electricity.consumption"] for home in homes]
+    ids = [home.resource_ids["electricity.consumption"] for home in homes[:3]]
     rows = [await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": one}) for one in ids]
     arguments = {
         "range": TimeRange(start=seed.last_half_hour_end(now) - timedelta(days=7), end=seed.last_half_hour_end(now))
@@ -169,6 +169,8 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
             assert response.status_code == 200, (path, response.text)
             return response.json()
 
+        studio = next(home for home in await get("/virtualentity") if home["name"] == "Garden Studio")
+        without_tariff = {resource["resourceId"] for resource in studio["resources"]}
         devices = await get("/device")
         assert len(devices) == len(seed.HOMES)
         for device in devices:
@@ -179,7 +181,8 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
                 resource = f"/resource/{sensor['resourceId']}"
                 assert (await get(f"/device{resource}")) == device
                 assert (await get(f"{resource}/meterread"))["data"]
-                assert (await get(f"{resource}/tariff-list"))["data"]
+                has_tariff = sensor["resourceId"] not in without_tariff
+                assert bool((await get(f"{resource}/tariff-list"))["data"]) is has_tariff
                 assert (await get(f"{resource}/catchup"))["data"]["valid"]
             point = device["hardwareIds"]["MPAN"]
             assert len((await get(f"/device/meter-point/{point}/inventory"))["inventory"]) == 3
@@ -190,4 +193,4 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
                 answer = await http.post(f"/eligibility/{check}", json={"mpxn": point, "eui": eui})
                 assert answer.json() == {"valid": True}, check
         assert len(await get("/devicetype")) == 1
-        assert {one["count"] for one in await get("/resource/count")} == {1, 3}
+        assert {one["count"] for one in await get("/resource/count")} == {1, 4}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.test_login_page import add_applications, database, opened
 from tests.support.markdown import code_blocks
-from wattgate.app.demo import seed
+from wattgate.app.demo import logins, seed
 from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
@@ -22,7 +22,7 @@ __all__ = ["database"]
 
 Environment = Literal["development", "production"]
 SQLITE_ONLY = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
-SECRETS = (seed.APPLICATION_ID, seed.USERNAME, seed.EDITOR_USERNAME, seed.PASSWORD)
+SECRETS = (seed.APPLICATION_ID, logins.USERNAME, logins.EDITOR_USERNAME, logins.PASSWORD)
 
 
 @asynccontextmanager

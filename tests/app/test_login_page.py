@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.schema import bring_up
 from tests.support.servers import Databases, Relay, serving
-from wattgate.app.demo import seed
+from wattgate.app.demo import logins, seed
 from wattgate.app.server import login_application
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.server.pages import STATIC_DIRECTORY
@@ -220,13 +220,13 @@ async def test_no_page_has_the_application_of_the_demonstration(database: str, p
     async with opened(database, environment=environment) as http:
         for page in (path, "/", f"{path}?application={UNKNOWN}"):
             text = (await http.get(page)).text
-            for secret in (seed.APPLICATION_ID, seed.USERNAME, seed.EDITOR_USERNAME, seed.PASSWORD):
+            for secret in (seed.APPLICATION_ID, logins.USERNAME, logins.EDITOR_USERNAME, logins.PASSWORD):
                 assert secret not in text, page
 
 
 def test_no_static_file_has_a_login_of_the_demonstration() -> None:
     for file in (path for path in Path(STATIC_DIRECTORY).rglob("*") if path.suffix in {".html", ".js", ".css"}):
-        for secret in (seed.APPLICATION_ID, seed.USERNAME, seed.PASSWORD):
+        for secret in (seed.APPLICATION_ID, logins.USERNAME, logins.PASSWORD):
             assert secret not in file.read_text(), file
 
 

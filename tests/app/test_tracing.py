@@ -4,6 +4,8 @@ import asyncio
 import logging
 import signal
 import sqlite3
+import sys
+import tomllib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -35,6 +37,8 @@ from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 
 __all__ = ["home"]
+
+ROOT = Path(__file__).parents[2]
 
 HOMES_QUERY = "query Homes { virtualEntities { name resources { classifier } } }"
 LIVE_SUBSCRIPTION = "subscription Live($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
@@ -284,10 +288,12 @@ async def test_missing_opentelemetry_is_logged_and_requests_are_served(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "none"))
     async with running_gateway(home, gateway_from_scratch) as (gateway_process, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
-        assert (
-            "Traces are not exported: OpenTelemetry is not installed. Run: pip install wattgate[otel]"
-            in gateway_process.log
+        extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["otel"]
+        packages = " ".join(f"'{requirement}'" for requirement in extra)
+        message = (
+            f"Traces are not exported: OpenTelemetry is not installed. Run: {sys.executable} -m pip install {packages}"
         )
+        assert message in gateway_process.log
     assert collector.spans == []
 
 

@@ -13,7 +13,9 @@ from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSo
 from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, READINGS_TIMEOUT_MS, open_display
 from tests.faults.scale import selected_scale
-from wattgate.app.demo.seed import send_alert
+from wattgate.app.demo.alerts import send_alert
+from wattgate.app.demo.logins import USERNAME
+from wattgate.app.demo.seed import list_owners
 from wattgate.clock import utc_now
 from wattgate.graphql.services.login import TOKEN_LIFETIME
 
@@ -193,8 +195,7 @@ async def test_unread_alert_count_follows_sent_and_read_alerts(page: Page, homes
         return (await response.json())["data"]
 
     await expect(alerts).to_have_text(re.compile(r"^\s*1 unread\s*$"))
-    (alert,) = (await query_graphql("{ userAlerts { userId } }"))["userAlerts"]
-    await send_alert(homes.runner, alert["userId"])
+    await send_alert(homes.runner, (await list_owners(homes.runner))[USERNAME], utc_now())
     await expect(alerts).to_have_text(re.compile(r"^\s*2 unread\s*$"))
     await query_graphql("mutation { markAlertsRead { marked } }")
     await expect(alerts).to_be_hidden()

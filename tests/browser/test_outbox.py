@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import seed
+from wattgate.app.demo.logins import USERNAME
 from wattgate.app.server.factory import create_app
 
 pytestmark = pytest.mark.browser
@@ -63,7 +64,7 @@ async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outb
         data = await query_graphql(url, "{ accounts { userId username } alertTypes { alertTypeId } }")
         alert_type_id = data["alertTypes"][0]["alertTypeId"]
         await query_graphql(url, ADD_TEMPLATE, kind=alert_type_id, html=HTML)
-        (user_id,) = (account["userId"] for account in data["accounts"] if account["username"] == seed.USERNAME)
+        (user_id,) = (account["userId"] for account in data["accounts"] if account["username"] == USERNAME)
         yield Outbox(url, user_id, alert_type_id)
 
 
@@ -96,7 +97,7 @@ async def test_outbox_shows_mail_as_it_would_be_sent(page: Page, outbox: Outbox)
     await expect(page.locator("#text")).to_contain_text("80 % of this month’s budget")
     await page.keyboard.press("ArrowRight")
     await expect(page.locator("#headers")).to_contain_text("List-Unsubscribe-Post")
-    await expect(page.locator("#headers")).to_contain_text(seed.USERNAME)
+    await expect(page.locator("#headers")).to_contain_text(USERNAME)
     await page.keyboard.press("ArrowRight")
     await expect(page.locator("#source")).to_contain_text("multipart/alternative")
     await page.set_viewport_size({"width": 390, "height": 844})
@@ -124,5 +125,5 @@ async def test_unsubscribe_link_asks_for_confirmation(page: Page, outbox: Outbox
     data = await query_graphql(outbox.url, "{ mailSuppressionConnection { edges { node { address cause } } } }")
     assert [edge["node"]["cause"] for edge in data["mailSuppressionConnection"]["edges"]] == ["UNSUBSCRIBED"]
     await query_graphql(
-        outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=seed.USERNAME
+        outbox.url, "mutation ($a: String!) { removeMailSuppression(address: $a) { address } }", a=USERNAME
     )

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Page, expect
 
 from tests.browser.test_display import accessibility_violations, overflow_pixels
-from wattgate.app.demo.seed import EDITOR_USERNAME, PASSWORD, USERNAME
+from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
@@ -67,7 +67,7 @@ async def test_account_without_permission_sees_error(context: BrowserContext) ->
 async def test_edits_are_rendered_immediately(page: Page) -> None:
     await open_editor(page)
     mail = page.frame_locator("iframe")
-    await expect(mail.get_by_role("heading")).to_have_text("More power than usual")
+    await expect(mail.get_by_role("heading")).to_have_text("More energy than usual")
     await page.get_by_test_id("subject").fill("Hello {{ name }}")
     await page.get_by_test_id("preheader").fill("A word before")
     await page.get_by_test_id("html-source").fill(PLAIN_HTML)
@@ -81,20 +81,20 @@ async def test_edits_are_rendered_immediately(page: Page) -> None:
 
 async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> None:
     await open_editor(page)
-    await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("name", "power"))
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("name", "value"))
     await wait_until_rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     data = page.get_by_test_id("data-source")
-    await expect(data).to_have_value(re.compile('"power": "4200"'))
+    await expect(data).to_have_value(re.compile('"value": '))
     shown = page.frame_locator("iframe").locator("body > p")
-    await data.fill('{"power": 77}')
+    await data.fill('{"value": 77}')
     await expect(shown).to_have_text("Hello 77")
     await expect(page.get_by_test_id("data-from").locator("option:checked")).to_have_text("As entered here")
-    await data.fill('{"power": ')
+    await data.fill('{"value": ')
     await expect(page.get_by_test_id("status")).to_have_text("The sample data is not JSON")
     await page.get_by_test_id("data-from").select_option(index=2)
-    await expect(shown).to_have_text("Hello 5200")
-    await expect(data).to_have_value(re.compile('"power": 5200'))
+    await expect(shown).to_have_text("Hello 8.412")
+    await expect(data).to_have_value(re.compile('"value": 8.412'))
 
 
 async def test_finding_selects_its_source(page: Page) -> None:
@@ -243,7 +243,7 @@ async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
     await expect(page.get_by_test_id("plain")).to_have_text("A text for Ada Lovelace")
     await page.get_by_test_id("text-source").fill("")
-    await expect(page.get_by_test_id("plain")).to_contain_text("More power than usual")
+    await expect(page.get_by_test_id("plain")).to_contain_text("More energy than usual")
 
 
 async def test_keyboard_reaches_all_controls(page: Page) -> None:

@@ -370,3 +370,39 @@ async def test_migration_repairs_json_that_clients_cannot_represent(empty_url: s
         else:
             assert value == expected
     await database.close()
+
+
+async def test_migration_makes_no_existing_account_a_template_editor(empty_url: str) -> None:
+    database = Database(empty_url)
+    account = {"application_id": "a", "user_id": "u", "directory_id": "d"}
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0022")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "account", account_id="user", username="x@y.example", administrator=False, **account)
+        put(connection, "account", account_id="administrator", username="z@y.example", administrator=True, **account)
+        migrate(connection, "0023")
+        # code of the version before inserts an account without the new column
+        connection.execute(
+            text(
+                "INSERT INTO account (application_id, account_id, user_id, directory_id, name, username, email, "
+                "administrator, status, active, failures, created_at, updated_at) SELECT application_id, 'new', "
+                "user_id, directory_id, name, 'n@y.example', email, administrator, status, active, failures, "
+                "created_at, updated_at FROM account WHERE account_id = 'user'"
+            )
+        )
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+        rows = await connection.execute(
+            text("SELECT account_id, administrator, template_editor FROM account ORDER BY account_id")
+        )
+        assert [(key, bool(manages), bool(edits)) for key, manages, edits in rows] == [
+            ("administrator", True, False),
+            ("new", False, False),
+            ("user", False, False),
+        ]
+        await connection.run_sync(lambda inner: migrate(inner, "0022", down=True))
+        await connection.run_sync(lambda inner: migrate(inner, "0023"))
+    await database.close()

@@ -149,6 +149,22 @@ async def test_users_are_not_audited_for_their_own_records_but_others_are(home: 
     assert (entry.operation, entry.actor["role"]) == ("changeName", "administrator")
 
 
+async def test_a_template_editor_is_audited_for_templates_and_not_for_its_own_account(home: House) -> None:
+    tenant, before = home.one, await last_sequence(home.one)
+    editor = Principal(
+        Role.TEMPLATE_EDITOR,
+        application_id=tenant.application_id,
+        user_id=tenant.user_id,
+        account_id=tenant.account_id,
+    )
+    await home.gateway.runner.run(operation("change_name"), editor, {"name": "Ada"})
+    assert await entries_of(tenant, before) == []
+    arguments = {"template_id": tenant.ids["template"], "version": 1}
+    await home.gateway.runner.run(operation("publish_template"), editor, arguments)
+    (entry,) = await entries_of(tenant, before)
+    assert (entry.operation, entry.actor["role"]) == ("publishTemplate", "template_editor")
+
+
 async def test_a_failed_act_leaves_no_entry(home: House) -> None:
     tenant, before = home.one, await last_sequence(home.one)
     with pytest.raises(GatewayError):

@@ -11,15 +11,21 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 
 
-async def demonstration(folder: Path, history: timedelta) -> tuple[Settings, list[seed.InstalledHome]]:
-    """Create the demo database in a folder. Return the settings for serving it, and its homes."""
+async def demonstration(
+    folder: Path, history: timedelta, database_url: str | None = None
+) -> tuple[Settings, list[seed.InstalledHome]]:
+    """Create the demonstration in a database, by default one in the folder.
+
+    Return the settings for serving it, and its homes.
+    """
     settings = demo_settings(folder)
+    if database_url is not None:
+        settings = settings.model_copy(update={"database_url": database_url})
     gateway = build_gateway(settings)
     try:
         await bring_up(gateway.database)
-        await seed.install_demo(gateway.runner)
+        await seed.prepare_demo(gateway.runner, utc_now(), history)
         homes = await seed.list_installed_homes(gateway.runner)
-        await seed.fill_readings(gateway.runner, homes, utc_now(), history=history)
     finally:
         await gateway.database.close()
     return settings, homes

@@ -2,16 +2,17 @@
 
 from uuid import uuid4
 
-from tests.support.house import PASSWORD, Tenant
+from tests.support.house import PASSWORD, Tenant, basic
 from wattgate.graphql.resolvers import provisioning, tokens
 from wattgate.principal import Principal, Role
 
 
-async def resident(tenant: Tenant) -> Tenant:
+async def resident(tenant: Tenant, *, template_editor: bool = False) -> Tenant:
     """Add a user to the application of a tenant. Return it as a tenant that shares the application's records."""
     username = f"{uuid4().hex}@resident.example"
     run = tenant.gateway.runner.run
-    created = await run(provisioning.create_user, tenant.system, {"username": username, "password": PASSWORD})
+    user = {"username": username, "password": PASSWORD, "template_editor": template_editor}
+    created = await run(provisioning.create_user, tenant.system, user)
     login = await run(
         tokens.authenticate,
         Principal(Role.ANONYMOUS),
@@ -19,6 +20,7 @@ async def resident(tenant: Tenant) -> Tenant:
     )
     headers = {
         "account": {"token": login.token},
+        "account basic": {**basic(username, PASSWORD), "applicationId": tenant.application_id},
         "application": tenant.headers["application"],
         "administrator": tenant.headers["administrator"],
         "acting": {**tenant.headers["application"], "userId": created.user_id},

@@ -27,6 +27,7 @@ from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.logins import LOGINS, PASSWORD
 from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
 from wattgate.app.observability.http_metrics import start_metrics_server
@@ -155,31 +156,19 @@ def worker() -> None:
 
 @app.command()
 def demo() -> None:
-    """Serve a demonstration with three simulated homes and print its logins.
+    """Serve a demonstration with simulated homes and print its logins.
 
-    The demonstration keeps its database in the folder .wattgate/ and uses it again at the next start. Delete the folder
-    to start from the beginning.
+    The logins show tariffs of all kinds and none, consents, an alert rule with its alert, a flexibility event, content,
+    and the templates of alerts. The demonstration keeps its database in the folder .wattgate/ and uses it again at the
+    next start. Delete the folder to start from the beginning.
 
     Example: wattgate demo
     """
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
-    with err.status("Preparing the demonstration: three homes with 13 months of readings"):
+    with err.status(f"Preparing the demonstration: {len(seed.HOMES)} homes with 13 months of readings"):
         recorded = run_async(_prepare_demo(settings))
-    base = f"http://{settings.host}:{settings.port}"
-    out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
-    table = Table.grid(padding=(0, 2))
-    table.add_row("In-home display", f"{base}/display")
-    table.add_row("Mail", f"{base}/outbox")
-    table.add_row("Templates", f"{base}/preview")
-    table.add_row("GraphQL", f"{base}/graphql")
-    table.add_row("REST", f"{base}{settings.base_path}")
-    table.add_row("Log in as", f"{seed.USERNAME} / {seed.PASSWORD}")
-    table.add_row("Log in for templates as", f"{seed.EDITOR_USERNAME} / {seed.PASSWORD}")
-    table.add_row("Application id", seed.APPLICATION_ID)
-    table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
-    out.print(table)
-    out.print("\nStop with Ctrl+C.")
+    print_demo(settings, recorded)
     logs.configure_logging(settings)
     application = create_app(
         settings,
@@ -257,16 +246,33 @@ def print_schema() -> None:
     print(build_schema(OPERATIONS).as_str())  # noqa: T201 (plain text, for a file or a pipe)
 
 
+def print_demo(settings: Settings, recorded: int) -> None:
+    """Print the addresses and all log-ins of the demonstration."""
+    base = f"http://{settings.host}:{settings.port}"
+    out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("In-home display", f"{base}/display")
+    table.add_row("Mail", f"{base}/outbox")
+    table.add_row("Templates", f"{base}/preview")
+    table.add_row("GraphQL", f"{base}/graphql")
+    table.add_row("REST", f"{base}{settings.base_path}")
+    table.add_row("Application id", seed.APPLICATION_ID)
+    table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
+    out.print(table)
+    out.print(f"\nLog in with the password [bold]{PASSWORD}[/] as one of these users:\n")
+    logins = Table.grid(padding=(0, 2))
+    for login in LOGINS:
+        logins.add_row(login.username, login.shows)
+    out.print(logins)
+    out.print("\nStop with Ctrl+C.")
+
+
 async def _prepare_demo(settings: Settings) -> int:
     """Create or update the demonstration's database up to now. Return the number of readings recorded."""
 
     async def prepare(gateway: Gateway) -> int:
         await upgrade(gateway.database)
-        homes = await seed.list_installed_homes(gateway.runner)
-        if not homes:
-            await seed.install_demo(gateway.runner)
-            homes = await seed.list_installed_homes(gateway.runner)
-        return await seed.fill_readings(gateway.runner, homes, utc_now())
+        return await seed.prepare_demo(gateway.runner, utc_now())
 
     return await with_gateway(settings, prepare)
 

@@ -38,12 +38,22 @@ def user_create(
     administrator: Annotated[
         bool, typer.Option(help="Allow the user to manage the records of the application.")
     ] = False,
+    template_editor: Annotated[
+        bool,
+        typer.Option(help="Allow the user to edit the templates of the application, and no records of other users."),
+    ] = False,
 ) -> None:
     """Create a user with an account in the directory of the application.
 
     Example: wattgate user create APPLICATION ada@example.org --name "Ada"
     """
-    arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
+    arguments = {
+        "username": username,
+        "password": password,
+        "name": name,
+        "administrator": administrator,
+        "template_editor": template_editor,
+    }
     account = run_async(
         with_current_gateway(
             Settings(),
@@ -70,6 +80,7 @@ def user_list(
             "name": account.name,
             "status": account.status,
             "administrator": account.administrator,
+            "templateEditor": account.template_editor,
             "userId": account.user_id,
             "accountId": account.account_id,
         }

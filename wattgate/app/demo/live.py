@@ -1,4 +1,4 @@
-"""Simulated meters of the demonstration: live power every few seconds, and energy after each half hour."""
+"""The demonstration as time passes: live power, energy and prices of each half hour, and flexibility events."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -7,12 +7,15 @@ from random import Random
 
 from strawberry import ID
 
+from wattgate.app.demo.flexibility import keep_event_open
+from wattgate.app.demo.logins import NEIGHBOUR_USERNAME
 from wattgate.app.demo.seed import (
     SYSTEM_PRINCIPAL,
     InstalledHome,
     fill_readings,
     last_half_hour_end,
     list_installed_homes,
+    list_owners,
 )
 from wattgate.app.demo.simulation import simulate_power
 from wattgate.clock import utc_now
@@ -28,9 +31,10 @@ MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
 
 
 async def run_meters(runner: Runner) -> None:
-    """Record simulated readings of the demonstration's homes until cancelled."""
-    homes = await list_installed_homes(runner)
+    """Record simulated readings of the demonstration's homes, and keep its event current, until cancelled."""
+    homes, owners = await list_installed_homes(runner), await list_owners(runner)
     random, filled = Random(), datetime.min.replace(tzinfo=UTC)  # noqa: S311 (simulated homes)
+    next_change = filled
     while True:
         now = utc_now()
         await _send_power(runner, homes, now)
@@ -38,6 +42,8 @@ async def run_meters(runner: Runner) -> None:
         if filled < last_half_hour_end(delivered):
             await fill_readings(runner, homes, delivered)
             filled = last_half_hour_end(delivered)
+        if next_change <= now:
+            next_change = await keep_event_open(runner, SYSTEM_PRINCIPAL, owners[NEIGHBOUR_USERNAME], now)
         await asyncio.sleep(random.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
 
 

@@ -1,17 +1,17 @@
 """Records of the demonstration's homes in the meter network, and their in-home displays."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from sqlmodel import SQLModel
 from strawberry import ID
 
+from wattgate.app.demo.records import ensure_record
 from wattgate.clock import utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
 from wattgate.energy.meter_points import check_digit
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.device_changes import add_device
 from wattgate.graphql.resolvers.network_registry import store_registry_records
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Principal
@@ -47,10 +47,8 @@ async def add_meters(runner: Runner, system: Principal, number: int, postcode: s
     await runner.run(store_registry_records, system, {"records": records})
 
 
-async def add_display_type(
-    runner: Runner, system: Principal, add_device_type: Operation, type_ids: dict[str, str]
-) -> str:
-    """Add the device type of the homes' displays and return its ID."""
+async def ensure_display_type(runner: Runner, system: Principal, type_ids: Mapping[str, str]) -> str:
+    """Add the device type of the homes' displays, unless it exists. Return its ID."""
     sensors = [
         types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[CLASSIFIER_BY_SENSOR[name]]))
         for name in CLASSIFIER_BY_SENSOR
@@ -58,11 +56,12 @@ async def add_display_type(
     new_type = types.NewDeviceType(
         description="In-home display", protocol=types.NewTypeProtocol(protocol="MQTT", sensors=sensors)
     )
-    return str((await runner.run(add_device_type, system, {"input": new_type})).device_type_id)
+    stored = await ensure_record(runner, system, "device_types", "add_device_type", new_type, "description")
+    return str(stored.device_type_id)
 
 
-async def add_display(runner: Runner, owner: Principal, device_type_id: str, number: int, *, gas: bool) -> None:
-    """Add the display of a home. Its sensors feed the resources of the home's meter points."""
+async def ensure_display(runner: Runner, owner: Principal, device_type_id: str, number: int, *, gas: bool) -> None:
+    """Add the display of a home, unless it exists. Its sensors feed the resources of the home's meter points."""
     new_device = types.NewDevice(
         device_type_id=ID(device_type_id),
         hardware_id=display_mac(number),
@@ -75,7 +74,7 @@ async def add_display(runner: Runner, owner: Principal, device_type_id: str, num
             serial_number=f"D{number:07d}",
         ),
     )
-    await runner.run(add_device, owner, {"input": new_device})
+    await ensure_record(runner, owner, "devices", "add_device", new_device, "hardware_id")
 
 
 def _meter_records(

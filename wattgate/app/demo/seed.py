@@ -1,17 +1,18 @@
 """Fill a database with the demonstration: an application, its users, their homes and 13 months of readings."""
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
 from strawberry import ID
 
-from wattgate.app.demo import network
+from wattgate.app.demo import alerts, consents, content, flexibility, network
 from wattgate.app.demo import tariffs as demo_tariffs
-from wattgate.app.demo import templates as demo_templates
+from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
+from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, simulate_half_hour
 from wattgate.app.homes.series import (
     SERIES,
@@ -21,17 +22,15 @@ from wattgate.app.homes.series import (
     build_resource_type,
     find_operation,
 )
-from wattgate.clock import EPOCH
+from wattgate.clock import EPOCH, TimeRange
 from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import alerts as alert_resolvers
-from wattgate.graphql.resolvers import provisioning, recording, resources, tariffs, templates, virtual_entities
-from wattgate.graphql.types import alerts, content
+from wattgate.graphql.resolvers import provisioning, recording, resources, tariffs, virtual_entities
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.types import tariffs as tariff_types
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.graphql.types.tariffs import NewTariff
 from wattgate.principal import Principal, Role
@@ -42,10 +41,6 @@ APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
 """The public application ID that published clients of this interface contain."""
 
 APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
-USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
-EDITOR_USERNAME = "editor@wattgate.example"
-"""The administrator who edits the templates, with the same password."""
-
 SYSTEM_PRINCIPAL = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 
 HISTORY = timedelta(days=396)
@@ -54,11 +49,7 @@ HISTORY = timedelta(days=396)
 OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
 """A simulated outage of the meter network, so that the history has a gap: its start before now, and its length."""
 
-ALERT_TYPE = "CM01"
-"""The `systemAlertTypeId` of the demonstration's alert type."""
-
 BATCH_READINGS = 10_000
-
 
 RESOURCES = SERIES
 """The resource types of the homes: energy, which is recorded, and its cost, which is computed."""
@@ -77,6 +68,16 @@ class DemoHome:
     habits: Habits
     classifiers: tuple[str, ...]
     electricity_tariffs: Callable[[str], list[NewTariff]]
+
+    @property
+    def has_gas(self) -> bool:
+        return bool(self.habits.gas_heating)
+
+    @property
+    def meter_points(self) -> list[str]:
+        """The numbers of the meter points: the MPAN, and the MPRN of a home with gas."""
+        number = self.habits.seed
+        return [network.mpan(number), *([network.mprn(number)] if self.has_gas else [])]
 
 
 HOMES = (
@@ -102,13 +103,23 @@ HOMES = (
     ),
     DemoHome(
         "Flat 5, Mill Court",
-        "neighbour@wattgate.example",
+        NEIGHBOUR_USERNAME,
         "5 Mill Court",
         "Leeds",
         "LS1 4AP",
         Habits(seed=37, electricity=5.1),
         ELECTRICITY_CLASSIFIERS,
         demo_tariffs.half_hourly_tariffs,
+    ),
+    DemoHome(
+        "Garden Studio",
+        NEIGHBOUR_USERNAME,
+        "7 Orchard Lane",
+        "Otley",
+        "LS21 1DD",
+        Habits(seed=53, electricity=3.2),
+        ELECTRICITY_CLASSIFIERS,
+        demo_tariffs.no_tariffs,
     ),
 )
 
@@ -121,50 +132,48 @@ class InstalledHome:
     resource_ids: dict[str, str]
 
 
-async def install_demo(runner: Runner) -> None:
-    """Create the application, its users and their homes."""
-    await runner.run(
-        provisioning.create_application,
-        SYSTEM_PRINCIPAL,
-        {
-            "name": "wattgate demonstration",
-            "application_id": APPLICATION_ID,
-            "username": APPLICATION_USERNAME,
-            "secret": APPLICATION_SECRET,
-        },
-    )
-    type_ids = {resource.classifier: await _add_resource_type(runner, resource) for resource in RESOURCES}
-    home_type = await runner.run(
-        find_operation("add_virtual_entity_type"), SYSTEM_PRINCIPAL, {"input": build_home_type()}
-    )
-    display_type_id = await network.add_display_type(
-        runner, SYSTEM_PRINCIPAL, find_operation("add_device_type"), type_ids
-    )
-    users: dict[str, str] = {}
-    for home in HOMES:
-        if home.owner not in users:
-            account = await runner.run(
-                provisioning.create_user,
-                SYSTEM_PRINCIPAL,
-                {"username": home.owner, "password": PASSWORD, "name": "Sam Demo"},
-            )
-            users[home.owner] = account.user_id
-        await _add_home(runner, home, users[home.owner], home_type.ve_type_id, type_ids)
-        owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=users[home.owner])
-        gas = bool(home.habits.gas_heating)
-        await network.add_meters(runner, SYSTEM_PRINCIPAL, home.habits.seed, home.postal_code, gas=gas)
-        await network.add_display(runner, owner, display_type_id, home.habits.seed, gas=gas)
-    await _add_content(runner)
-    await _add_templates(runner)
-    await send_alert(runner, users[USERNAME])
+async def prepare_demo(runner: Runner, now: datetime, history: timedelta = HISTORY) -> int:
+    """Add what the demonstration lacks, with all data until now. Return the number of readings recorded.
+
+    It can run again on the same database: a start after an interruption adds only what is missing.
+    """
+    owners = await install_demo(runner, now)
+    homes = await list_installed_homes(runner)
+    recorded = await fill_readings(runner, homes, now, history)
+    await alerts.evaluate_rules(runner, SYSTEM_PRINCIPAL)
+    await flexibility.keep_event_open(runner, SYSTEM_PRINCIPAL, owners[NEIGHBOUR_USERNAME], now)
+    return recorded
 
 
-async def send_alert(runner: Runner, user_id: str) -> None:
-    """Send a user of the demonstration a high consumption alert."""
-    new_alert = alerts.NewAlert(
-        user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
-    )
-    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": new_alert})
+async def install_demo(runner: Runner, now: datetime) -> dict[str, Principal]:
+    """Add the records of the demonstration that are missing, without readings. Return its users by username."""
+    await _ensure_application(runner)
+    owners = await _ensure_users(runner)
+    await content.add_content(runner, SYSTEM_PRINCIPAL, owners)
+    alert_type_id = await alerts.add_alert_type(runner, SYSTEM_PRINCIPAL)
+    await _add_homes(runner, owners)
+    for username, owner in owners.items():
+        points = [point for home in HOMES if home.owner == username for point in home.meter_points]
+        await consents.grant_consents(runner, owner, points, now)
+        if points:
+            await flexibility.enrol(runner, owner, points[0])
+    await consents.add_withdrawn_consent(runner, owners[USERNAME])
+    home = next(home for home in await list_installed_homes(runner) if home.home is HOMES[0])
+    resource_id = home.resource_ids[ELECTRICITY_CLASSIFIERS[0]]
+    await alerts.add_alert_rule(runner, owners[USERNAME], alert_type_id, resource_id, now)
+    await alerts.add_sample_alert(runner, owners[EDITOR_USERNAME], now)
+    return owners
+
+
+async def list_owners(runner: Runner) -> dict[str, Principal]:
+    """Return the principals that act for the users of the demonstration, by username."""
+    accounts = await runner.run(find_operation("accounts"), SYSTEM_PRINCIPAL, {})
+    usernames = {login.username for login in LOGINS}
+    return {
+        account.username: replace(SYSTEM_PRINCIPAL, user_id=account.user_id)
+        for account in accounts
+        if account.username in usernames
+    }
 
 
 async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
@@ -194,6 +203,7 @@ async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetim
         rows = [row for row in all_rows if not row.cost_of]
         last_times = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
         starts = [last + HALF_HOUR if last else last_half_hour_end(now - history) for last in last_times]
+        await _fill_prices(runner, rows, min(starts), now)  # first: after an interruption, `starts` are the same
         half_hours = list(
             _simulate_readings(home.home.habits, min(starts), last_half_hour_end(now), outage=now - OUTAGE_AGO)
         )
@@ -205,17 +215,20 @@ async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetim
                 columns = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
                 result = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [columns]})
                 recorded += result.recorded
-        await _fill_prices(runner, rows, min(starts), now)
     return recorded
 
 
 async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
-    """Set the prices of dynamic tariffs from `start` until PRICES_AHEAD after `now`."""
+    """Set the prices of dynamic tariffs from `start` until the end of the prices that are known at `now`."""
     for tariff in await runner.load(find_edge(types.Resource, "tariff"), SYSTEM_PRINCIPAL, rows, {}):
         if tariff and tariff.kind is TariffKind.DYNAMIC:
-            stop = now + demo_tariffs.PRICES_AHEAD
-            since = max(start, tariff.valid_from)
-            await demo_tariffs.fill_prices(runner, SYSTEM_PRINCIPAL, tariff.tariff_id, since, stop)
+            since, stop = max(start, tariff.valid_from), demo_tariffs.priced_until(now)
+            last_price = TimeRange(stop - HALF_HOUR, stop)
+            (known,) = await runner.load(
+                find_edge(tariff_types.Tariff, "prices"), SYSTEM_PRINCIPAL, [tariff], {"range": last_price}
+            )
+            if not known:
+                await demo_tariffs.fill_prices(runner, SYSTEM_PRINCIPAL, tariff.tariff_id, since, stop)
 
 
 def last_half_hour_end(now: datetime) -> datetime:
@@ -234,9 +247,63 @@ def _simulate_readings(
         at += HALF_HOUR
 
 
-async def _add_resource_type(runner: Runner, series: Series) -> str:
+async def _ensure_application(runner: Runner) -> None:
+    applications = await runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
+    if any(application.application_id == APPLICATION_ID for application in applications):
+        return
+    new_application = {
+        "name": "wattgate demonstration",
+        "application_id": APPLICATION_ID,
+        "username": APPLICATION_USERNAME,
+        "secret": APPLICATION_SECRET,
+    }
+    await runner.run(provisioning.create_application, SYSTEM_PRINCIPAL, new_application)
+
+
+async def _ensure_users(runner: Runner) -> dict[str, Principal]:
+    """Add the users of all log-ins that are missing. Return the principals that act for them, by username."""
+    present = await list_owners(runner)
+    for login in LOGINS:
+        if login.username not in present:
+            new_user = {
+                "username": login.username,
+                "password": PASSWORD,
+                "name": login.name,
+                "template_editor": login.template_editor,
+            }
+            added = await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, new_user)
+            present[login.username] = replace(SYSTEM_PRINCIPAL, user_id=added.user_id)
+    return present
+
+
+async def _add_homes(runner: Runner, owners: Mapping[str, Principal]) -> None:
+    """Add the homes that are missing, with their meters, resources, tariffs and displays.
+
+    A home is added last, so that a home that exists is complete.
+    """
+    type_ids = {series.classifier: await _ensure_resource_type(runner, series) for series in RESOURCES}
+    home_type = await ensure_record(
+        runner, SYSTEM_PRINCIPAL, "virtual_entity_types", "add_virtual_entity_type", build_home_type(), "name"
+    )
+    display_type_id = await network.ensure_display_type(runner, SYSTEM_PRINCIPAL, type_ids)
+    present = {home.name for home in await runner.run(virtual_entities.virtual_entities, SYSTEM_PRINCIPAL, {})}
+    for home in HOMES:
+        if home.name in present:
+            continue
+        owner, number = owners[home.owner], home.habits.seed
+        await network.add_meters(runner, SYSTEM_PRINCIPAL, number, home.postal_code, gas=home.has_gas)
+        resource_ids = [
+            await _ensure_resource(runner, home, series, owner, type_ids)
+            for series in RESOURCES
+            if series.classifier in home.classifiers
+        ]
+        await network.ensure_display(runner, owner, display_type_id, number, gas=home.has_gas)
+        await _add_home(runner, home, owner, home_type.ve_type_id, resource_ids)
+
+
+async def _ensure_resource_type(runner: Runner, series: Series) -> str:
     new_type = build_resource_type(series, live=series.has_live_power, source="DEMO", description=_describe(series))
-    added = await runner.run(resources.add_resource_type, SYSTEM_PRINCIPAL, {"input": new_type})
+    added = await ensure_record(runner, SYSTEM_PRINCIPAL, "resource_types", "add_resource_type", new_type, "classifier")
     return str(added.resource_type_id)
 
 
@@ -250,39 +317,38 @@ def simulated_value(series: Series, half_hour: HalfHour) -> Decimal:
     return round(Decimal(energy), series.decimals)
 
 
-async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]) -> None:
-    owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=user_id)
-    owned_resources = []
-    for series in RESOURCES:
-        if series.classifier not in home.classifiers:
-            continue
-        mpxn = (network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed)
-        new_resource = build_resource(series, type_ids[series.classifier], mpxn, _describe(series))
-        added = await runner.run(resources.add_resource, owner, {"input": new_resource})
-        owned_resources.append(home_types.OwnedResource(resource_id=added.resource_id))
-        for new_tariff in [] if series.is_cost else _tariffs(home, series, added.resource_id):
-            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
-    entity = await runner.run(
-        virtual_entities.add_virtual_entity,
-        owner,
-        {
-            "input": home_types.NewVirtualEntity(
-                ve_type_id=ID(ve_type_id),
-                name=home.name,
-                resources=owned_resources,
-                postal_code=home.postal_code,
-                city=home.city,
-                country="GB",
-                time_zone="Europe/London",
-            )
-        },
+async def _add_home(
+    runner: Runner, home: DemoHome, owner: Principal, ve_type_id: str, resource_ids: Sequence[ID]
+) -> None:
+    new_home = home_types.NewVirtualEntity(
+        ve_type_id=ID(ve_type_id),
+        name=home.name,
+        resources=[home_types.OwnedResource(resource_id=resource_id) for resource_id in resource_ids],
+        postal_code=home.postal_code,
+        city=home.city,
+        country="GB",
+        time_zone="Europe/London",
     )
+    entity = await runner.run(virtual_entities.add_virtual_entity, owner, {"input": new_home})
     address = {"address": home.address, "city": home.city, "postcode": home.postal_code, "country": "GB"}
-    await runner.run(
-        virtual_entities.set_virtual_entity_attributes,
-        owner,
-        {"ve_id": entity.ve_id, "attributes": {"address": address}},
-    )
+    attributes = {"ve_id": entity.ve_id, "attributes": {"address": address}}
+    await runner.run(virtual_entities.set_virtual_entity_attributes, owner, attributes)
+
+
+async def _ensure_resource(
+    runner: Runner, home: DemoHome, series: Series, owner: Principal, type_ids: Mapping[str, str]
+) -> ID:
+    """Add a resource of a home, unless it exists, and the tariffs of a resource without any. Return its ID."""
+    mpxn = (network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed)
+    new_resource = build_resource(series, type_ids[series.classifier], mpxn, _describe(series))
+    key = ("resource_type_id", "mpxn")
+    resource = await ensure_record(runner, owner, "resources", "add_resource", new_resource, *key)
+    new_tariffs = [] if series.is_cost else _tariffs(home, series, resource.resource_id)
+    if new_tariffs:
+        (present,) = await runner.load(find_edge(types.Resource, "tariffs"), SYSTEM_PRINCIPAL, [resource], {})
+        for new_tariff in new_tariffs[len(present) :]:
+            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
+    return ID(resource.resource_id)
 
 
 def _tariffs(home: DemoHome, series: Series, resource_id: str) -> list[NewTariff]:
@@ -293,52 +359,3 @@ def _tariffs(home: DemoHome, series: Series, resource_id: str) -> list[NewTariff
             return demo_tariffs.export_tariffs(resource_id)
         case _:
             return home.electricity_tariffs(resource_id)
-
-
-async def _add_content(runner: Runner) -> None:
-    await runner.run(
-        find_operation("add_faq"),
-        SYSTEM_PRINCIPAL,
-        {
-            "input": content.NewFaq(
-                reference="app",
-                version="1.0.0",
-                minimum_version="1.0.0",
-                country="GB",
-                data=[
-                    content.NewQuestionAndReply(
-                        question="Why is there a gap in my history?",
-                        reply="The meter network was unavailable for some hours. "
-                        "Readings that it did not store cannot be shown.",
-                    )
-                ],
-            )
-        },
-    )
-    await runner.run(
-        find_operation("add_alert_type"),
-        SYSTEM_PRINCIPAL,
-        {
-            "input": alerts.NewAlertType(
-                name="High consumption", system_alert_type_id=ALERT_TYPE, description="More power than usual"
-            )
-        },
-    )
-
-
-async def _add_templates(runner: Runner) -> None:
-    """Add the mail templates of the alert type, and the administrator who may change them."""
-    editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
-    await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
-    alert_types = await runner.run(find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
-    for template in demo_templates.TEMPLATES:
-        new_template = alerts.NewTemplate(
-            alert_type_id=alert_types[0].alert_type_id,
-            name=template.name,
-            channel_type=alerts.Channel.EMAIL,
-            culture_code=template.culture_code,
-            subject=template.subject,
-            preheader=template.preheader,
-            html_template=template.html,
-        )
-        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": new_template})

@@ -1,7 +1,7 @@
 """Tariffs of the demonstration's homes: time of use, flat and dynamic, and those for gas and export."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
 from math import cos, pi
@@ -22,8 +22,8 @@ LONDON = ZoneInfo("Europe/London")
 FIRST_VALID_FROM = datetime(2024, 4, 1, tzinfo=LONDON).astimezone(UTC)
 CHANGED_FROM = datetime(2026, 4, 1, tzinfo=LONDON).astimezone(UTC)
 VAT_PERCENT = Decimal(5)
-PRICES_AHEAD = timedelta(days=31)
-"""How far into the future prices are set, so that the demonstration can run for a month."""
+PUBLICATION_HOUR = 16
+"""The hour of local time at which the prices of the next day are set."""
 
 _NIGHT_BAND, _PEAK_BAND = ("night", "23:30", "05:30", list(Weekday)), ("peak", "16:00", "19:00", list(Weekday)[:5])
 
@@ -51,6 +51,11 @@ def half_hourly_tariffs(resource_id: str) -> list[types.NewTariff]:
     return [_build_tariff(resource_id, "Demo Half-Hourly", FIRST_VALID_FROM, "46.36", kind=TariffKind.DYNAMIC)]
 
 
+def no_tariffs(resource_id: str) -> list[types.NewTariff]:
+    """Return no tariff, for a home whose costs are not known."""
+    return []
+
+
 def gas_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Return the gas tariff of a home."""
     return [_build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "30.15", rate="5.94")]
@@ -66,6 +71,13 @@ async def fill_prices(runner: Runner, principal: Principal, tariff_id: str, star
     prices = _simulate_prices(start, stop)
     while batch := list(islice(prices, tariffs.MAX_PRICES)):
         await runner.run(tariffs.set_tariff_prices, principal, {"tariff_id": tariff_id, "prices": batch})
+
+
+def priced_until(now: datetime) -> datetime:
+    """Return the end of the prices that are known: the end of the day in local time, or of the next one after 16:00."""
+    local = now.astimezone(LONDON)
+    days = 2 if local.hour >= PUBLICATION_HOUR else 1
+    return datetime.combine(local.date() + timedelta(days=days), time(), LONDON).astimezone(UTC)
 
 
 def simulate_price(at: datetime) -> Decimal:

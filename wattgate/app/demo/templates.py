@@ -24,8 +24,8 @@ _PAGE = """\
       .top {{ padding: 20px 28px; background-color: #1a2133; color: #ffffff; font-size: 18px; font-weight: bold; }}
       .body {{ padding: 28px; color: #1a2133; font-size: 16px; line-height: 24px; }}
       h1 {{ margin: 0 0 12px; font-size: 26px; line-height: 32px; }}
-      .power {{ margin: 20px 0; padding: 20px; background-color: #fdf0df; color: #a34f00; text-align: center; }}
-      .power strong {{ font-size: 40px; line-height: 48px; }}
+      .value {{ margin: 20px 0; padding: 20px; background-color: #fdf0df; color: #a34f00; text-align: center; }}
+      .value strong {{ font-size: 40px; line-height: 48px; }}
       .button {{ padding: 12px 22px; background-color: #a34f00; color: #ffffff; text-decoration: none; }}
       .foot {{ padding: 18px 28px; background-color: #ebe5d9; color: #595f70; font-size: 13px; line-height: 20px; }}
     </style>
@@ -36,7 +36,7 @@ _PAGE = """\
       <div class="body">
         <h1>{title}</h1>
         <p>{greeting}</p>
-        <div class="power"><strong>{{{{ power }}}} W</strong><br>{now}</div>
+        <div class="value"><strong>{{{{ value | round: 2 }}}} {{{{ unit }}}}</strong><br>{{{{ rule }}}}</div>
         <p>{advice}</p>
         <p style="margin: 28px 0 12px"><a class="button" href="https://wattgate.example/display">{link}</a></p>
       </div>
@@ -50,14 +50,13 @@ TEMPLATES = (
     DemoTemplate(
         "High consumption",
         "en-GB",
-        "Your home is using {{ power }} W",
-        "That is more than usual at this time of the day.",
+        "Your home has used {{ value | round: 2 }} {{ unit }}",
+        "That is more than the limit of your rule.",
         _PAGE.format(
             language="en-GB",
-            title="More power than usual",
-            greeting='Hello {{ user.name | default: "there" }}, your home is using more than it usually does now.',
-            now="now",
-            advice="Is the oven, the shower or a heater on? If so, all is well.",
+            title="More energy than usual",
+            greeting='Hello {{ user.name | default: "there" }}, your home has used more than the limit of your rule.',
+            advice="Is a heater or the oven on for long? If so, all is well.",
             link="See it live",
             foot="You receive this mail because you turned on alerts for high consumption.",
         ),
@@ -65,14 +64,13 @@ TEMPLATES = (
     DemoTemplate(
         "Forte consommation",
         "fr-FR",
-        "Votre logement consomme {{ power }} W",
-        "C'est plus que d'habitude à cette heure.",
+        "Votre logement a consommé {{ value | round: 2 }} {{ unit }}",
+        "C'est plus que la limite de votre règle.",
         _PAGE.format(
             language="fr-FR",
-            title="Plus de puissance que d'habitude",
-            greeting="Bonjour {{ user.name | default: '' }}, votre logement consomme plus que d'habitude.",
-            now="en ce moment",
-            advice="Le four, la douche ou un chauffage est allumé ? Alors tout va bien.",
+            title="Plus d'énergie que d'habitude",
+            greeting="Bonjour {{ user.name | default: '' }}, votre logement a dépassé la limite de votre règle.",
+            advice="Le four ou un chauffage reste allumé longtemps ? Alors tout va bien.",
             link="Voir en direct",
             foot="Vous recevez ce message car vous avez demandé à être averti.",
         ),

@@ -1,6 +1,7 @@
 """The selection of the tracing backend. `telemetry.py` is imported only if tracing is configured."""
 
 import logging
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,9 @@ from wattgate.app.settings import is_tracing_configured
 from wattgate.tracer import NoopTracer, Tracer
 
 log = logging.getLogger(__name__)
+
+OTEL_REQUIREMENTS = ("opentelemetry-exporter-otlp-proto-http>=1.45", "opentelemetry-sdk>=1.45")
+"""The packages of the extra `otel`."""
 
 
 class TracingBackend(Tracer, Protocol):
@@ -46,7 +50,11 @@ def create_tracing_backend() -> TracingBackend:
     if not is_tracing_configured():
         return NoopTracingBackend()
     if not _is_exporter_installed():
-        log.warning("Traces are not exported: OpenTelemetry is not installed. Run: pip install wattgate[otel]")
+        log.warning(
+            "Traces are not exported: OpenTelemetry is not installed. Run: %s -m pip install %s",
+            sys.executable,
+            " ".join(f"'{requirement}'" for requirement in OTEL_REQUIREMENTS),
+        )
         return NoopTracingBackend()
     backend: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
     return backend

@@ -47,6 +47,7 @@ _TOKEN_STATEMENT = (
         col(Token.scope),
         col(Token.family),
         col(Account.administrator),
+        col(Account.template_editor),
         col(Application.trusted_only),
     )
     .join(Account, col(Account.account_id) == Token.account_id)
@@ -75,9 +76,9 @@ class CredentialLookup:
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, family, administrator, trusted_only = rows[0]
+        application_id, user_id, account_id, token_id, expires_at, scope, family, *roles, trusted_only = rows[0]
         return Principal(
-            role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
+            role=_account_role(*roles),
             scheme=AuthScheme.TOKEN,
             application_id=application_id,
             user_id=user_id,
@@ -136,7 +137,7 @@ class CredentialLookup:
         if not is_right or account is None or application is None:
             return None
         return Principal(
-            role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
+            role=_account_role(account.administrator, account.template_editor),
             scheme=AuthScheme.BASIC,
             application_id=application_id,
             user_id=account.user_id,
@@ -239,6 +240,12 @@ class CredentialLookup:
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
+
+
+def _account_role(administrator: bool, template_editor: bool) -> Role:
+    if administrator:
+        return Role.ADMINISTRATOR
+    return Role.TEMPLATE_EDITOR if template_editor else Role.ACCOUNT
 
 
 def _names(principals: Collection[Principal], attribute: str) -> set[str]:

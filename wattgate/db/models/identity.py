@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import ClassVar
 
-from sqlalchemy import UniqueConstraint, true
+from sqlalchemy import UniqueConstraint, false, true
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
@@ -31,8 +31,10 @@ class User(Tenanted, table=True):
 class Account(Tenanted, table=True):
     """A user's login in one directory of the application.
 
-    `status` is unverified, active or inactive; only an `active` account can log in. If `email` is empty and
-    `mails_username` is set, mails go to the username. `failures` and `failed_at` are unused: see `LoginBackoff`.
+    An `administrator` manages the records of the application. A `template_editor` manages its templates and sees the
+    records of its own user only. `status` is unverified, active or inactive; only an `active` account can log in. If
+    `email` is empty and `mails_username` is set, mails go to the username. `failures` and `failed_at` are unused: see
+    `LoginBackoff`.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "directory_id", "username"),)
@@ -47,6 +49,7 @@ class Account(Tenanted, table=True):
     email: str = ""
     password_hash: str | None = None
     administrator: bool = False
+    template_editor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     status: str = "active"
     active: bool = True
     mails_username: bool = Field(default=True, sa_column_kwargs={"server_default": true()})

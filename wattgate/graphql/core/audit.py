@@ -13,7 +13,7 @@ from wattgate.db.change_recorder import ChangeRecorder, to_json
 from wattgate.db.rows import Rows
 from wattgate.enums import TRACE_ID, to_camel_case
 from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.principal import Principal, Role
+from wattgate.principal import Principal
 
 ADMINISTRATIVE = frozenset(
     {
@@ -88,7 +88,7 @@ def is_audited(operation: Operation, principal: Principal) -> bool:
         return False
     if operation.name in ADMINISTRATIVE:
         return True
-    return operation.name in ADMINISTRATIVE_FOR_OTHERS and principal.role is not Role.ACCOUNT
+    return operation.name in ADMINISTRATIVE_FOR_OTHERS and not principal.sees_own_records_only
 
 
 async def record_act(rows: Rows, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> None:

@@ -182,8 +182,10 @@ def with_caller_note(description: str, needs: Permission) -> str:
         note = "No credentials are required."
     elif needs is Permission.TOKEN:
         note = "Requires the credentials or a token of an account."
-    elif needs not in GRANTS[Role.ACCOUNT]:
+    elif needs not in GRANTS[Role.TEMPLATE_EDITOR]:
         note = "For administrators and applications only."
+    elif needs not in GRANTS[Role.ACCOUNT]:
+        note = "For template editors, administrators and applications only."
     elif not any(needs in permissions for permissions in OAUTH_SCOPES.values()):
         note = "OAuth access tokens are rejected."
     else:

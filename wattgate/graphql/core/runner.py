@@ -3,7 +3,8 @@ publish events.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -60,6 +61,12 @@ class Runner:
         self._clock = clock
         self._outbound_policy = outbound_policy
         self._quotas = quotas or QuotaChecker()
+
+    def with_clock(self, clock: Clock) -> Self:
+        """Return a runner on the same components with another clock, to add records as at another time."""
+        runner = copy(self)
+        runner._clock = clock
+        return runner
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """Return the result of an operation. Commit a mutation and publish its events first."""

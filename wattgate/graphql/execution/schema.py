@@ -37,8 +37,8 @@ MAX_REPORTED_ERRORS = 50
 
 ROOT_DESCRIPTIONS = {
     "Query": "Read operations. An account sees the records of its user and the shared records of the application. "
-    "Administrators and applications see all records of the application. The acting user is the user of the calling "
-    "account, or the user whom an application names in the header `userId`.",
+    "Administrators and applications see all records of the application, template editors all templates. The acting "
+    "user is the user of the calling account, or the user whom an application names in the header `userId`.",
     "Mutation": "Write operations. Each one is a transaction of its own. The acting user is the user of the calling "
     "account, or the user whom an application names in the header `userId`.",
     "Subscription": "Live operations over WebSockets or server-sent events. The acting user is the user of the calling "

@@ -88,9 +88,21 @@ async def rotate_application_secret(call: Call, *, username: str) -> CreatedAppl
 
 @operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)
 async def create_user(
-    call: Call, *, username: str, password: str, name: str = "", administrator: bool = False
+    call: Call,
+    *,
+    username: str,
+    password: str,
+    name: str = "",
+    administrator: bool = False,
+    template_editor: bool = False,
 ) -> models.Account:
-    """Add a user with an account in the application's own directory."""
+    """Add a user with an account in the application's own directory.
+
+    An administrator manages the records of the application; a template editor manages its templates only.
+    """
+    if administrator and template_editor:
+        problem = Problem(("templateEditor",), "is set together with administrator")
+        raise BadInput("An administrator can edit templates already. Set one of the two.", problems=[problem])
     application = await call.rows.application()
     if application is None:
         raise NotFound(f"No application with id {call.rows.application_id}.")
@@ -104,5 +116,6 @@ async def create_user(
             name=name,
             password_hash=await hash_new_password(password),
             administrator=administrator,
+            template_editor=template_editor,
         )
     )

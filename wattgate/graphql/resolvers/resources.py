@@ -19,7 +19,7 @@ from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_me
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
-from wattgate.principal import AuthScheme, Permission, Role
+from wattgate.principal import AuthScheme, Permission
 
 
 @operation(
@@ -131,7 +131,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     An application may set any meter point. An account may set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
-    if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):
+    if input.mpxn and call.principal.sees_own_records_only and not await _has_resource_at(call, input.mpxn):
         raise Forbidden("Only the application may add a resource at a new meter point.")
     resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
     resource_type = resource_types.get(input.resource_type_id)

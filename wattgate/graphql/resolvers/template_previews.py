@@ -18,7 +18,7 @@ from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.alert_types import require_alert_type
@@ -141,6 +141,8 @@ async def _preview_data(call: Call, input: types.TemplateToPreview) -> tuple[dic
     """Return the data that fills the markers, and where it is from. None means that sample data is generated."""
     if input.alert_id is not None:
         alert = await call.rows.get(models.Alert, input.alert_id)
+        if call.principal.sees_own_records_only and alert.user_id != call.principal.user_id:
+            raise NotFound(f"no alert with id {input.alert_id}")
         return (alert.data if isinstance(alert.data, dict) else {}), types.PreviewData.ALERT
     if input.data is None:
         return None, types.PreviewData.MADE

@@ -25,7 +25,6 @@ from wattgate.energy.meter_points import canonical_meter_point, hardware_id_spel
 from wattgate.enums import DeviceProof
 from wattgate.errors import Forbidden
 from wattgate.graphql.core.operation import Call
-from wattgate.principal import Role
 
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The characters of generated codes: none that looks like another one."""
@@ -70,7 +69,7 @@ async def require_proof(call: Call, user_id: str, hardware_id: str, code: str | 
 
     The application and its administrators need none. A code that is given must be right.
     """
-    if call.principal.role is not Role.ACCOUNT:
+    if not call.principal.sees_own_records_only:
         return DeviceProof.APPLICATION
     if code is not None:
         if await _redeem_code(call, user_id, hardware_id, code):

@@ -1,0 +1,275 @@
+"""The contents of the demonstration, by GraphQL and REST, for each of its log-ins and on each engine."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.demonstration import demonstration
+from tests.support.servers import Databases, serving
+from tests.support.socket import socket
+from wattgate.app.cli.main import print_demo
+from wattgate.app.demo import live, seed
+from wattgate.app.demo.alerts import RULE_LIMIT, RULE_NAME
+from wattgate.app.demo.consents import FORMER_METER_POINT
+from wattgate.app.demo.flexibility import EVENT_NAME
+from wattgate.app.demo.logins import EDITOR_USERNAME, LOGINS, NEIGHBOUR_USERNAME, PASSWORD, USERNAME
+from wattgate.app.demo.tariffs import priced_until
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+from wattgate.clock import format_iso, utc_now
+
+APPLICATION = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
+HOMES_OF = {login.username: {home.name for home in seed.HOMES if home.owner == login.username} for login in LOGINS}
+
+
+@dataclass
+class Demo:
+    """A served demonstration, with the token of each log-in."""
+
+    url: str
+    settings: Settings
+    tokens: dict[str, str]
+
+    async def graphql(self, username: str, query: str, **variables: Any) -> Any:
+        headers = {"token": self.tokens[username]}
+        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30) as client:
+            answer = (await client.post("/graphql", json={"query": query, "variables": variables})).json()
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    async def rest(self, username: str | None, path: str, **parameters: str) -> Any:
+        """Return the response to a GET request of a log-in, or of the application if it is None."""
+        headers = {} if username is None else {"token": self.tokens[username]}
+        auth = APPLICATION if username is None else None
+        async with httpx.AsyncClient(base_url=self.url, headers=headers, auth=auth, timeout=30) as client:
+            answer = await client.get(f"{self.settings.base_path}{path}", params=parameters)
+        assert answer.status_code == 200, (path, answer.text)
+        return answer.json()
+
+
+@pytest.fixture(scope="module")
+async def demo(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
+    """The demonstration with three days of history and live meters, on each engine."""
+    async with databases() as url:
+        settings, _ = await demonstration(tmp_path_factory.mktemp("contents"), timedelta(days=3), url)
+        async with serving(create_app(settings, background=[live.run_meters])) as served:
+            yield Demo(served, settings, {login.username: await _log_in(served, login.username) for login in LOGINS})
+
+
+async def _log_in(url: str, username: str) -> str:
+    document = """mutation ($application: ID!, $username: String!, $password: String!) {
+      authenticate(applicationId: $application, username: $username, password: $password) { token }
+    }"""
+    variables = {"application": seed.APPLICATION_ID, "username": username, "password": PASSWORD}
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        answer = (await client.post("/graphql", json={"query": document, "variables": variables})).json()
+    return str(answer["data"]["authenticate"]["token"])
+
+
+async def test_every_account_is_printed_as_a_login(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    print_demo(demo.settings, 12_345)
+    printed = capsys.readouterr().out
+    usernames = {account["username"] for account in await demo.rest(None, "/account")}
+    assert usernames == {login.username for login in LOGINS}
+    assert len(usernames) == 3
+    for login in LOGINS:
+        assert any(login.username in line and login.shows in line for line in printed.splitlines()), printed
+    assert PASSWORD in printed
+
+
+def test_readme_lists_every_login() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    listed = [line.split("`")[1] for line in readme.splitlines() if line.startswith("| `") and "@" in line]
+    assert listed == [login.username for login in LOGINS]
+    assert f"`{PASSWORD}`" in readme
+
+
+@pytest.mark.parametrize("username", [login.username for login in LOGINS])
+async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, username: str) -> None:
+    document = """{ virtualEntities { name resources {
+      resourceId classifier lastTime noCurrentReason current { value unit } freshness { state }
+    } } }"""
+    homes = (await demo.graphql(username, document))["virtualEntities"]
+    assert {home["name"] for home in homes} == HOMES_OF[username]
+    for resource in (resource for home in homes for resource in home["resources"]):
+        if not resource["classifier"].endswith(".cost"):
+            assert resource["current"]["value"] is not None, resource
+    by_rest = await demo.rest(username, "/virtualentity")
+    assert {home["name"] for home in by_rest} == HOMES_OF[username]
+    for resource in (resource for home in by_rest for resource in home["resources"]):
+        await demo.rest(username, f"/resource/{resource['resourceId']}/current")
+
+
+async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
+    document = """{ virtualEntities { veId } resources { resourceId } devices { deviceId } consents { mpxn }
+      alertRules { ruleId } userAlerts { data } alertConnection(first: 9) { edges { node { data } } }
+      templates { cultureCode } accounts { username } }"""
+    data = await demo.graphql(EDITOR_USERNAME, document)
+    (own_alert,) = data.pop("userAlerts")
+    assert data.pop("alertConnection") == {"edges": [{"node": own_alert}]}
+    assert {template["cultureCode"] for template in data.pop("templates")} == {"en-GB", "fr-FR"}
+    assert data.pop("accounts") == [{"username": EDITOR_USERNAME}]
+    assert {name for name, records in data.items() if records} == set()
+    for path in ("/virtualentity", "/resource", "/device", "/alertrule", "/user/verification/status"):
+        answer = await demo.rest(EDITOR_USERNAME, path)
+        assert not (answer if isinstance(answer, list) else answer.get("data", answer.get("mpxns", []))), (path, answer)
+    homes = await demo.rest(None, "/virtualentity")
+    foreign = [resource["resourceId"] for home in homes for resource in home["resources"]]
+    async with httpx.AsyncClient(base_url=demo.url, headers={"token": demo.tokens[EDITOR_USERNAME]}) as client:
+        for resource_id in foreign:
+            answer = await client.get(f"{demo.settings.base_path}/resource/{resource_id}/current")
+            assert answer.status_code == 404
+    async with socket(demo.url) as client_socket:
+        await client_socket.init(token=demo.tokens[EDITOR_USERNAME])
+        subscriptions = [
+            f'readings(resourceIds: ["{foreign[0]}"]) {{ value }}',
+            f'display(virtualEntityId: "{homes[0]["veId"]}") {{ at }}',
+        ]
+        for number, selection in enumerate(subscriptions):
+            await client_socket.subscribe(f"subscription {{ {selection} }}", str(number))
+            answer = await client_socket.hear()
+            errors = answer["payload"] if answer["type"] == "error" else answer["payload"]["errors"]
+            assert [error["extensions"]["code"] for error in errors] == ["NOT_FOUND"], answer
+
+
+async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None:
+    consents = (await demo.graphql(USERNAME, "{ consents { mpxn state verified } }"))["consents"]
+    points = {point for home in seed.HOMES if home.owner == USERNAME for point in home.meter_points}
+    states = {consent["mpxn"]: consent["state"] for consent in consents}
+    assert states == {**dict.fromkeys(points, "VALID"), FORMER_METER_POINT: "REVOKED"}
+    document = f'{{ consentChanges(mpxn: "{FORMER_METER_POINT}") {{ kind }} }}'
+    assert (await demo.graphql(USERNAME, document))["consentChanges"] == [{"kind": "REVOCATION"}]
+    assert FORMER_METER_POINT in str(await demo.rest(USERNAME, "/user/verification/status"))
+    assert await demo.rest(USERNAME, f"/user/verification/status/mpxn/{FORMER_METER_POINT}/revocation")
+    resources = (await demo.graphql(USERNAME, "{ resources { mpxn } }"))["resources"]
+    assert FORMER_METER_POINT not in {resource["mpxn"] for resource in resources}
+
+
+async def test_user_can_join_the_open_event_that_the_neighbour_has_joined(demo: Demo) -> None:
+    document = "{ dfsEvents { dfsEventId name state startsAt endsAt reward } dfsUsers { mpxn } userDfsEvents { name } }"
+    data = await demo.graphql(USERNAME, document)
+    (event,) = data["dfsEvents"]
+    assert (event["name"], event["state"]) == (EVENT_NAME, "open")
+    assert format_iso(utc_now()) < event["startsAt"] < event["endsAt"]
+    assert [enrolment["mpxn"] for enrolment in data["dfsUsers"]] == [seed.HOMES[0].meter_points[0]]
+    assert data["userDfsEvents"] == []
+    assert len(await demo.rest(None, "/dfs/user")) == 2
+    assert len(await demo.rest(NEIGHBOUR_USERNAME, "/dfs/event/user")) == 1
+    assert len(await demo.rest(None, f"/dfs/event/{event['dfsEventId']}/user")) == 1
+    join = "mutation ($event: ID!) { participateInDfsEvent(dfsEventId: $event) { mpxn } }"
+    joined = await demo.graphql(USERNAME, join, event=event["dfsEventId"])
+    assert joined["participateInDfsEvent"] == data["dfsUsers"]
+
+
+CONTENT = {
+    "/faq": "faqs { reference }",
+    "/content": "contents { reference }",
+    "/languagecontent": "languageContents { cultureCode }",
+    "/termsconditions": "allTermsConditions { reference }",
+    "/termsconditions/current": "currentTermsConditions { reference }",
+    "/dfs/termsconditions": "dfsTermsConditions { reference }",
+    "/termsconditionsuser": "termsConditionsUsers { reference }",
+    "/supportdetails": "allSupportDetails { reference }",
+    "/prompttype": "promptTypes { name }",
+    "/prompt": "prompts { name }",
+    "/promptuser": "promptUsers { status }",
+    "/useractiontype": "userActionTypes { name }",
+    "/useraction": "userActions { data }",
+    "/alerttype": "alertTypes { name }",
+    "/alertrule": "alertRules { name }",
+    "/alert/user": "userAlerts { alertId }",
+    "/vetype": "virtualEntityTypes { name }",
+    "/resourcetype": "resourceTypes { name }",
+    "/devicetype": "deviceTypes { description }",
+    "/device": "devices { deviceId }",
+}
+
+
+@pytest.mark.parametrize("path", CONTENT)
+async def test_graphql_and_rest_show_the_same_content(demo: Demo, path: str) -> None:
+    (records,) = (await demo.graphql(USERNAME, f"{{ {CONTENT[path]} }}")).values()
+    # published clients read the questions with the credential of the application
+    by_rest = await demo.rest(None if path == "/faq" else USERNAME, path)
+    assert len(by_rest) == len(records) > 0
+
+
+async def test_page_has_a_translation_and_terms_have_an_answer(demo: Demo) -> None:
+    document = """{ contents(reference: "welcome") { inLanguage(cultureCode: "fr-CA") { cultureCode data } }
+      currentTermsConditions { reference title }
+      termsConditionsUsers { data termsConditions { reference } } }"""
+    data = await demo.graphql(USERNAME, document)
+    assert data["contents"][0]["inLanguage"]["data"]["title"] == "Bienvenue"
+    in_force = {terms["reference"] for terms in data["currentTermsConditions"]}
+    accepted = {answer["termsConditions"]["reference"] for answer in data["termsConditionsUsers"]}
+    assert in_force == accepted == {"app", "dfs"}
+
+
+async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
+    document = """{ alertRules { ruleId name active firedAt backTest(days: 2) { count } } unreadAlerts
+      userAlerts { data notifications { channel subject text log { stage } } } }"""
+    data = await demo.graphql(USERNAME, document)
+    (rule,), (alert,) = data["alertRules"], data["userAlerts"]
+    assert (rule["name"], rule["active"], data["unreadAlerts"]) == (RULE_NAME, True, 1)
+    assert rule["firedAt"] is not None
+    assert rule["backTest"]["count"] >= 1
+    assert (alert["data"]["ruleId"], alert["data"]["rule"]) == (rule["ruleId"], RULE_NAME)
+    assert alert["data"]["value"] > RULE_LIMIT
+    mail = next(notification for notification in alert["notifications"] if notification["channel"] == "email")
+    assert mail["subject"] == f"Your home has used {round(alert['data']['value'], 2):g} kWh"
+    assert "Template Not Used" not in {entry["stage"] for entry in mail["log"]}
+    (kept,) = await _kept_mails(demo)
+    assert mail["subject"] in str(kept)
+
+
+async def _kept_mails(demo: Demo) -> list[Any]:
+    """Return the mails of the outbox, once the delivery worker has kept one."""
+    async with httpx.AsyncClient(base_url=demo.url) as client, asyncio.timeout(60):
+        while True:
+            mails = (await client.get("/outbox/mails")).json()
+            if mails:
+                return list(mails)
+            await asyncio.sleep(0.05)
+
+
+async def test_dynamic_tariff_has_the_prices_of_today_and_after_16_of_tomorrow(demo: Demo) -> None:
+    document = """query ($range: TimeRange!) { virtualEntities { name resources {
+      classifier currentRates { rate } tariff { kind prices(range: $range) { at rate } }
+    } } }"""
+    before = utc_now()
+    range_ = {"start": format_iso(before - timedelta(days=1)), "end": format_iso(before + timedelta(days=9))}
+    homes = (await demo.graphql(NEIGHBOUR_USERNAME, document, range=range_))["virtualEntities"]
+    mill = next(home for home in homes if home["name"] == "Flat 5, Mill Court")
+    electricity = next(one for one in mill["resources"] if one["classifier"] == "electricity.consumption")
+    assert electricity["tariff"]["kind"] == "DYNAMIC"
+    assert electricity["currentRates"]["rate"] is not None
+    last = electricity["tariff"]["prices"][-1]["at"]
+    ends = {priced_until(before - timedelta(minutes=10)), priced_until(utc_now())}  # the hour may pass meanwhile
+    assert last in {format_iso(end - timedelta(minutes=30)) for end in ends}
+
+
+async def test_home_without_a_tariff_has_readings_and_the_reason_for_no_cost(demo: Demo) -> None:
+    document = """query ($range: TimeRange!) { virtualEntities { name resources { resourceId classifier
+      tariff { name } cost(range: $range) { total } noCostReason(range: $range)
+      readings(range: $range, period: P1D) { total }
+    } } }"""
+    now = utc_now()
+    range_ = {"start": format_iso(now - timedelta(days=2)), "end": format_iso(now)}
+    homes = (await demo.graphql(NEIGHBOUR_USERNAME, document, range=range_))["virtualEntities"]
+    studio = next(home for home in homes if home["name"] == "Garden Studio")
+    electricity = next(one for one in studio["resources"] if one["classifier"] == "electricity.consumption")
+    assert (electricity["tariff"], electricity["cost"], electricity["noCostReason"]) == (None, None, "NO_TARIFF")
+    assert electricity["readings"]["total"] > 0
+    cost = next(one for one in studio["resources"] if one["classifier"] == "electricity.consumption.cost")
+    answer = await demo.rest(
+        NEIGHBOUR_USERNAME,
+        f"/resource/{cost['resourceId']}/readings",
+        **{"from": range_["start"][:19], "to": range_["end"][:19], "period": "P1D", "function": "sum", "nulls": "1"},
+    )
+    assert {value for _, value in answer["data"]} == {None}
+    assert [entry["reason"] for entry in answer["noValue"]] == ["NO_TARIFF"]

@@ -1,0 +1,104 @@
+"""The alert type of the demonstration, its templates, and a rule with the alert that it raises."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from strawberry import ID
+
+from wattgate.app.demo.records import ensure_record
+from wattgate.app.demo.templates import TEMPLATES
+from wattgate.clock import format_iso
+from wattgate.enums import RuleKind
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.resolvers import alert_rules
+from wattgate.graphql.resolvers import alerts as resolvers
+from wattgate.graphql.types import alert_rules as rule_types
+from wattgate.graphql.types import alerts as types
+from wattgate.principal import Principal
+
+ALERT_TYPE = "CM01"
+"""The `systemAlertTypeId` of the demonstration's alert type."""
+
+RULE_NAME = "Electricity above 5 kWh in 24 hours"
+RULE_LIMIT, RULE_WINDOW_MINUTES = Decimal(5), 24 * 60
+"""The limit of the rule in kWh, which the simulated home exceeds on each day of the year, and its window."""
+
+RULE_AGE = timedelta(days=1)
+"""How long before the start of the demonstration the rule exists, so that it evaluates the readings since then."""
+
+MAX_RULES = 100
+"""Maximum rules that a start of the demonstration evaluates."""
+
+
+async def add_alert_type(runner: Runner, system: Principal) -> str:
+    """Add the alert type and its mail templates, if they are missing. Return the ID of the type."""
+    new_type = types.NewAlertType(
+        name="High consumption", system_alert_type_id=ALERT_TYPE, description="More energy than usual"
+    )
+    key = "system_alert_type_id"
+    alert_type = await ensure_record(runner, system, "alert_types", "add_alert_type", new_type, key)
+    for template in TEMPLATES:
+        new_template = types.NewTemplate(
+            alert_type_id=alert_type.alert_type_id,
+            name=template.name,
+            channel_type=types.Channel.EMAIL,
+            culture_code=template.culture_code,
+            subject=template.subject,
+            preheader=template.preheader,
+            html_template=template.html,
+        )
+        await ensure_record(runner, system, "templates", "add_template", new_template, "name", "culture_code")
+    return str(alert_type.alert_type_id)
+
+
+async def add_alert_rule(runner: Runner, owner: Principal, alert_type_id: str, resource_id: str, now: datetime) -> None:
+    """Add the rule of a user about a resource, as if the user had added it a day ago.
+
+    A rule that the user has removed is not added again: then its alert exists.
+    """
+    sent = await runner.run(resolvers.user_alerts, owner, {})
+    if any(isinstance(alert.data, dict) and alert.data.get("rule") == RULE_NAME for alert in sent):
+        return
+    new_rule = rule_types.NewAlertRule(
+        name=RULE_NAME,
+        kind=RuleKind.THRESHOLD,
+        window_minutes=RULE_WINDOW_MINUTES,
+        threshold=RULE_LIMIT,
+        alert_type_id=ID(alert_type_id),
+        channels=[types.Channel.INBOX, types.Channel.EMAIL],
+        resource_id=ID(resource_id),
+    )
+    earlier = runner.with_clock(lambda: now - RULE_AGE)
+    await ensure_record(earlier, owner, "alert_rules", "add_alert_rule", new_rule, "name")
+
+
+async def evaluate_rules(runner: Runner, system: Principal) -> None:
+    """Evaluate the rules that are due, as the workers of a gateway do. They send their alerts."""
+    for rule_id in await runner.run(alert_rules.due_rules, system, {"limit": MAX_RULES}):
+        await runner.run(alert_rules.evaluate_rule, system, {"rule_id": rule_id})
+
+
+async def add_sample_alert(runner: Runner, owner: Principal, now: datetime) -> None:
+    """Send a user an alert with the data of the rule, unless the user has an alert.
+
+    A template editor previews templates with it, and sees no alerts of other users.
+    """
+    if not await runner.run(resolvers.user_alerts, owner, {}):
+        await send_alert(runner, owner, now)
+
+
+async def send_alert(runner: Runner, owner: Principal, now: datetime) -> None:
+    """Send a user an alert with sample data to the inbox."""
+    data = {
+        "rule": RULE_NAME,
+        "kind": RuleKind.THRESHOLD.value,
+        "value": 8.412,
+        "unit": "kWh",
+        "threshold": f"{RULE_LIMIT}",
+        "at": format_iso(now),
+    }
+    new_alert = types.NewAlert(
+        user_id=ID(str(owner.user_id)), alert_type_id=ALERT_TYPE, channels=[types.Channel.INBOX], data=Json(data)
+    )
+    await runner.run(resolvers.send_alert, owner, {"input": new_alert})

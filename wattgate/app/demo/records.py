@@ -1,0 +1,20 @@
+"""Add records of the demonstration that do not exist yet, by the operations of the catalogue."""
+
+from typing import Any
+
+from wattgate.app.homes.series import find_operation
+from wattgate.graphql.core.runner import Runner
+from wattgate.principal import Principal
+
+
+async def ensure_record(runner: Runner, caller: Principal, listing: str, adding: str, new: Any, *key: str) -> Any:
+    """Return the listed record whose attributes `key` are those of the input `new`. Add it if there is none.
+
+    `listing` and `adding` are names of operations. If the caller names a user, records of other users do not count. A
+    record that somebody has changed since stays as it is.
+    """
+    for record in await runner.run(find_operation(listing), caller, {}):
+        of_caller = caller.user_id is None or getattr(record, "user_id", caller.user_id) == caller.user_id
+        if of_caller and all(getattr(record, name) == getattr(new, name) for name in key):
+            return record
+    return await runner.run(find_operation(adding), caller, {"input": new})
