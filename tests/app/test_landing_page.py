@@ -53,9 +53,10 @@ async def test_demonstration_shows_its_logins_and_its_number_of_homes(database: 
     async with demonstration(database) as http:
         text = text_of(await landing(http))
         assert f"This demonstration has {len(seed.HOMES)} homes with 13 months of readings." in text
-        for home in seed.HOMES:
-            assert home.owner in text
-            assert home.name in text
+        for login in logins.LOGINS:
+            assert login.username in text
+            assert login.shows in text
+        assert {home.owner for home in seed.HOMES} <= {login.username for login in logins.LOGINS}
         for shown in SECRETS:
             assert shown in text
         assert "curl http://localhost:8123/api/v0-1/auth" in text
