@@ -26,10 +26,11 @@ SIZE = 300
 
 PATTERNS = {
     "app.cli.error_messages": ["_FIELD"],
-    "app.homes.applications": ["_ID"],
+    "app.application_ids": ["_APPLICATION_ID"],
     "app.homes.setup": ["_SYMBOLS"],
     "app.mqtt_topic_filter": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
+    "app.server.landing_page": ["_HOST"],
     "app.server.middleware": ["_SLASHES"],
     "db.encryption.key_ring": ["KEY_ID_PATTERN"],
     "db.encryption.secret_columns": ["SECRET_NAME"],

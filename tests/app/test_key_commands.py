@@ -19,7 +19,9 @@ def _store_plain_token(folder: Path) -> None:
     """Store a push token that is not encrypted, as an old process does."""
     connection = sqlite3.connect(folder / "wattgate.sqlite3")
     with connection:
-        connection.execute("INSERT INTO application VALUES ('a', 'a', 'en-GB', 'd', 0, '2026-01-01', '2026-01-01')")
+        columns = "application_id, name, culture_code, directory_id, trusted_only, created_at, updated_at"
+        values = "'a', 'a', 'en-GB', 'd', 0, '2026-01-01', '2026-01-01'"
+        connection.execute(f"INSERT INTO application ({columns}) VALUES ({values})")
         connection.execute("PRAGMA foreign_keys=OFF")
         columns = "application_id, mobile_app_token_id, user_id, account_id, token, created_at"
         connection.execute(f"INSERT INTO mobile_app_token ({columns}) VALUES ('a', 'm', 'u', 'c', 't', '2026-01-01')")

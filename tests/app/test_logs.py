@@ -80,7 +80,8 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     wrong_passwords = lines_with("request rejected with UNAUTHENTICATED: the username or the password is wrong")
     assert [(line["level"], line["traceId"]) for line in wrong_passwords] == [("info", TRACE)] * 2
     assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other request has it in an argument
-    assert len(lines_with("request rejected with UNAUTHENTICATED: Access denied")) == 2
+    assert len(lines_with("request rejected with UNAUTHENTICATED: The username or the password in the header ")) == 1
+    assert len(lines_with("request rejected with UNAUTHENTICATED: The token is unknown, revoked or expired.")) == 1
     (forbidden,) = lines_with("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()

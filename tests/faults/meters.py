@@ -79,7 +79,7 @@ class Meters:
             self._changed.notify_all()
 
     async def _send_all(self, number: int) -> None:
-        turn, last = number, datetime.now(UTC)
+        turn, last = number, _whole_ms(datetime.now(UTC))
         async with httpx.AsyncClient(headers=self._headers, timeout=TIMEOUT_SECONDS) as http:
             while not self._stopping:
                 first = max(_whole_ms(datetime.now(UTC)), last + NEXT_MS)

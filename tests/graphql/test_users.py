@@ -341,7 +341,7 @@ async def test_user_is_added_found_by_name_and_deleted_with_all_accounts(served:
     assert (closed["status"], closed["active"]) == ("inactive", False)
     assert not any(entry["active"] for entry in closed["applications"])
     acting = {**application, "userId": record["userId"]}
-    assert (await served.call("GET", "/virtualentity", acting)).status_code == 401
+    assert (await served.call("GET", "/virtualentity", acting)).status_code == 403
 
 
 def test_lookups_need_the_permission_of_the_operations_that_they_combine() -> None:

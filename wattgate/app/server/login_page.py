@@ -25,9 +25,8 @@ NOTICES: Mapping[LoginProblem, str] = MappingProxyType(
     {
         LoginProblem.NO_APPLICATION: (
             "<p><strong>This gateway has no application yet.</strong></p>"
-            "<p>Its operator creates one together with the first home:</p>"
-            "<p><code>wattgate home create</code></p>"
-            "<p>The tutorial <em>Your own meter on the wall</em> explains the command.</p>" + RELOAD
+            "<p>Its operator creates one together with the first home. This lists the options of the command:</p>"
+            "<p><code>wattgate home create --help</code></p>" + RELOAD
         ),
         LoginProblem.SEVERAL_APPLICATIONS: (
             "<p><strong>This gateway serves several applications.</strong> Enter the ID of yours.</p>"

@@ -39,7 +39,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     """Add a device for the acting user. Its sensors supply the user's resources with readings.
 
     An account needs proof that its user may have the device: a claim code of the application, or an entry in the meter
-    network's inventory of a meter point that the user has verified. Applications need no proof.
+    network's inventory of a meter point that the application has verified for the user. Applications need no proof.
     """
     owner_id = require_user_id(call)
     _check_hardware_id(input.hardware_id)

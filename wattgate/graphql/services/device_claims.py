@@ -77,8 +77,8 @@ async def require_proof(call: Call, user_id: str, hardware_id: str, code: str | 
     elif await _is_in_inventory(call, user_id, hardware_id):
         return DeviceProof.NETWORK
     raise Forbidden(
-        "There is no proof that you may have this device. Send its claim code as claimCode, or verify the meter point "
-        "at which the meter network lists it, or ask the application to add it.",
+        "There is no proof that you may have this device. Send its claim code as claimCode. Otherwise, ask the "
+        "provider of the application to verify your meter point, or to add the device.",
         commits_changes=True,
     )
 
@@ -105,7 +105,7 @@ async def _redeem_code(call: Call, user_id: str, hardware_id: str, code: str) ->
 
 
 async def _is_in_inventory(call: Call, user_id: str, hardware_id: str) -> bool:
-    """Return whether the network lists the device, in use, at a meter point that the user has verified."""
+    """Return whether the network lists the device, in use, at a meter point that is verified for the user."""
     eui = parse_eui(hardware_id)
     device = await call.network.device(eui) if eui else None
     consents = await call.rows.all(

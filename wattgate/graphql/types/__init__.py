@@ -50,7 +50,7 @@ strawberry.enum(
     FreshnessState,
     description="Freshness of the newest reading, derived from its age. One interval is `expectedEverySeconds`.",
 )
-strawberry.enum(FreshnessCause, description="Part of the chain from meter to platform that keeps readings away.")
+strawberry.enum(FreshnessCause, description="Where readings stop on the way from the meter to the platform.")
 strawberry.enum(SuppressionCause, description="Reason why an address receives no more mail.")
 strawberry.enum(DeliveryState, description="State of a delivery.")
 strawberry.enum(Function, description="Function that combines the readings of a bucket into one value.")

@@ -172,7 +172,9 @@ class NewDeviceClaim:
     )
 
 
-@strawberry.type(description="Registered claim code of a device. Nobody can read the code again.")
+@strawberry.type(
+    description="Registered claim code of a device. Only the result of the registration contains the code."
+)
 class DeviceClaim:
     claim_id: strawberry.ID
     hardware_id: str

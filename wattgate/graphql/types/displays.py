@@ -65,7 +65,7 @@ class DisplayPeriod:
     gas: DisplayEnergy | None = strawberry.field(description="Gas used. Null if it is not measured.")
     cost: DisplayCost | None = strawberry.field(description="Cost so far. Null if no tariff is known.")
     no_cost_reason: NoValueReason | None = strawberry.field(
-        description="Why `cost` or its `total` is null: no readings, no tariff or no price. Null if they are not."
+        description="Why `cost` or its `total` is null: no readings, tariff or price. Null if both are known."
     )
     complete_to: datetime | None = strawberry.field(
         description="Instant up to which no measured sample is missing. Null if the home measures nothing."

@@ -24,7 +24,7 @@ class Bucket:
     estimated: int = strawberry.field(description="Number of readings whose quality is not ACTUAL.")
     revision: int = strawberry.field(description="How often readings of the bucket were replaced by other values.")
     no_value_reason: NoValueReason | None = strawberry.field(
-        description="Why the value is null: no readings, or for computed costs no tariff or price. Null if it is not."
+        description="Why the value is null: no readings, or for costs no tariff or price. Null if there is a value."
     )
 
 
@@ -50,7 +50,7 @@ class BucketColumns:
         description="How often readings of each bucket were replaced by other values."
     )
     no_value_reason: list[NoValueReason | None] = strawberry.field(
-        description="Why the value of each bucket is null. Null where it is not."
+        description="Why the value of each bucket is null. Null where there is a value."
     )
 
 
@@ -67,7 +67,7 @@ class SeriesPart:
         description="Share (0 to 1) of the samples that are stored. Null if sampling is irregular."
     )
     no_value_reason: NoValueReason | None = strawberry.field(
-        description="Why the value is null: no readings, or for computed costs no tariff or price. Null if it is not."
+        description="Why the value is null: no readings, or for costs no tariff or price. Null if there is a value."
     )
 
 

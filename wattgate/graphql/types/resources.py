@@ -137,7 +137,7 @@ class ReadingSeries:
         description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
     )
     no_value_reason: NoValueReason | None = strawberry.field(
-        description="Why `total` is null: no readings, or for computed costs no tariff or price. Null if it is not."
+        description="Why `total` is null: no readings, or for costs no tariff or price. Null if there is a total."
     )
     mean: float | None = strawberry.field(description="Arithmetic mean of all readings. Null if there are none.")
     highest: Bucket | None = strawberry.field(
@@ -253,7 +253,7 @@ class Resource:
     no_current_reason: NoValueReason | None = edge(
         current_queries.no_current_reasons,
         needs=Permission.READINGS_READ,
-        description="Why `current` is null. Null if it is not.",
+        description="Why `current` is null. Null if there is a current value.",
     )
     freshness: Freshness = edge(
         freshness_queries.resource_freshness,
