@@ -3,7 +3,9 @@
 import pytest
 
 from tests.support.house import House
-from wattgate.time_zones import MAX_SUGGESTION_LENGTH, time_zone_problem
+from wattgate.time_zones import MAX_SUGGESTION_LENGTH, nearest_time_zone, time_zone_problem
+
+RANGE = '{start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}'
 
 
 @pytest.mark.parametrize("zone", ["Europe/London", "America/New_York", "UTC", "Etc/GMT+1", "CET"])
@@ -31,6 +33,15 @@ def test_nearest_zone_is_suggested(name: str, nearest: str) -> None:
 )
 def test_no_zone_is_suggested_for_other_texts(name: str) -> None:
     assert time_zone_problem(name) == f"{name!r} is not an IANA time zone"
+
+
+async def test_a_document_with_many_unknown_zones_is_not_searched(served: House) -> None:
+    fields = [f'r{n}: readings(range: {RANGE}, period: P1D, timeZone: "Qa{n}") {{ unit }}' for n in range(45)]
+    document = f"{{ resources {{ {' '.join(fields)} }} }}"
+    before = nearest_time_zone.cache_info().misses
+    body = await served.graphql(document, served.one.headers["account"])
+    assert "'Qa1' is not an IANA time zone" in " ".join(error["message"] for error in body["errors"])
+    assert nearest_time_zone.cache_info().misses == before
 
 
 async def test_both_interfaces_suggest_the_zone_of_a_home(served: House) -> None:

@@ -14,14 +14,24 @@ _OTHER_NAMES = ("Etc/", "posix/", "right/")
 """Prefixes of names that are not those of a place."""
 
 
-def time_zone_problem(name: str) -> str | None:
-    """Return why a name is not a time zone, with the nearest zone if one is similar. Return None for a zone."""
+def is_time_zone(name: str) -> bool:
+    """Return whether a name is that of a time zone."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        nearest = nearest_time_zone(name)
-        return f"{name!r} is not an IANA time zone" + (f". Did you mean {nearest}?" if nearest else "")
-    return None
+        return False
+    return True
+
+
+def time_zone_problem(name: str) -> str | None:
+    """Return why a name is not a time zone, with the nearest zone if one is similar. Return None for a zone.
+
+    The search takes some milliseconds. Do not call it for each of many values of a request.
+    """
+    if is_time_zone(name):
+        return None
+    nearest = nearest_time_zone(name)
+    return f"{name!r} is not an IANA time zone" + (f". Did you mean {nearest}?" if nearest else "")
 
 
 @lru_cache(maxsize=1_000)
@@ -40,7 +50,5 @@ def nearest_time_zone(name: str) -> str | None:
 @lru_cache(maxsize=1)
 def _zones_by_spelling() -> tuple[dict[str, str], dict[str, str]]:
     """Return the zones by their names, and by their cities alone, in lower case."""
-    zones = sorted(
-        name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "posix", "right"))
-    )
+    zones = sorted(name for name in available_timezones() if "/" in name and not name.startswith(_OTHER_NAMES))
     return {zone.lower(): zone for zone in zones}, {zone.rpartition("/")[2].lower(): zone for zone in reversed(zones)}

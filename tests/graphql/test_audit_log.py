@@ -13,6 +13,7 @@ from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.servers import Databases
 from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
 from wattgate.db.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
+from wattgate.db.models import User
 from wattgate.errors import BadInput, Forbidden, GatewayError
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
 from wattgate.graphql.core.audit import ADMINISTRATIVE, ADMINISTRATIVE_FOR_OTHERS, NOT_ADMINISTRATIVE
@@ -342,6 +343,15 @@ def test_only_values_that_are_known_to_be_harmless_are_shown() -> None:
     }
     expected = {**values, "name": REDACTED, "secret": REDACTED, "data": REDACTED}
     assert redact(values) == expected
+
+
+def test_a_record_that_is_edited_twice_has_one_change() -> None:
+    recorder, user = ChangeRecorder(), User(application_id="a", user_id="u")
+    for active in (False, True, False):
+        recorder.record_edited("user", "user_id", user)
+        user.active = active
+    (change,) = recorder.changes()
+    assert (change["id"], change["before"], change["after"]) == ("u", {"active": True}, {"active": False})
 
 
 def test_an_entry_holds_a_bounded_number_of_changes() -> None:

@@ -37,6 +37,13 @@ async def test_rule_can_be_sent_back_as_it_was_answered(served: House) -> None:
     await served.call("DELETE", path, headers)
 
 
+async def test_one_enum_value_is_taken_as_a_list(served: House) -> None:
+    headers = served.one.headers["account"]
+    added = await served.call("POST", "/alertrule", headers, json=rule(served, channels="inbox"))
+    assert (added.status_code, added.json()["channels"]) == (201, ["inbox"]), added.text
+    await served.call("DELETE", f"/alertrule/{added.json()['ruleId']}", headers)
+
+
 async def test_rule_takes_the_short_code_of_an_alert_type(served: House) -> None:
     headers = served.one.headers["account"]
     for code in ("CM01", served.one.ids["alert_type"]):

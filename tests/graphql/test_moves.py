@@ -8,12 +8,12 @@ import httpx
 import pytest
 
 from tests.support.house import House, Tenant
-from tests.support.metering import START, add_device, metered
+from tests.support.metering import START, add_device, metered, resource_at
 from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
 from wattgate.clock import utc_now
 from wattgate.energy.meter_messages import Measurement, MeterMessage
-from wattgate.errors import Conflict
+from wattgate.errors import BadInput, Conflict
 from wattgate.graphql.resolvers import catch_ups, meter_messages
 from wattgate.principal import Principal, Role
 
@@ -123,6 +123,42 @@ async def test_moved_resource_is_never_opened_again_by_its_old_owner(
     for suffix in ("catchup", "meterread"):  # they would ask the network for the next owner's data
         assert refusal(await get(served, owner, f"/resource/{point.resource_id}/{suffix}")) == (409, "CONFLICT")
     assert refusal(await move(served, f"/resource/{point.resource_id}", next_owner.user_id)) == (409, "CONFLICT")
+
+
+async def test_old_owner_has_no_access_by_another_resource_at_the_meter_point(
+    served: House, owner: Tenant, next_owner: Tenant
+) -> None:
+    point = await metered(owner)
+    open_one, closed_one = [await resource_at(owner, point.mpxn) for _ in range(2)]
+    await put(served, owner, f"/resource/{closed_one}", active=False)
+    await move(served, f"/resource/{point.resource_id}", next_owner.user_id)
+    for resource_id in (open_one, closed_one):
+        assert (await get(served, owner, f"/resource/{resource_id}")).json()["active"] is False
+        for caller in ("account", "acting", "administrator"):
+            answer = await put(served, owner, f"/resource/{resource_id}", caller, active=True)
+            assert refusal(answer) == (409, "CONFLICT")
+        assert refusal(await get(served, owner, f"/resource/{resource_id}/meterread")) == (409, "CONFLICT")
+    again = await served.call(
+        "POST",
+        "/resource",
+        owner.headers["account"],
+        json={"resourceTypeId": owner.ids["resource_type"], "name": "again", "mpxn": point.mpxn},
+    )
+    assert refusal(again)[0] == 403
+
+
+async def test_only_the_application_opens_a_resource_at_the_meter_point_of_another_user(
+    served: House, owner: Tenant, next_owner: Tenant
+) -> None:
+    point = await metered(owner)
+    path = f"/resource/{point.resource_id}"
+    await put(served, owner, path, active=False)
+    assert (await put(served, owner, path, active=True)).status_code == 200
+    await put(served, owner, path, active=False)
+    await resource_at(next_owner, point.mpxn)
+    for caller in ("account", "acting"):
+        assert refusal(await put(served, owner, path, caller, active=True)) == (409, "CONFLICT")
+    assert (await put(served, owner, path, "administrator", active=True)).status_code == 200
 
 
 async def test_costs_move_with_the_resource_of_their_energy(served: House, owner: Tenant, next_owner: Tenant) -> None:
@@ -246,6 +282,40 @@ async def test_readings_of_a_moved_device_go_to_the_moved_resource_in_either_ord
     assert (await get(served, owner, f"{old_path}/current")).json()["data"] == []
 
 
+async def test_moved_resource_is_fed_only_by_the_one_device_that_can_measure_it(
+    served: House, owner: Tenant, next_owner: Tenant
+) -> None:
+    elsewhere, point = await metered(owner), await metered(owner)
+    other_display = await moved_display(served, owner, next_owner, point.resource_id, MPAN=elsewhere.mpxn)
+    display = await moved_display(served, owner, next_owner, point.resource_id)
+    moved = (await move(served, f"/resource/{point.resource_id}", next_owner.user_id)).json()
+    assert await fed_by(served, next_owner, display) == [moved["resourceId"]]
+    assert await fed_by(served, next_owner, other_display) == []
+
+
+async def test_moved_resource_is_fed_by_no_device_if_several_can_measure_it(
+    served: House, owner: Tenant, next_owner: Tenant
+) -> None:
+    point = await metered(owner)
+    displays = [await moved_display(served, owner, next_owner, point.resource_id) for _ in range(2)]
+    await move(served, f"/resource/{point.resource_id}", next_owner.user_id)
+    assert [await fed_by(served, next_owner, display) for display in displays] == [[], []]
+
+
+async def moved_display(served: House, owner: Tenant, next_owner: Tenant, resource_id: str, **hardware_ids: str) -> str:
+    """Move a display that feeds a resource to another user, so that its sensor is free. Return its new ID."""
+    old_id = await add_device(owner, resource_id)
+    device_id = str((await move(served, f"/device/{old_id}", next_owner.user_id)).json()["deviceId"])
+    assert (await put(served, next_owner, f"/device/{device_id}", hardwareIds=hardware_ids)).status_code == 200
+    return device_id
+
+
+async def fed_by(served: House, tenant: Tenant, device_id: str) -> list[str]:
+    """Return the resources that a device feeds."""
+    device = (await get(served, tenant, f"/device/{device_id}")).json()
+    return [sensor["resourceId"] for sensor in device["protocol"]["sensors"] if sensor["resourceId"]]
+
+
 async def test_rules_and_enrolments_of_a_moved_resource_end(served: House, owner: Tenant, next_owner: Tenant) -> None:
     point = await metered(owner)
     await owner.run("verify_meter_point", mpxn=point.mpxn)
@@ -257,6 +327,8 @@ async def test_rules_and_enrolments_of_a_moved_resource_end(served: House, owner
     assert (await get(served, next_owner, "/alertrule")).json() == []
     assert (await get(served, owner, "/dfs/user")).json() == []
     assert (await get(served, owner, "/user/verification/status")).json()["meterPointVerification"][0]["mpxn"]
+    with pytest.raises(BadInput, match="the user has no meter point"):
+        await owner.run("opt_in_to_dfs")
 
 
 async def test_device_that_was_added_under_its_eui_sends_under_its_mac_address(served: House, owner: Tenant) -> None:

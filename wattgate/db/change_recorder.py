@@ -59,6 +59,8 @@ class ChangeRecorder:
         return [*self._changes, *([{"omitted": self._omitted}] if self._omitted else [])]
 
     def _record(self, table: str, key: str, record: Any, before: dict[str, Any]) -> None:
+        if any(known is record for _, _, known, _ in self._edited):
+            return
         self.application_id = self.application_id or getattr(record, "application_id", None)
         self._edited.append((table, key, record, before))
 

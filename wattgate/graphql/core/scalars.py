@@ -12,7 +12,7 @@ from strawberry.types.scalar import ScalarDefinition
 
 from wattgate.clock import Timestamp, format_iso
 from wattgate.decimals import parse_decimal
-from wattgate.time_zones import time_zone_problem
+from wattgate.time_zones import is_time_zone
 
 Json = NewType("Json", object)
 
@@ -45,9 +45,8 @@ def _parse_time_zone(name: Any) -> tzinfo:
         return timezone(-offset if sign == "-" else offset)
     if isinstance(name, str) and len(name) > MAX_SCALAR_CHARACTERS:
         raise ValueError(f"a TimeZone has at most {MAX_SCALAR_CHARACTERS} characters")
-    problem = time_zone_problem(name) if isinstance(name, str) else f"{name!r} is not an IANA time zone"
-    if problem:
-        raise ValueError(problem)
+    if not (isinstance(name, str) and is_time_zone(name)):
+        raise ValueError(f"{name!r} is not an IANA time zone")
     return ZoneInfo(name)
 
 

@@ -1,6 +1,6 @@
 """Errors about values of enums: list the values of the enum instead of those with a similar spelling.
 
-graphql-core suggests similar spellings only: P1Y for DAY.
+graphql-core suggests similar spellings only: P1Y for DAY. An error without a suggestion stays as it is.
 """
 
 import re

@@ -11,6 +11,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.devices import load_owned_resources
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
@@ -196,10 +197,17 @@ async def dfs_event_changes(call: Call) -> SubscriptionSource:
 async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -> str:
     """Return the meter point to opt in with: the requested one, or else the only one of the user with a valid consent.
 
-    Raise BadInput if the user has no such meter point, or several and requests none.
+    The consent for a meter point that was moved to another user does not count: it is no longer verified, and no open
+    resource of the user is there. Raise BadInput if the user has no such meter point, or several and requests none.
     """
     consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
-    points = sorted(consent.mpxn for consent in consents if is_valid(consent, call.rows.now))
+    owned = await load_owned_resources(call.rows, user_id)
+    present = {canonical_meter_point(resource.mpxn) for resource in owned if resource.mpxn}
+    points = sorted(
+        consent.mpxn
+        for consent in consents
+        if is_valid(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
+    )
     if requested is None and len(points) != 1:
         message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)
