@@ -57,10 +57,10 @@ async def test_unknown_user_in_the_header_is_forbidden_and_needs_no_new_login(se
 async def test_credentials_of_another_scheme_are_forbidden_and_need_no_new_login(served: House) -> None:
     token = await served.call("GET", "/faq", served.one.headers["account"])
     assert (token.status_code, token.json()["code"]) == (403, "FORBIDDEN")
-    assert token.json()["error"] == "This path accepts only Basic credentials in the header Authorization."
+    assert token.json()["error"] == "This path accepts only a username and password in Authorization: Basic."
     basic_credentials = await served.call("GET", "/webhook/unknown", served.one.headers["application"])
     assert (basic_credentials.status_code, basic_credentials.json()["code"]) == (403, "FORBIDDEN")
     assert "a token in the header token" in basic_credentials.json()["error"]
     missing = await served.call("GET", "/faq", {})
     assert (missing.status_code, missing.json()["code"]) == (401, "UNAUTHENTICATED")
-    assert "This path needs Basic credentials in the header Authorization." in missing.json()["error"]
+    assert "This path needs a username and password in Authorization: Basic." in missing.json()["error"]

@@ -48,7 +48,7 @@ FindRevoked = Callable[[Collection[Principal]], Awaitable[Collection[Principal]]
 """Returns the callers whose credentials are no longer valid."""
 
 SCHEME_CREDENTIALS = {
-    AuthScheme.BASIC: "Basic credentials in the header Authorization",
+    AuthScheme.BASIC: "a username and password in Authorization: Basic",
     AuthScheme.TOKEN: "a token in the header token or in Authorization: Bearer",
 }
 """The credentials of each scheme, in words of error messages."""
