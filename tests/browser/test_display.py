@@ -10,6 +10,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.displays import NO_VALUE, PASSWORD, POWER_TEXT, READINGS_TIMEOUT_MS, log_in, open_display
+from wattgate.app.demo import logins
 
 pytestmark = pytest.mark.browser
 
@@ -98,6 +99,23 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
             await expect(basis).to_have_text(re.compile(r"^incl\. (\d+p |£\d+\.\d\d )?standing charge and VAT"))
     await page.get_by_role("radio", name="Electricity").check(force=True)
     await expect(page.get_by_test_id("history-basis")).to_have_text("")
+
+
+async def test_account_without_a_home_shows_the_next_steps(context: BrowserContext) -> None:
+    page = await context.new_page()
+    await page.goto("/display")
+    await page.get_by_test_id("username").fill(logins.EDITOR_USERNAME)
+    await page.get_by_test_id("password").fill(PASSWORD)
+    await page.get_by_test_id("login").click()
+    notice = page.get_by_test_id("no-homes")
+    await expect(notice).to_contain_text("Ask the provider of your app to add your home")
+    await expect(notice).to_contain_text("wattgate home create --help")
+    await expect(page.get_by_test_id("connection")).to_be_hidden()
+    await page.get_by_test_id("logout").click()
+    await log_in(page)
+    await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
+    await expect(page.get_by_test_id("connection")).to_be_visible()
+    await expect(notice).to_be_hidden()
 
 
 async def test_selected_home_is_kept_after_reload(page: Page) -> None:

@@ -21,8 +21,8 @@ class DemoLogin:
 
 
 LOGINS = (
-    DemoLogin(USERNAME, "Sam Demo", "two homes: time-of-use tariff and gas; solar panels. Consents and an alert"),
-    DemoLogin(NEIGHBOUR_USERNAME, "Alex Demo", "two homes: dynamic tariff; no tariff. Joined a flexibility event"),
-    DemoLogin(EDITOR_USERNAME, "Robin Demo", "the templates of alerts, and no home", template_editor=True),
+    DemoLogin(USERNAME, "Sam Demo", "Two homes: time-of-use tariff and gas; solar panels. Consents and an alert"),
+    DemoLogin(NEIGHBOUR_USERNAME, "Alex Demo", "Two homes: dynamic tariff; no tariff. Joined a flexibility event"),
+    DemoLogin(EDITOR_USERNAME, "Robin Demo", "The templates of alerts, and no home", template_editor=True),
 )
 """All log-ins. The demonstration has no other accounts."""
