@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy import Engine, event
 from strawberry import ID
 from typer.testing import CliRunner
 
@@ -327,6 +328,27 @@ async def test_homes_of_the_same_name_are_refused_with_their_ids(tenant: Tenant)
     ):
         with pytest.raises(NotFound, match="has the name or ID"):
             await find_home(runner, choice)
+
+
+async def test_only_the_named_application_is_searched(tenant: Tenant) -> None:
+    others = [await settle(tenant.gateway, name) for name in ("other", "third")]
+    for one in (tenant, *others):
+        await add_home(one, "Twin", await one.add_resource())
+    runner, statements = tenant.gateway.runner, list[str]()
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        for name in ("other", tenant.application_id):
+            statements.clear()
+            await find_home(runner, HomeChoice("Twin", application=name))
+            assert len([one for one in statements if "FROM virtual_entity" in one]) == 1
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    with pytest.raises(NotFound, match="No application with the name or ID 'fourth'"):
+        await find_home(runner, HomeChoice("Twin", application="fourth"))
 
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
