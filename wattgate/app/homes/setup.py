@@ -152,7 +152,7 @@ class _Builder:
         return self.setup.note("user", created.username, created.user_id, created=True)
 
     async def _ensure_resource(self, series: Series, number: str, *, cost_of: str | None = None) -> str:
-        stored = self.state.find_resource(series, number)
+        stored = self.state.find_resource(series, number, cost_of=cost_of)
         if stored is not None:
             return self.setup.note("resource", series.classifier, stored.resource_id, created=False)
         new_resource = build_resource(series, await self._ensure_type(series), number)

@@ -42,14 +42,18 @@ class HomeState:
         """The active home of this name, if there is one."""
         return next((home for home in self.homes if home.active), None)
 
-    def find_resource(self, series: Series, number: str) -> models.Resource | None:
-        """Return the user's resource of a series at a meter point, first one of the home."""
+    def find_resource(self, series: Series, number: str, *, cost_of: str | None = None) -> models.Resource | None:
+        """Return the user's resource of a series at a meter point, first one of the home.
+
+        `cost_of` is the resource whose cost a computed one has, so that no cost of a closed resource is found.
+        """
         found = [
             resource
             for resource in (*self.home_resources, *self.resources)
             if self.account is not None
             and resource.owner_id == self.account.user_id
             and resource.classifier == series.classifier
+            and resource.cost_of == cost_of
             and canonical_meter_point(resource.mpxn or "") == number
         ]
         return found[0] if found else None
