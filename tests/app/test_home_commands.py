@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import sqlite3
 import sys
 import termios
@@ -208,6 +209,20 @@ def test_a_closed_resource_gets_a_successor_with_its_own_cost(command: Command) 
 def resource_ids(setup: dict[str, Any]) -> dict[str, str]:
     """Return the IDs of the resources of a home, by classifier."""
     return {record["name"]: record["id"] for record in setup["records"] if record["kind"] == "resource"}
+
+
+def test_next_commands_name_the_user_if_another_one_has_a_home_of_the_name(command: Command, tmp_path: Path) -> None:
+    assert create(command)["next"][1] == f"wattgate home show '{HOME}'"
+    second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+    first = create(command)
+    (tmp_path / "readings.csv").write_text("at,value\n2026-02-01T00:00:00Z,1\n")
+    for setup in (first, second):
+        importing, showing, _ = (shlex.split(line)[1:] for line in setup["next"])
+        outcome = command(*importing)
+        assert outcome.status == 0, outcome.error
+        assert listed(command, *showing)["veId"] == setup["veId"]
+    third = create(command, user="cy@mine.example", electricity=EXPORT_MPAN, name="Third")
+    assert third["next"][1] == "wattgate home show Third"
 
 
 def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:

@@ -25,10 +25,12 @@ class HomeState:
 
     `homes` are the user's homes of this name, also closed ones. `resources` are the active resources at the meter
     points, of all users. `homes_by_resource` has the active homes of each of them, and `usernames` those of the owners.
+    `has_namesake` is whether another user has an active home of this name.
     """
 
     account: models.Account | None = None
     homes: list[models.VirtualEntity] = field(default_factory=list)
+    has_namesake: bool = False
     home_resources: list[models.Resource] = field(default_factory=list)
     resources: list[models.Resource] = field(default_factory=list)
     homes_by_resource: dict[str, list[models.VirtualEntity]] = field(default_factory=dict)
@@ -102,13 +104,14 @@ async def load_home_state(rows: Rows, request: HomeRequest) -> HomeState:
 
 
 async def _load_homes(rows: Rows, request: HomeRequest, state: HomeState) -> None:
+    home = models.VirtualEntity
+    has_name = col(home.name) == request.name
+    others = [has_name, col(home.active).is_(True)]
     if state.account is not None:
-        state.homes = await rows.all(
-            models.VirtualEntity,
-            col(models.VirtualEntity.owner_id) == state.account.user_id,
-            col(models.VirtualEntity.name) == request.name,
-            order_by=[models.VirtualEntity.created_at],
-        )
+        user_id = state.account.user_id
+        state.homes = await rows.all(home, has_name, col(home.owner_id) == user_id, order_by=[home.created_at])
+        others.append(col(home.owner_id) != user_id)
+    state.has_namesake = await rows.count(home, *others, limit=1) > 0
     if state.home is not None:
         (state.home_resources,) = await resources_of_homes(rows, [state.home])
     link = models.VirtualEntityResource
