@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import sqlite3
 import sys
 import termios
@@ -18,7 +19,13 @@ import pytest
 from tests.conftest import ENGINES
 from tests.support.cli import Command, Outcome, command_in
 from tests.support.servers import database_on
+from wattgate.app.cli.gateway_context import run_async, with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
+from wattgate.app.settings import Settings
+from wattgate.graphql.resolvers.reading_imports import resources_by_id
+from wattgate.graphql.resolvers.resource_changes import update_resource
+from wattgate.graphql.types.resource_changes import ResourceChange
+from wattgate.principal import Principal, Role
 
 APPLICATION, USER, HOME, ZONE = "My app", "ada@mine.example", "My home", "Europe/London"
 MPAN, OTHER_MPAN, EXPORT_MPAN, MPRN = "2300000000116", "2300000000222", "1000000000012", "9000000011"
@@ -179,6 +186,43 @@ def test_an_error_in_the_middle_loses_no_secret(
     completed = create(command)
     assert [kind for kind, _ in created(completed)] == ["resource", "resource type", "resource", "home type", "home"]
     assert completed["secrets"] == {}
+
+
+def test_a_closed_resource_gets_a_successor_with_its_own_cost(command: Command) -> None:
+    first = resource_ids(create(command, **FLAT, gas=MPRN))
+    change = {"resource_id": first[ELECTRICITY], "input": ResourceChange(active=False)}
+    application_id = listed(command, "app", "list")[0]["applicationId"]
+    system = Principal(Role.SYSTEM, application_id=application_id)
+    run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(update_resource, system, change)))
+    setup = create(command, **FLAT, gas=MPRN)
+    second = resource_ids(setup)
+    assert [name for kind, name in created(setup) if kind == "resource"] == [ELECTRICITY, f"{ELECTRICITY}.cost"]
+    assert {name for name in first if first[name] == second[name]} == {GAS, f"{GAS}.cost"}
+    wanted = {"resource_ids": list(second.values())}
+    stored = run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(resources_by_id, system, wanted)))
+    assert {resource.classifier: resource.cost_of for resource in stored if resource.cost_of} == {
+        f"{name}.cost": second[name] for name in (ELECTRICITY, GAS)
+    }
+    assert created(create(command, **FLAT, gas=MPRN)) == []
+
+
+def resource_ids(setup: dict[str, Any]) -> dict[str, str]:
+    """Return the IDs of the resources of a home, by classifier."""
+    return {record["name"]: record["id"] for record in setup["records"] if record["kind"] == "resource"}
+
+
+def test_next_commands_name_the_user_if_another_one_has_a_home_of_the_name(command: Command, tmp_path: Path) -> None:
+    assert create(command)["next"][1] == f"wattgate home show '{HOME}'"
+    second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+    first = create(command)
+    (tmp_path / "readings.csv").write_text("at,value\n2026-02-01T00:00:00Z,1\n")
+    for setup in (first, second):
+        importing, showing, _ = (shlex.split(line)[1:] for line in setup["next"])
+        outcome = command(*importing)
+        assert outcome.status == 0, outcome.error
+        assert listed(command, *showing)["veId"] == setup["veId"]
+    third = create(command, user="cy@mine.example", electricity=EXPORT_MPAN, name="Third")
+    assert third["next"][1] == "wattgate home show Third"
 
 
 def test_types_are_shared_and_live_homes_have_their_own(command: Command) -> None:

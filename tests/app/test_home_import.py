@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy import Engine, event
 from strawberry import ID
 from typer.testing import CliRunner
 
@@ -21,13 +22,15 @@ from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import ImportReport, import_csv
 from wattgate.app.cli.main import app
 from wattgate.app.homes.home_selection import HomeChoice, Meter, find_home
+from wattgate.db import models
 from wattgate.energy.meter_points import check_digit
 from wattgate.energy.unit_conversion import GasProperties
 from wattgate.errors import BadInput, NotFound
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 
 MPAN_CORE, MPRN = "120001234567", "3012345678"
 MPAN = MPAN_CORE + check_digit(MPAN_CORE)
@@ -325,6 +328,41 @@ async def test_homes_of_the_same_name_are_refused_with_their_ids(tenant: Tenant)
     ):
         with pytest.raises(NotFound, match="has the name or ID"):
             await find_home(runner, choice)
+
+
+async def test_only_the_named_application_is_searched(tenant: Tenant) -> None:
+    others = [await settle(tenant.gateway, name) for name in ("other", "third")]
+    for one in (tenant, *others):
+        await add_home(one, "Twin", await one.add_resource())
+    runner, statements = tenant.gateway.runner, list[str]()
+
+    def note(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        for name in ("other", tenant.application_id):
+            statements.clear()
+            await find_home(runner, HomeChoice("Twin", application=name))
+            assert len([one for one in statements if "FROM virtual_entity" in one]) == 1
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    with pytest.raises(NotFound, match="No application with the name or ID 'fourth'"):
+        await find_home(runner, HomeChoice("Twin", application="fourth"))
+
+
+@operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
+async def add_user_without_account(call: Call) -> str:
+    """Add a user without an account, and return the ID."""
+    return (await call.rows.add(models.User())).user_id
+
+
+async def test_home_of_a_user_without_an_account_is_found_by_the_user_id(tenant: Tenant) -> None:
+    user_id = await tenant.gateway.runner.run(add_user_without_account, tenant.system, {})
+    lodger = Tenant(tenant.gateway, tenant.application_id, user_id=user_id, ids=tenant.ids)
+    for one in (tenant, lodger):
+        ve_id = await add_home(one, "Twin", await one.add_resource())
+        assert (await find_home(tenant.gateway.runner, HomeChoice("Twin", user=one.user_id))).ve_id == ve_id
 
 
 @pytest.mark.parametrize(

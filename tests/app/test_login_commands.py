@@ -1,12 +1,13 @@
 """The commands say to which application users log in, and find a wrong WATTGATE_DISPLAY_APPLICATION_ID."""
 
+import sqlite3
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tests.app.test_home_commands import OTHER_MPAN, arguments, command, create, database_url
-from tests.support.cli import Command
+from tests.support.cli import Command, command_in
 
 __all__ = ["command", "database_url"]
 
@@ -54,6 +55,20 @@ def test_doctor_refuses_a_setting_that_names_no_application(command: Command) ->
     assert refused.status == 1
     assert f"no application has the ID {unknown} of WATTGATE_DISPLAY_APPLICATION_ID" in refused.error
     assert "wattgate app list" in refused.error
+
+
+def test_doctor_does_not_blame_the_setting_if_the_applications_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = command_in(tmp_path, monkeypatch, capsys)
+    assert command("db", "upgrade").status == 0
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("ALTER TABLE application RENAME TO moved")
+    for settings in ({}, {"DISPLAY_APPLICATION_ID": str(uuid4())}):
+        refused = command("doctor", **settings)
+        assert refused.status == 1
+        assert "the applications cannot be read from the database" in refused.error
+        assert "no application has the ID" not in refused.error
 
 
 @pytest.mark.parametrize("words", [("doctor",), ("serve",)])

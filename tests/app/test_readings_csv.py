@@ -17,6 +17,7 @@ from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
 from wattgate.app.cli.imports import readings as imported_readings
 from wattgate.app.cli.imports import staged_readings
+from wattgate.app.cli.imports.reading_targets import UnitOptions
 from wattgate.app.cli.imports.readings import import_csv
 from wattgate.clock import to_ms
 from wattgate.errors import TooLarge
@@ -160,6 +161,33 @@ async def test_first_of_contradicting_values_is_stored(served: House, resource_i
     )
     assert (result.lines, result.recorded, result.refused) == (4, 1, dict.fromkeys((3, 5), TWICE.format(2, 1)))
     assert await stored_values(served, resource_id) == {"00:00": 1}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+async def test_invalid_line_does_not_hide_a_valid_one_of_the_instant(
+    served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", size)
+    first, second, third = (f"2026-02-01T0{hour}:00:00Z" for hour in range(3))
+    lines = [
+        *((first, "1.2345"), (first, "-1"), (first, "1"), (first, "-1"), (first, "1"), (first, "2")),
+        *((second, "-1"), (second, "-1"), (third, "3"), (third, "1e300")),
+    ]
+    text = "at,value\n" + "".join(f"{at},{value}\n" for at, value in lines)
+    result = await import_text(served.one, resource_id, text)
+    assert (result.lines, result.recorded, result.repeated) == (10, 2, 1)
+    assert await stored_values(served, resource_id) == {"00:00": 1, "02:00": 3}
+    negative = "-1 is negative; ENERGY takes no negative values"
+    reasons = {3: negative, 5: negative, 7: TWICE.format(4, 1), 8: negative, 9: negative}
+    assert {line: result.refused[line] for line in reasons} == reasons
+    assert sorted(result.refused) == [2, *reasons, 11]
+
+
+async def test_values_are_validated_in_the_unit_of_the_field(served: House, resource_id: str) -> None:
+    at = "2026-02-01T00:00:00Z"
+    result = await import_text(served.one, resource_id, f"at,value\n{at},1250.5\n{at},1250\n", units=UnitOptions("Wh"))
+    assert (result.recorded, list(result.refused)) == (1, [2])
+    assert await stored_values(served, resource_id) == {"00:00": 1.25}
 
 
 async def test_contradictions_are_refused_and_repeats_counted_across_batches(

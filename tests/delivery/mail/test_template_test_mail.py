@@ -1,5 +1,6 @@
 """Test mails of templates: permitted recipients, content and outcomes."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,10 +15,11 @@ from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.delivery.mail_addresses import AllowList, NotMailable, parse_mailbox
 from wattgate.enums import DeliveryKind, DeliveryState
-from wattgate.errors import BadInput, Unavailable
+from wattgate.errors import BadInput, NotFound, Unavailable
 from wattgate.graphql.resolvers import template_test_mail
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.principal import Principal, Role
 
 HTML = "<style>p { color: #0a5 }</style><p>Dear {{ name }}, {{ used }} % is used.</p>"
 TESTER = "tester@energy.example"
@@ -75,6 +77,25 @@ async def test_test_mail_is_retried_and_reports_the_reason(outbox: Post, smtp: M
         outbox.pass_time(timedelta(minutes=10))
     await deliver_due(outbox, settings(smtp))
     assert (await fetch_test_mail(outbox, sent)).state is DeliveryState.SENT
+
+
+async def test_template_editor_reads_only_test_mails_of_the_account(outbox: Post) -> None:
+    tenant, runner = outbox.tenant, outbox.runner
+    editor = replace(tenant.account, role=Role.TEMPLATE_EDITOR)
+    template = TemplateToPreview(html=HTML, subject="Budget")
+
+    async def read(reader: Principal, sent: Any) -> str:
+        arguments = {"test_mail_id": sent.test_mail.test_mail_id}
+        return str((await runner.run(template_test_mail.test_mail, reader, arguments)).test_mail.address)
+
+    arguments = {"address": TESTER, "input": template}
+    own = await runner.run(template_test_mail.send_test_mail, editor, arguments)
+    assert await read(editor, own) == TESTER
+    other = replace(editor, account_id="another")
+    for mail in (own, await send_test_mail(outbox)):
+        with pytest.raises(NotFound, match=f"no test mail with id {mail.test_mail.test_mail_id}"):
+            await read(other, mail)
+        assert await read(replace(other, role=Role.ADMINISTRATOR), mail) == TESTER
 
 
 async def test_test_mail_to_an_unknown_address_fails_and_suppresses_the_address(outbox: Post, smtp: MailServer) -> None:

@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.key_commands import require_keys
 from wattgate.app.server.factory import Gateway
-from wattgate.app.server.login_application import LoginProblem, find_login_application
+from wattgate.app.server.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
 from wattgate.app.settings import Settings
 from wattgate.app.workers.delivery_handlers import create_smtp_channel
 from wattgate.db.encryption.rotation import verify_keys
@@ -61,7 +61,7 @@ async def _check_database(gateway: Gateway) -> bool:
 
 
 def _check_login_application(settings: Settings) -> None:
-    """Print to which application users log in at /display and /preview. Exit if the setting names none."""
+    """Print to which application users log in at /display and /preview. Exit if there is an error."""
     configured_id = settings.display_application_id
     found = run_async(
         with_gateway(settings, lambda gateway: find_login_application(gateway.runner, configured_id, QueryParams()))
@@ -76,6 +76,14 @@ def _check_login_application(settings: Settings) -> None:
             "/display?application=ID; wattgate app list prints the IDs",
             soft_wrap=True,
         )
+    elif found.problem is LoginProblem.NO_DATABASE:
+        err.print(
+            "[red]log-in pages[/]   the applications cannot be read from the database: the query failed, or took more "
+            f"than {MAX_LOOKUP_SECONDS:.0f} seconds. The log names the cause",
+            soft_wrap=True,
+            highlight=False,
+        )
+        raise typer.Exit(1)
     else:
         err.print(
             f"[red]log-in pages[/]   no application has the ID {configured_id} of WATTGATE_DISPLAY_APPLICATION_ID: set "

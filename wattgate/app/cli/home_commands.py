@@ -197,10 +197,12 @@ def _read_lines(file: Path) -> list[tuple[int, str]]:
 
 
 def _next_commands(request: HomeRequest, setup: HomeSetup) -> list[str]:
-    """Return the commands that import readings, show the home and serve it."""
+    """Return the commands that import readings, show the home and serve it. They mean no other home of the name."""
     home = shlex.quote(request.name)
     meter = " --electricity" if len(request.meter_points) > 1 else ""
     where = f" --application {setup.application_id}" if setup.application_count > 1 else ""
+    if setup.has_namesake:
+        where += f" --user {shlex.quote(request.username)}"
     return [
         f"wattgate readings import {SAMPLE_FILE} --home {home}{meter}{where}",
         f"wattgate home show {home}{where}",

@@ -1,12 +1,15 @@
 """Find the home that a command is for, by its name or ID."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from wattgate.app.homes.applications import require_application
 from wattgate.db.models import VirtualEntity
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.resolvers.provisioning import list_applications
 from wattgate.graphql.resolvers.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.principal import Principal, Role
 
@@ -37,10 +40,9 @@ class HomeChoice:
 async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
     """Return the only home that is meant. Raise NotFound if there is none, and BadInput if there are several."""
     found = list[NamedHome]()
-    for application_id in await runner.run(applications_with_home, Principal(Role.SYSTEM), {"home": choice.home}):
+    for application_id in await _find_applications(runner, choice):
         principal = Principal(Role.SYSTEM, application_id=application_id)
-        homes = await runner.run(homes_named, principal, {"home": choice.home, "user": choice.user})
-        found += [one for one in homes if choice.application in (None, application_id, one.application_name)]
+        found += await runner.run(homes_named, principal, {"home": choice.home, "user": choice.user})
         if len(found) > MAX_HOMES:
             break
     if not found:
@@ -55,6 +57,16 @@ async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
             "narrow them with --application or --user."
         )
     return found[0].home
+
+
+async def _find_applications(runner: Runner, choice: HomeChoice) -> Sequence[str]:
+    """Return the IDs of the applications in which the home may be: that of the choice, else all that have the home."""
+    system = Principal(Role.SYSTEM)
+    if choice.application is None:
+        found: list[str] = await runner.run(applications_with_home, system, {"home": choice.home})
+        return found
+    applications = await runner.run(list_applications, system, {})
+    return [require_application(applications, choice.application).application_id]
 
 
 def _describe(found: NamedHome) -> str:

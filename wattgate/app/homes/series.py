@@ -7,6 +7,7 @@ from types import MappingProxyType
 from strawberry import ID
 
 from wattgate.db.queries.tariffs import COST_SUFFIX
+from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
@@ -42,8 +43,6 @@ class Series:
     def has_live_power(self) -> bool:
         return POWER_FIELD in self.live_fields
 
-
-ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
 
 SERIES = (
     Series(ELECTRICITY, "electricity consumption", "kWh", "ELEC", 3, (POWER_FIELD, "REGISTER")),

@@ -50,12 +50,14 @@ class SetupRecord:
 class HomeSetup:
     """The outcome: all records in the order of their creation, and the new credential if there is one.
 
-    `application_count` is the number of applications in the database.
+    `application_count` is the number of applications in the database. `has_namesake` is whether another user of the
+    application has a home of the same name.
     """
 
     application_id: str = ""
     ve_id: str = ""
     application_count: int = 0
+    has_namesake: bool = False
     schema_created: bool = False
     credential: provisioning.CreatedApplication | None = None
     records: list[SetupRecord] = field(default_factory=list)
@@ -89,6 +91,7 @@ async def set_up_home(
         state = await runner.read(system, Permission.SYSTEM, partial(load_home_state, request=request))
     if problems := find_conflicts(state, request):
         raise Conflict("The home cannot be set up. Nothing was changed.", problems=problems)
+    setup.has_namesake = state.has_namesake
     password = choose_password() if state.account is None else ""
     setup.application_id = await _ensure_application(runner, setup, request, application, applications)
     setup.application_count = len(applications) + (application is None)
@@ -152,7 +155,7 @@ class _Builder:
         return self.setup.note("user", created.username, created.user_id, created=True)
 
     async def _ensure_resource(self, series: Series, number: str, *, cost_of: str | None = None) -> str:
-        stored = self.state.find_resource(series, number)
+        stored = self.state.find_resource(series, number, cost_of=cost_of)
         if stored is not None:
             return self.setup.note("resource", series.classifier, stored.resource_id, created=False)
         new_resource = build_resource(series, await self._ensure_type(series), number)

@@ -8,15 +8,13 @@ from sqlmodel import col
 from wattgate.app.homes.request import OPTIONS, HomeRequest
 from wattgate.app.homes.series import HOME_TYPE_NAME, Series, series_of
 from wattgate.db import models
+from wattgate.db.queries.displays import DEFAULT_ZONE
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.errors import Problem
 from wattgate.graphql.services.login import find_account
-
-DEFAULT_ZONE = "Europe/London"
-"""The zone of a home without one."""
 
 
 @dataclass(slots=True)
@@ -25,10 +23,12 @@ class HomeState:
 
     `homes` are the user's homes of this name, also closed ones. `resources` are the active resources at the meter
     points, of all users. `homes_by_resource` has the active homes of each of them, and `usernames` those of the owners.
+    `has_namesake` is whether another user has an active home of this name.
     """
 
     account: models.Account | None = None
     homes: list[models.VirtualEntity] = field(default_factory=list)
+    has_namesake: bool = False
     home_resources: list[models.Resource] = field(default_factory=list)
     resources: list[models.Resource] = field(default_factory=list)
     homes_by_resource: dict[str, list[models.VirtualEntity]] = field(default_factory=dict)
@@ -42,14 +42,18 @@ class HomeState:
         """The active home of this name, if there is one."""
         return next((home for home in self.homes if home.active), None)
 
-    def find_resource(self, series: Series, number: str) -> models.Resource | None:
-        """Return the user's resource of a series at a meter point, first one of the home."""
+    def find_resource(self, series: Series, number: str, *, cost_of: str | None = None) -> models.Resource | None:
+        """Return the user's resource of a series at a meter point, first one of the home.
+
+        `cost_of` is the resource whose cost a computed one has, so that no cost of a closed resource is found.
+        """
         found = [
             resource
             for resource in (*self.home_resources, *self.resources)
             if self.account is not None
             and resource.owner_id == self.account.user_id
             and resource.classifier == series.classifier
+            and resource.cost_of == cost_of
             and canonical_meter_point(resource.mpxn or "") == number
         ]
         return found[0] if found else None
@@ -98,13 +102,14 @@ async def load_home_state(rows: Rows, request: HomeRequest) -> HomeState:
 
 
 async def _load_homes(rows: Rows, request: HomeRequest, state: HomeState) -> None:
+    home = models.VirtualEntity
+    has_name = col(home.name) == request.name
+    others = [has_name, col(home.active).is_(True)]
     if state.account is not None:
-        state.homes = await rows.all(
-            models.VirtualEntity,
-            col(models.VirtualEntity.owner_id) == state.account.user_id,
-            col(models.VirtualEntity.name) == request.name,
-            order_by=[models.VirtualEntity.created_at],
-        )
+        user_id = state.account.user_id
+        state.homes = await rows.all(home, has_name, col(home.owner_id) == user_id, order_by=[home.created_at])
+        others.append(col(home.owner_id) != user_id)
+    state.has_namesake = await rows.count(home, *others, limit=1) > 0
     if state.home is not None:
         (state.home_resources,) = await resources_of_homes(rows, [state.home])
     link = models.VirtualEntityResource

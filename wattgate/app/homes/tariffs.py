@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 from strawberry import ID
 
-from wattgate.app.homes.series import ELECTRICITY, STORAGE_START
+from wattgate.app.homes.series import STORAGE_START
 from wattgate.app.input_parser import InputParser
 from wattgate.db.models import Tariff
+from wattgate.energy.meter_messages import ELECTRICITY
 from wattgate.energy.tariffs import rate_problems
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Problem

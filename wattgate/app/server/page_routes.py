@@ -26,7 +26,7 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
         login_page_route(
             "/preview",
             "preview/index.html",
-            welcome="Log in as an administrator to edit the templates of alerts.",
+            welcome="Log in as a template editor or administrator to edit the templates of alerts.",
             runner=runner,
             configured_id=configured_id,
         ),

@@ -55,7 +55,8 @@ async def homes_named(call: Call, *, home: strawberry.ID, user: strawberry.ID | 
             models.Account,
             or_(col(models.Account.username) == normalize_username(user), col(models.Account.user_id) == user),
         )
-        where.append(col(models.VirtualEntity.owner_id).in_({account.user_id for account in accounts}))
+        # a user without an account has homes too
+        where.append(col(models.VirtualEntity.owner_id).in_({user, *(account.user_id for account in accounts)}))
     homes = await call.rows.all(
         models.VirtualEntity, *where, order_by=[models.VirtualEntity.created_at], limit=MAX_HOMES
     )

@@ -85,8 +85,8 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     owner_id = require_user_id(call)
     resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
-        *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
-        *await home_resources.find_problems(call.rows, owner_id, resource_ids, ("resources",)),
+        *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("input", "veTypeId")),
+        *await home_resources.find_problems(call.rows, owner_id, resource_ids, ("input", "resources")),
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
@@ -264,4 +264,4 @@ async def _unknown_reference_problems(
 
 def _time_zone_problems(name: str | None) -> list[Problem]:
     problem = time_zone_problem(name) if name else None
-    return [Problem(("timeZone",), problem)] if problem else []
+    return [Problem(("input", "timeZone"), problem)] if problem else []

@@ -152,7 +152,10 @@ class NewDevice:
 @strawberry.input(description="Fields of a device to change. Omitted fields keep their values.")
 class DeviceChange:
     description: str | None = strawberry.UNSET
-    hardware_ids: NewHardwareIds | None = strawberry.UNSET
+    hardware_ids: NewHardwareIds | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Identifiers of the device. They replace all present ones, also those that are omitted here.",
+    )
     parent_hardware_id: list[str] | None = strawberry.UNSET
     protocol: NewDeviceProtocol | None = strawberry.field(
         default=strawberry.UNSET, description="Sensors of the device. They replace the present ones."

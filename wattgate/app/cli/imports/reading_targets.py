@@ -12,7 +12,7 @@ from wattgate.app.cli.imports.csv_columns import SeriesName
 from wattgate.db.models import Resource
 from wattgate.db.queries.tariffs import COST_SUFFIX
 from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
-from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
+from wattgate.energy.storage_fields import ReadingField, StorageError, find_field, parse_fields
 from wattgate.energy.unit_conversion import GasProperties, UnitError, unit_converter
 from wattgate.errors import BadInput
 from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
@@ -47,6 +47,18 @@ class ImportTarget:
     @property
     def key(self) -> SeriesKey:
         return self.resource_id, self.field.name
+
+    def to_field_unit(self, value: float) -> float:
+        """Return a value of the file in the unit of the field."""
+        return value if self.convert is None else float(self.convert(Decimal(repr(value))))
+
+    def can_store(self, value: float) -> bool:
+        """Return whether the field takes a value of the file."""
+        try:
+            self.field.to_stored(Decimal(repr(self.to_field_unit(value))))
+        except StorageError:
+            return False
+        return True
 
 
 class ResourceFinder(Protocol):

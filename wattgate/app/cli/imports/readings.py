@@ -26,7 +26,7 @@ from wattgate.app.cli.imports.reading_targets import (
 )
 from wattgate.app.cli.imports.staged_readings import NightLine, StagedColumns, StagedReadings
 from wattgate.clock import format_iso_ms, from_ms, to_ms
-from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
+from wattgate.energy.arrays import BoolArray, FloatArray, IntArray, is_group_start
 from wattgate.energy.local_times import LocalTimes, local_ms
 from wattgate.energy.repeated_hours import DayLine, resolve_repeated
 from wattgate.energy.storage_fields import QUALITIES
@@ -103,9 +103,9 @@ async def import_csv(
     """Record the reading of each valid line. Call `refuse` with the number and reason of each other line.
 
     Call `progress` with a number of bytes: half of the bytes read, and half of the share of the readings recorded. A
-    reading replaces the stored one of the same instant. If two lines of the file contradict each other, the first is
-    recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result is
-    the same, but nothing is stored.
+    reading replaces the stored one of the same instant. If two valid lines of the file contradict each other, the first
+    is recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result
+    is the same, but nothing is stored.
     """
     lines = read_numbered_lines(file)
     _, header = next(lines, (1, ""))
@@ -222,23 +222,41 @@ class _ReadingImport:
         bulk, done = BulkRecorder(self._record_batch, self.refuse), 0
         before: StagedColumns | None = None
         for readings in self.staged.readings(bulk_recorder.BATCH_SIZE):
-            first, before = self._select_first(readings, before)
-            if len(first.line):
-                await bulk.add_arrays(first.line, self._build_batch(first))
+            storable = self._find_storable(readings)
+            first, before = self._select_first(readings.take(storable), before)
+            recorded = first if storable.all() else first.followed_by(readings.take(~storable))
+            if len(recorded.line):
+                await bulk.add_arrays(recorded.line, self._build_batch(recorded))
             done += len(readings.line)
             self.progress(size // 2 + size * done // (2 * self.staged.count))
         self.report.recorded = (await bulk.finish()).recorded
         self.progress(size)
 
+    def _find_storable(self, readings: StagedColumns) -> BoolArray:
+        """Return a mask of the readings that may stand for their instant, or repeat or contradict another one.
+
+        The others have values that cannot be stored, so the recording refuses each with its reason. A reading that is
+        alone at its instant is not checked here. The first and last may continue in the batches beside this one.
+        """
+        starts = is_group_start(readings.target, readings.at)
+        is_alone = starts & np.append(starts[1:], False)
+        is_alone[0] = False
+        storable = np.ones(len(starts), dtype=np.bool_)
+        for position in np.flatnonzero(~is_alone):
+            storable[position] = self.targets[readings.target[position]].can_store(float(readings.value[position]))
+        return storable
+
     def _select_first(
         self, readings: StagedColumns, before: StagedColumns | None
-    ) -> tuple[StagedColumns, StagedColumns]:
+    ) -> tuple[StagedColumns, StagedColumns | None]:
         """Return the first reading of each series and instant, and the last of these.
 
         `before` is the last one of the readings before. Count exact repeats, and refuse contradictions.
         """
+        if not len(readings.line):
+            return readings, before
         if before is not None:
-            readings = readings.follow(before)
+            readings = before.followed_by(readings)
         starts = is_group_start(readings.target, readings.at)
         first = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
         equal = (readings.value == readings.value[first]) & (readings.quality == readings.quality[first])
@@ -266,7 +284,7 @@ class _ReadingImport:
         for number, target in enumerate(targets):
             if target.convert is not None:
                 chosen = series_index == number
-                value[chosen] = [float(target.convert(Decimal(repr(one)))) for one in value[chosen].tolist()]
+                value[chosen] = [target.to_field_unit(one) for one in value[chosen].tolist()]
         keys = [target.key for target in targets]
         return BulkReadingBatch(keys, series_index.reshape(-1), readings.at, value, readings.quality)
 

@@ -59,9 +59,9 @@ class StagedColumns:
         """Return the readings at these positions, or those of a mask."""
         return StagedColumns(*(getattr(self, column.name)[index] for column in fields(self)))
 
-    def follow(self, before: "StagedColumns") -> "StagedColumns":
-        """Return the readings of `before` and then these."""
-        pairs = ((getattr(before, column.name), getattr(self, column.name)) for column in fields(self))
+    def followed_by(self, after: "StagedColumns") -> "StagedColumns":
+        """Return these readings and then those of `after`."""
+        pairs = ((getattr(self, column.name), getattr(after, column.name)) for column in fields(self))
         return StagedColumns(*map(np.concatenate, pairs))
 
 
