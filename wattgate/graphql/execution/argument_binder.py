@@ -102,7 +102,7 @@ def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, 
     type_ = get_nullable_type(input_type)
     if isinstance(type_, GraphQLEnumType) and isinstance(value, str):
         return _find_enum_name(value, type_, path, problems)
-    if isinstance(type_, GraphQLList) and value is not None and not isinstance(value, list):
+    if isinstance(type_, GraphQLList) and isinstance(value, str):
         return _prune_unknown(value, type_.of_type, path, problems)  # GraphQL takes one value as a list of it
     if isinstance(type_, GraphQLList) and isinstance(value, list):
         return [_prune_unknown(item, type_.of_type, (*path, index), problems) for index, item in enumerate(value)]
