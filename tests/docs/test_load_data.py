@@ -20,13 +20,16 @@ def blocks(language: str) -> list[str]:
 
 async def test_types_resources_and_homes_are_created_and_a_line_is_recorded(served: House) -> None:
     ids: dict[str, str] = {}
-    callers = ["administrator", "administrator", "account", "account"]
+    callers = ["administrator", "administrator", "account", "account", "application", "acting"]
     for document, caller in zip(blocks("graphql"), callers, strict=True):
-        variables = {name: ids[name] for name in re.findall(r"\$(\w+): ID!", document)}
+        values = ids | {"hardwareId": "70B3D5210E01"}
+        variables = {name: values[name] for name in re.findall(r"\$(\w+): \w+!", document)}
         answer = await served.graphql(document, served.one.headers[caller], **variables)
         assert "errors" not in answer, answer
         ids |= next(iter(answer["data"].values()))
-    assert set(ids) == {"resourceTypeId", "veTypeId", "resourceId", "veId"}
+    assert set(ids) == {"resourceTypeId", "veTypeId", "resourceId", "veId", "deviceTypeId", "deviceId"}
+    device = await served.call("GET", f"/device/{ids['deviceId']}", served.one.headers["account"])
+    assert [sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]] == [ids["resourceId"]]
     (shown,) = blocks("json")
     line = {**json.loads(shown), "resourceId": ids["resourceId"]}
     headers = {**served.one.headers["account"], "Content-Type": "application/x-ndjson"}
