@@ -1,6 +1,7 @@
 """The drain of a gateway, with real processes and signals: readiness, pause, connections, requests and exit."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -256,6 +257,40 @@ async def test_hanging_websockets_are_cut_before_drain_limit(home: Home, caplog:
         pass
     assert "Drain step 'close connections' exceeded its time limit and was cancelled" in caplog.text
     assert "finish requests" not in caplog.text
+
+
+async def test_address_is_logged_when_the_gateway_accepts_connections(caplog: pytest.LogCaptureFixture) -> None:
+    connected, accepting = list[str](), asyncio.Event()
+
+    class Connector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith("Serving on"):
+                socket.create_connection(bound[0].getsockname(), timeout=10).close()
+                connected.append(record.getMessage())
+                accepting.set()
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await asyncio.sleep(0.2)  # the start of a gateway takes time
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    bound = bind_sockets("127.0.0.1", 0)
+    url = bound_url(bound)
+    server = DrainingServer(build_uvicorn_config(application), DrainTimeouts())
+    log, handler = logging.getLogger("wattgate.app.server.serving"), Connector()
+    log.addHandler(handler)
+    try:
+        with caplog.at_level(logging.INFO, log.name):
+            running = asyncio.create_task(server.serve(sockets=bound))
+            async with asyncio.timeout(30):
+                await accepting.wait()
+            server.should_exit = True
+            await running
+    finally:
+        log.removeHandler(handler)
+    assert connected == [f"Serving on {url}"]
 
 
 async def test_test_server_uses_uvicorn_config_of_command(home: Home) -> None:

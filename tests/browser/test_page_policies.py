@@ -78,4 +78,6 @@ async def test_no_site_may_show_a_page_in_a_frame(context: BrowserContext, demo:
     page = await context.new_page()
     await page.goto("/outbox", wait_until="load")
     async with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
-        await page.evaluate("() => { document.querySelector('iframe').src = '/display'; }")
+        await page.evaluate(
+            "() => { document.body.append(Object.assign(document.createElement('iframe'), { src: '/display' })); }"
+        )

@@ -31,7 +31,7 @@ class ReceivedMail:
         return parse_mail(self.content)
 
 
-@dataclass(slots=True)
+@dataclass
 class MailServer:
     """The received mails, the number of connections, and replies that replace the default ones."""
 

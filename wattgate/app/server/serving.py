@@ -127,6 +127,8 @@ class DrainingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._channel is None and self.started and sockets:
+            log.info("Serving on %s", bound_url(sockets))
         if self._channel is not None:
             asyncio.get_running_loop().add_reader(self._channel, self._on_launcher_command)
             self._channel.send(SERVING_SIGNAL)
@@ -199,8 +201,6 @@ def serve(
     application: Starlette, settings: Settings, sockets: list[socket.socket], channel: socket.socket | None = None
 ) -> int:
     """Serve until a signal arrives. Return the exit code: 0, or 1 if a second signal cut the drain short."""
-    if channel is None:
-        log.info("Serving on %s", bound_url(sockets))
     config = build_uvicorn_config(application, HttpLimits.from_settings(settings))
     server = DrainingServer(config, DrainTimeouts.from_settings(settings), channel)
     server.run(sockets=sockets)
