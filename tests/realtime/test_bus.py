@@ -246,14 +246,19 @@ def test_decoder_ignores_unknown_kinds_and_logs_each_once(caplog: pytest.LogCapt
     decoder = EventDecoder()
     for body in (b'["weather","key",{}]', b'["weather","key",{"rain":1}]', b'["revoked","key",{}]', b"not ours"):
         assert decoder.decode("topic", "1-1", body) is None
-    assert len(caplog.records) == 3
-    assert "'weather'" in caplog.records[0].getMessage()
+    assert len(logged_by_decoder(caplog)) == 3
+    assert "'weather'" in logged_by_decoder(caplog)[0]
     decoded = decoder.decode("topic", "1-1", b'["revoked","key",{"mpxn":"1","since":"2027"}]')
     assert decoded is not None
     assert decoded.payload == MeterPointConsentRevoked("1")
     for n in range(2 * MAX_LOGGED_KINDS):
         decoder.decode("topic", "1-1", f'["{n}","key",{{}}]'.encode())
-    assert len(caplog.records) == MAX_LOGGED_KINDS
+    assert len(logged_by_decoder(caplog)) == MAX_LOGGED_KINDS
+
+
+def logged_by_decoder(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the messages of the decoder. Gateways of the process may log that a test blocks their loop."""
+    return [record.getMessage() for record in caplog.records if record.name == "wattgate.realtime.bus.codec"]
 
 
 class ManualClock:
