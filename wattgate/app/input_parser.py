@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 from graphql import GraphQLError
 from graphql.utilities import validate_input_value
 
@@ -9,6 +10,17 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk_recorder import InvalidLine
+
+
+def decode_object(text: str) -> dict[str, Any]:
+    """Return the JSON object of a line. Raise InvalidLine if the line is none."""
+    try:
+        line = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidLine(f"is not JSON: {error}") from None
+    if not isinstance(line, dict):
+        raise InvalidLine("is not a JSON object")
+    return line
 
 
 class InputParser:

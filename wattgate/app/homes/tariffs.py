@@ -4,13 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
-import orjson
 from strawberry import ID
 
 from wattgate.app.homes.series import STORAGE_START
-from wattgate.app.input_parser import InputParser
+from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.energy.meter_messages import ELECTRICITY
 from wattgate.energy.tariffs import rate_problems
@@ -87,7 +85,7 @@ def parse_tariff_lines(
 
 
 def _parse_line(parser: InputParser, text: str, classifiers: list[str], zone: str, now: datetime) -> RequestedTariff:
-    line = _parse_object(text)
+    line = decode_object(text)
     if "kind" not in line:
         raise InvalidLine("has no `kind`. Set the prices of a dynamic tariff with `wattgate tariff import`")
     if "resourceId" in line:
@@ -101,16 +99,6 @@ def _parse_line(parser: InputParser, text: str, classifiers: list[str], zone: st
     except BadInput as error:
         reasons = (f"{'.'.join(map(str, problem.path[1:]))}: {problem.message}" for problem in error.problems)
         raise InvalidLine("; ".join(reasons)) from None
-
-
-def _parse_object(text: str) -> dict[str, Any]:
-    try:
-        line = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InvalidLine(f"is not JSON: {error}") from None
-    if not isinstance(line, dict):
-        raise InvalidLine("is not a JSON object")
-    return line
 
 
 def _parse_pence(text: str, option: str) -> Decimal:

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
-import orjson
-
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
-from wattgate.app.input_parser import InputParser
+from wattgate.app.input_parser import InputParser, decode_object
 from wattgate.db.models import Tariff
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound
@@ -151,12 +149,7 @@ async def import_tariffs(
 
 def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:
     """Return the JSON object of a line. Add the resource ID of the import, if it has one."""
-    try:
-        line = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InvalidLine(f"is not JSON: {error}") from None
-    if not isinstance(line, dict):
-        raise InvalidLine("is not a JSON object")
+    line = decode_object(text)
     if resource_id is None:
         return line
     if line.setdefault("resourceId", resource_id) != resource_id:
