@@ -1,19 +1,16 @@
 """Passwords of new users: entered on a terminal, or generated."""
 
-import secrets
 import sys
 from dataclasses import dataclass
 
 import typer
 
 from wattgate.app.cli.gateway_context import err
+from wattgate.db.identity.secrets import new_readable_secret
 from wattgate.graphql.services.login import WeakPassword, check_new_password
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 """Characters of generated passwords: those that nobody confuses on a screen, and that every keyboard has."""
-
-GROUPS, GROUP_LENGTH = 4, 4
-"""Groups of a generated password, and characters of each. Together they have 79 random bits."""
 
 
 @dataclass(slots=True)
@@ -51,6 +48,5 @@ def _prompt(question: str) -> str:
 
 
 def generate_password() -> str:
-    """Return a random password that a person can type."""
-    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS))
-    return "-".join(groups)
+    """Return a random password of 79 bits that a person can type."""
+    return new_readable_secret(ALPHABET)

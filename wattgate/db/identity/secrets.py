@@ -9,6 +9,11 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
+def new_readable_secret(alphabet: str) -> str:
+    """Return a new secret that a person can type: four groups of four random characters."""
+    return "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(4))
+
+
 def hash_secret(secret: str) -> bytes:
     """Return the digest to store for a secret. The secrets are long and random, so a plain SHA-256 is safe."""
     return hashlib.sha256(secret.encode()).digest()

@@ -5,7 +5,6 @@ counts against the device and against the account that sent it, known device or 
 """
 
 import hmac
-import secrets
 
 from sqlmodel import col
 
@@ -17,7 +16,7 @@ from wattgate.db.identity.login_backoff import (
     forget_failures,
     load_failures,
 )
-from wattgate.db.identity.secrets import hash_secret
+from wattgate.db.identity.secrets import hash_secret, new_readable_secret
 from wattgate.db.models import DeviceClaim, MeterPointConsent
 from wattgate.db.queries.consent import is_valid
 from wattgate.db.rows import Rows
@@ -28,9 +27,6 @@ from wattgate.graphql.core.operation import Call
 
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The characters of generated codes: none that looks like another one."""
-
-CODE_GROUPS, GROUP_CHARACTERS = 4, 4
-"""A generated code has 16 random characters, which are 78 bits."""
 
 MIN_CODE_CHARACTERS = 8
 """Minimum characters of a code that the application chooses, without separators."""
@@ -46,9 +42,8 @@ _NO_CLAIM = ""
 
 
 def new_code() -> str:
-    """Return a new random code, in groups that people can type."""
-    groups = ("".join(secrets.choice(CODE_ALPHABET) for _ in range(GROUP_CHARACTERS)) for _ in range(CODE_GROUPS))
-    return "-".join(groups)
+    """Return a new random code of 78 bits that people can type."""
+    return new_readable_secret(CODE_ALPHABET)
 
 
 def code_digest(claim_id: str, code: str) -> bytes:
