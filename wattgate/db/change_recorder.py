@@ -25,7 +25,8 @@ class ChangeRecorder:
     """
 
     def __init__(self) -> None:
-        self._edited: list[tuple[str, str, Any, dict[str, Any]]] = []
+        # by the identity of the record, which an operation may edit twice
+        self._edited: dict[int, tuple[str, str, Any, dict[str, Any]]] = {}
         self._changes: list[dict[str, Any]] = []
         self._omitted = 0
         self.application_id: str | None = None
@@ -49,7 +50,7 @@ class ChangeRecorder:
 
     def changes(self) -> list[dict[str, Any]]:
         """Return all changes as JSON, without records that were not changed."""
-        for table, key, record, before in self._edited:
+        for table, key, record, before in self._edited.values():
             after = _values(record)
             changed = {name for name in after if name not in before or before[name] != after[name]}
             if changed:
@@ -59,10 +60,8 @@ class ChangeRecorder:
         return [*self._changes, *([{"omitted": self._omitted}] if self._omitted else [])]
 
     def _record(self, table: str, key: str, record: Any, before: dict[str, Any]) -> None:
-        if any(known is record for _, _, known, _ in self._edited):
-            return
         self.application_id = self.application_id or getattr(record, "application_id", None)
-        self._edited.append((table, key, record, before))
+        self._edited.setdefault(id(record), (table, key, record, before))
 
     def _add(self, table: str, key: Any, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
         if len(self._changes) >= MAX_CHANGES:
