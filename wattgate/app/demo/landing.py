@@ -2,7 +2,7 @@
 
 from wattgate.app.demo import seed
 from wattgate.app.demo.logins import LOGINS, PASSWORD
-from wattgate.app.server.landing_page import Demonstration, DemonstrationLogin
+from wattgate.app.server.landing_page import Demonstration
 
 DAYS_OF_A_MONTH = 30
 
@@ -12,7 +12,7 @@ def describe_demonstration() -> Demonstration:
     return Demonstration(
         application_id=seed.APPLICATION_ID,
         password=PASSWORD,
-        logins=tuple(DemonstrationLogin(login.username, login.shows) for login in LOGINS),
+        logins={login.username: login.shows for login in LOGINS},
         home_count=len(seed.HOMES),
         months=seed.HISTORY.days // DAYS_OF_A_MONTH,
     )

@@ -5,6 +5,7 @@ development, and while a gateway has no application, the page also shows how to 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -26,20 +27,15 @@ SAMPLE_ID = "APPLICATION_ID"
 
 
 @dataclass(frozen=True, slots=True)
-class DemonstrationLogin:
-    """An account of the demonstration, and what its user sees."""
-
-    username: str
-    purpose: str
-
-
-@dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The facts about the demonstration on the landing page. All accounts have the same password."""
+    """The facts about the demonstration on the landing page. All accounts have the same password.
+
+    `logins` has what each user sees, by username.
+    """
 
     application_id: str
     password: str
-    logins: tuple[DemonstrationLogin, ...]
+    logins: Mapping[str, str]
     home_count: int
     months: int
 
@@ -77,8 +73,8 @@ def request_origin(request: Request, settings: Settings) -> str:
 
 def _demonstration_section(demonstration: Demonstration, origin: str, base_path: str) -> str:
     logins = "".join(
-        f"<div><dt>{escape(login.purpose)}</dt><dd><code>{escape(login.username)}</code></dd></div>"
-        for login in demonstration.logins
+        f"<div><dt>{escape(shows)}</dt><dd><code>{escape(username)}</code></dd></div>"
+        for username, shows in demonstration.logins.items()
     )
     return read_template("landing/demonstration.html").substitute(
         home_count=demonstration.home_count,
@@ -87,7 +83,7 @@ def _demonstration_section(demonstration: Demonstration, origin: str, base_path:
         password=escape(demonstration.password),
         application_id=escape(demonstration.application_id),
         command=_login_command(
-            origin, base_path, demonstration.application_id, demonstration.logins[0].username, demonstration.password
+            origin, base_path, demonstration.application_id, next(iter(demonstration.logins)), demonstration.password
         ),
     )
 
