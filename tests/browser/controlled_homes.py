@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from playwright.async_api import Browser, Page
 from strawberry import ID
 
 from tests.support.demonstration import demonstration
@@ -40,6 +41,14 @@ class ControlledHomes:
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
+
+    @asynccontextmanager
+    async def page(self, browser: Browser) -> AsyncIterator[Page]:
+        """Open an empty page of the size of a wall display, after a first reading of 500 W."""
+        context = await browser.new_context(base_url=self.url, viewport={"width": 1024, "height": 600})
+        await self.send_power(500)
+        yield await context.new_page()
+        await context.close()
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSocketRoute, expect
+from playwright.async_api import Browser, Page, WebSocket, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, READINGS_TIMEOUT_MS, open_display
@@ -37,10 +37,8 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
 
 @pytest.fixture
 async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    context: BrowserContext = await browser.new_context(base_url=homes.url, viewport={"width": 1024, "height": 600})
-    await homes.send_power(500)
-    yield await context.new_page()
-    await context.close()
+    async with homes.page(browser) as page:
+        yield page
 
 
 async def token_of(page: Page) -> str:

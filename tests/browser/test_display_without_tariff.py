@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, open_display
@@ -31,10 +31,8 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
 
 @pytest.fixture
 async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    context: BrowserContext = await browser.new_context(base_url=homes.url, viewport={"width": 1024, "height": 600})
-    await homes.send_power(500)
-    yield await context.new_page()
-    await context.close()
+    async with homes.page(browser) as page:
+        yield page
 
 
 async def test_home_without_a_tariff_says_so(page: Page) -> None:
