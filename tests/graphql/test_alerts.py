@@ -1,6 +1,7 @@
 """Alerts, and the records of their templates, notifications and webhooks."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
@@ -157,6 +158,28 @@ async def test_failed_webhook_is_listed_among_the_errors(served: House) -> None:
     response = await served.call("GET", f"/webhook/error/{error['errorId']}", headers)
     assert response.json() == error
     assert error["attempt"]["error"]["initialError"]["port"] == 443
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "argument", "header"),
+    [
+        ("/webhook/{}", "webhook", "webhookId", "account"),
+        ("/webhook/error/{}", "webhookError", "errorId", "account"),
+        ("/webhook/endpoint/{}", "webhookEndpoint", "endpointId", "application"),
+    ],
+)
+async def test_malformed_webhook_id_is_bad_input_and_an_unknown_one_is_not_found(
+    served: House, path: str, field: str, argument: str, header: str
+) -> None:
+    headers = served.one.headers[header]
+    for record_id, status, code in (("no-uuid", 400, "BAD_INPUT"), (str(UUID(int=1)), 404, "NOT_FOUND")):
+        response = await served.call("GET", path.format(record_id), headers)
+        assert (response.status_code, response.json()["code"]) == (status, code)
+        document = f"query ($id: ID!) {{ {field}({argument}: $id) {{ {argument} }} }}"
+        answer = await served.graphql(document, headers, id=record_id)
+        assert answer["errors"][0]["extensions"]["code"] == code
+    malformed = await served.call("GET", path.format("no-uuid"), headers)
+    assert argument in malformed.json()["error"]
 
 
 async def send(tenant: Tenant, house: House) -> str:

@@ -60,6 +60,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.WEBHOOK_WRITE,
         schemes=(("GET one", AuthScheme.TOKEN),),
         list_size=GROWING_LIST_SIZE,
+        refuses_malformed_ids=True,
     ),
     Entity(
         name="webhook_endpoint",
@@ -70,6 +71,7 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=endpoint_types.WebhookEndpoint,
         read_permission=Permission.WEBHOOK_MANAGE,
         write_permission=Permission.WEBHOOK_MANAGE,
+        refuses_malformed_ids=True,
     ),
     Entity(
         name="webhook_error",
@@ -81,6 +83,7 @@ ENTITIES: tuple[Entity, ...] = (
         read_permission=Permission.WEBHOOK_READ,
         write_permission=Permission.WEBHOOK_WRITE,
         list_size=GROWING_LIST_SIZE,
+        refuses_malformed_ids=True,
     ),
     Entity(
         name="content",

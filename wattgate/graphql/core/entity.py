@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import strawberry
 
 from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
 from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
@@ -46,6 +48,8 @@ class Entity:
     list_size: int = DEFAULT_LIST_SIZE
     plural_noun: str = ""
     """Plural of `noun`, if it is not `plural` with spaces."""
+    refuses_malformed_ids: bool = False
+    """Whether an ID that is no UUID is BAD_INPUT. Otherwise it is NOT_FOUND, like an unknown ID."""
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
@@ -129,9 +133,23 @@ def _build_list_resolver(entity: Entity) -> Any:
 
 def _build_get_resolver(entity: Entity) -> Any:
     async def resolve(call: Call, **key: str) -> Tenanted:
-        return await call.rows.get(entity.model, key[entity.model.key])
+        record_id = key[entity.model.key]
+        if entity.refuses_malformed_ids and not _is_uuid(record_id):
+            name = to_camel_case(entity.model.key)
+            raise BadInput(
+                f"{name} is {record_id!r}, which is no UUID. Use an ID from the list.",
+                problems=[Problem((name,), "is no UUID")],
+            )
+        return await call.rows.get(entity.model, record_id)
 
     return resolve
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text.lower()
+    except ValueError:
+        return False
 
 
 def _build_add_resolver(entity: Entity) -> Any:
