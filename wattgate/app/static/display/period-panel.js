@@ -52,7 +52,7 @@ export class PeriodPanel {
     const isKnown = cost !== null && cost.total !== null;
     this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
     this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
-    const to = period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
+    const to = hasEnergy(period) && period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
     this.#part(".complete-to").textContent = to ? `Complete up to ${to}` : "";
   }
 
@@ -75,6 +75,15 @@ export class PeriodPanel {
   #part(selector) {
     return find(this.#section, selector);
   }
+}
+
+/**
+ * Return whether a period has an amount of energy. Without one, its data is not complete up to any moment.
+ * @param {Pick<Period, "electricity" | "gas" | "exported">} period
+ * @returns {boolean}
+ */
+export function hasEnergy(period) {
+  return ENERGIES.some((name) => (period[name]?.value ?? null) !== null);
 }
 
 /** @param {string | null} value */
