@@ -1,8 +1,8 @@
 """The contract of an alert type: the variables that its alerts supply and its templates may use.
 
-A contract has the base variables, which every alert has, and the own variables of the alert type. The own variables are
-those of the gateway's alert types (`SYSTEM_VARIABLES`), those of a kind of alert rules (`RULE_VARIABLES`), or those that
-the application has declared. An alert type without any of them is undeclared: its alerts may have any data.
+A contract has the base variables, which every alert has, and the own variables of the alert type. The own variables
+are those of the gateway's alert types (`SYSTEM_VARIABLES`), those of a kind of alert rules (`RULE_VARIABLES`), or those
+that the application has declared. An alert type without any of them is undeclared: its alerts may have any data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
