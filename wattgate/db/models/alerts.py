@@ -74,7 +74,7 @@ class TemplateVersion(Tenanted, table=True):
 class Alert(Tenanted, table=True):
     """An alert to a user. `read_at` is the time at which the user read it.
 
-    `data` fills the markers of the template. `culture_code` selects the template; None is the application's culture.
+    `data` fills the markers of the template. `culture_code` selects the template; None is the culture of the user.
     """
 
     key: ClassVar[str] = "alert_id"
