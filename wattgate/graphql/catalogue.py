@@ -91,6 +91,7 @@ OPERATIONS: tuple[Operation, ...] = (
     users.add_user,
     users.delete_user,
     users.rename_user,
+    users.update_user,
     registration.register,
     registration.request_verification,
     registration.verify_user,

@@ -90,7 +90,7 @@ class TemplateVersion(Tenanted, table=True):
 class Alert(Tenanted, table=True):
     """An alert to a user. `read_at` is the time at which the user read it.
 
-    `data` fills the markers of the template. `culture_code` selects the template; None is the application's culture.
+    `data` fills the markers of the template. `culture_code` selects the template; None is the culture of the user.
     `ve_id` is the home that the alert is about; None is the user's oldest active home.
     """
 

@@ -281,5 +281,5 @@ class NewAlert:
     )
     culture_code: str | None = strawberry.field(
         default=None,
-        description="Language and region of the messages, such as fr-CA. Default: the application's culture.",
+        description="Language and region of the messages, such as fr-CA. Default: the user's culture.",
     )

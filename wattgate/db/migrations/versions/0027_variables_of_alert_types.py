@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0027"
-down_revision = "0023"
+down_revision = "0024"
 branch_labels = None
 depends_on = None
 
