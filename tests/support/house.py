@@ -29,11 +29,11 @@ from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.resolvers import provisioning, recording, tokens
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import content
-from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import tariffs as tariff_types
 from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"

@@ -100,6 +100,10 @@ class Formats:
             raise FormatError(f"does not know the currency {currency[:20]!r}; use a code such as GBP or EUR")
         return format_currency(_round(amount, get_currency_precision(currency)), currency, locale=self.locale)
 
+    def currency_decimals(self, currency: str | None) -> int:
+        """Return the number of decimal places of a currency."""
+        return 2 if currency is None else int(get_currency_precision(currency))
+
     def percentage(self, value: object) -> str:
         """Return a percentage with at most one decimal place. The value 12.5 is 12.5 %."""
         locale = self.locale
@@ -199,4 +203,6 @@ def _factor(units: Mapping[str, Decimal], unit: str, quantity: str) -> Decimal:
 
 
 def _shorten(value: object) -> str:
-    return repr(value[:40]) if isinstance(value, str) else f"a value of type {type(value).__name__}"
+    if isinstance(value, str):
+        return repr(value[:40])
+    return str(value) if isinstance(value, int | float | Decimal) else "a list or an object"

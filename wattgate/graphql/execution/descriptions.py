@@ -369,7 +369,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "FindingSeverity.INFO": "Informational.",
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
-        "PreviewData.MADE": "Samples of the alert type's variables, or sample data generated from their names.",
+        "PreviewData.MADE": "Samples of the variables of the alert type, or values generated from their names.",
         "VariableType.TEXT": "A text.",
         "VariableType.NUMBER": "A number, as JSON number or as text. Written with at most two decimal places.",
         "VariableType.ENERGY": "Energy in Wh, kWh or MWh. Written in kWh with two decimal places.",

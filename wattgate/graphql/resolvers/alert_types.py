@@ -128,6 +128,6 @@ async def _check_rules(call: Call, alert_type: models.AlertType) -> None:
     if count:
         kinds = ", ".join(kind.name for kind in RuleKind)
         raise Conflict(
-            f"{count} alert rules send alerts of this type, and do not supply these variables. Set ruleKind to the kind "
-            f"of the rules ({kinds}), or give the rules another alert type first."
+            f"{count} alert rules send alerts of this type, and do not supply these variables. Set ruleKind to the "
+            f"kind of the rules ({kinds}), or give the rules another alert type first."
         )
