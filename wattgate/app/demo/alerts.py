@@ -15,6 +15,7 @@ from wattgate.graphql.resolvers import alert_rules
 from wattgate.graphql.resolvers import alerts as resolvers
 from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as types
+from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.principal import Principal
 
 ALERT_TYPE = "CM01"
@@ -33,8 +34,11 @@ MAX_RULES = 100
 
 async def add_alert_type(runner: Runner, system: Principal) -> str:
     """Add the alert type and its mail templates, if they are missing. Return the ID of the type."""
-    new_type = types.NewAlertType(
-        name="High consumption", system_alert_type_id=ALERT_TYPE, description="More energy than usual"
+    new_type = NewAlertType(
+        name="High consumption",
+        system_alert_type_id=ALERT_TYPE,
+        description="More energy than usual",
+        rule_kind=RuleKind.THRESHOLD,
     )
     key = "system_alert_type_id"
     alert_type = await ensure_record(runner, system, "alert_types", "add_alert_type", new_type, key)

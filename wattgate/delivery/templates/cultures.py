@@ -13,6 +13,13 @@ def is_culture(code: str) -> bool:
     return _CULTURE.fullmatch(code) is not None
 
 
+def canonical_culture(code: str) -> str:
+    """Return a language tag in the usual case (RFC 5646, section 2.1.1): fr-CA, zh-Hant-TW."""
+    language, *subtags = code.lower().split("-")
+    by_length = {2: str.upper, 4: str.title}
+    return "-".join([language, *(by_length.get(len(subtag), str.lower)(subtag) for subtag in subtags)])
+
+
 def culture_fallbacks(culture: str | None, default: str = DEFAULT_CULTURE) -> tuple[str, ...]:
     """Return the cultures to try, best first, such as fr-CA, fr, en-GB, en: RFC 4647 lookup, then the default's."""
     tags_by_key: dict[str, str] = {}

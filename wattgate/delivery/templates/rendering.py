@@ -9,6 +9,7 @@ from typing import Any
 
 import css_inline
 
+from wattgate.delivery.templates.contract_values import bind_values
 from wattgate.delivery.templates.diagnostics import (
     Finding,
     MissingVariables,
@@ -22,6 +23,7 @@ from wattgate.delivery.templates.escaping import UnsafeValue, check_header
 from wattgate.delivery.templates.html_context import HtmlTokenizer
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.plain_text import VOID_TAGS, html_to_text
+from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 
 CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
 """Moves styles into the elements, except at-rules such as media queries. It loads no remote style sheets."""
@@ -111,13 +113,16 @@ class PartialRendering:
 
 
 def render(
-    source: TemplateSource, data: Mapping[str, Any], limits: RenderLimits = DEFAULT_RENDER_LIMITS
+    source: TemplateSource,
+    data: Mapping[str, Any],
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
 ) -> RenderedTemplate:
     """Render a template with data.
 
     Raise TemplateSyntaxError, TemplateLimitExceeded, MissingVariables or UnsafeTemplateValues.
     """
-    rendering = render_partially(source, data, limits, strict=True)
+    rendering = render_partially(source, data, limits, scope, strict=True)
     errors = rendering.errors
     if any(finding.code.startswith("variable-") for finding in errors):
         raise MissingVariables(errors)
@@ -130,15 +135,17 @@ def render_partially(
     source: TemplateSource,
     data: Mapping[str, Any],
     limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
     *,
     strict: bool = False,
 ) -> PartialRendering:
     """Render as many parts as possible. With `strict`, raise TemplateSyntaxError and TemplateLimitExceeded."""
     parts: dict[TemplatePart, str | None] = {}
     findings: list[Finding] = []
+    values = data if scope.contract is None else bind_values(scope.contract, data)
     for part, part_source in source.parts():
         try:
-            writer = render_source(part_source, part, data, limits)
+            writer = render_source(part_source, part, values, limits, scope.formats)
         except TemplateError as error:
             if strict:
                 raise

@@ -13,7 +13,8 @@ async def render_content(call: Call, alert: Alert, notification: Notification) -
     If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
     alert is better than none.
     """
-    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, alert.culture_code)
+    culture = await queries.alert_culture(call.rows, alert)
+    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, culture)
     alert_type = await call.rows.get(AlertType, alert.alert_type_id)
     notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
     if choice.template is None:
