@@ -199,11 +199,12 @@ class Comparison:
     includes_vat: bool | None = strawberry.field(
         description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
     )
-    series: ReadingSeries = edge(
+    series: ReadingSeries | None = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
         weight=250,
-        description="The whole baseline, in buckets of the same period.",
+        description="The whole baseline, in buckets of the same period. Null only with an error, such as "
+        "CONSENT_REVOKED.",
     )
 
 
@@ -255,11 +256,11 @@ class Resource:
         needs=Permission.READINGS_READ,
         description="Why `current` is null. Null if there is a current value.",
     )
-    freshness: Freshness = edge(
+    freshness: Freshness | None = edge(
         freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
         weight=FRESHNESS_WEIGHT,
-        description="Freshness of the readings of one storage field.",
+        description="Freshness of the readings of one storage field. Null only with an error, such as CONSENT_REVOKED.",
     )
     first_time: datetime | None = edge(
         queries.first_times,
@@ -283,12 +284,13 @@ class Resource:
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
     )
-    readings: ReadingSeries = edge(
+    readings: ReadingSeries | None = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
-        description="Readings in a time range, in whole buckets of the time zone.",
+        description="Readings in a time range, in whole buckets of the time zone. Null only with an error, such as "
+        "CONSENT_REVOKED.",
     )
     tariffs: list[Tariff] = edge(
         tariff_queries.histories,
