@@ -126,6 +126,26 @@ async def test_graphql_shows_the_other_meter_points_and_says_where_data_is_withh
         assert all(is_consent_error(error, gas) for error in answer["errors"])
 
 
+async def test_rest_shows_the_other_meter_points_and_marks_the_withheld_one(home: MeteredHome) -> None:
+    call, gas = home.house.call, home.resource_ids[2]
+    await home.change(gas)
+    listed = {one["resourceId"]: one for one in (await call("GET", "/resource", home.headers)).json()}
+    for resource_id in home.resource_ids:
+        is_withheld = resource_id == gas
+        one = (await call("GET", f"/resource/{resource_id}", home.headers)).json()
+        assert one == listed[resource_id]
+        assert one.get("withheld", {}).get("reason") == ("REVOKED" if is_withheld else None)
+        params = {"from": "2026-01-05T00:00:00", "to": "2026-01-05T23:59:59", "period": "P1D", "function": "sum"}
+        for path in ("readings", "current"):
+            answer = await call("GET", f"/resource/{resource_id}/{path}", home.headers, params=params)
+            assert answer.status_code == (403 if is_withheld else 200)
+            assert not is_withheld or answer.json()["code"] == one["withheld"]["code"] == "CONSENT_REVOKED"
+        foreign = await call("GET", f"/resource/{resource_id}", home.house.other.headers["account"])
+        assert foreign.status_code == 404
+    homes = (await call("GET", f"/virtualentity/{home.ve_id}", home.headers)).json()
+    assert {one["resourceId"] for one in homes["resources"]} == set(home.resource_ids)
+
+
 async def test_display_of_a_home_without_any_consent_is_an_error(home: MeteredHome) -> None:
     for resource_id in home.resource_ids:
         await home.change(resource_id)

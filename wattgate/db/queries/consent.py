@@ -25,6 +25,13 @@ class ConsentCheck(NamedTuple):
     valid_until: datetime | None
 
 
+class WithheldData(NamedTuple):
+    """Why the data of a resource is withheld, and the same in words with what to do."""
+
+    reason: WithheldReason
+    message: str
+
+
 def is_valid(consent: MeterPointConsent, now: datetime) -> bool:
     """Return whether a consent is neither revoked nor expired."""
     return consent.revoked_at is None and consent.valid_until > now
@@ -61,6 +68,15 @@ async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChe
         else:
             errors[resource_id] = _consent_error(resource_id, key[1], consent)
     return ConsentCheck(errors, min(ends, default=None))
+
+
+async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:
+    """Return why the data of each resource is withheld; None if it may be read."""
+    errors = await find_consent_errors(rows, resources)
+    return [
+        None if (error := errors.get(resource.resource_id)) is None else WithheldData(error.withheld, error.message)
+        for resource in resources
+    ]
 
 
 def replace_withheld(

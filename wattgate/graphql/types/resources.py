@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
+from wattgate.db.queries import consent as consent_queries
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries import current_rates as rate_queries
 from wattgate.db.queries import current_readings as current_queries
@@ -26,6 +27,7 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.consent import WithheldData
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.readings import Bucket, BucketColumns, CurrentReading, SeriesPart
@@ -243,6 +245,12 @@ class Resource:
     active: bool
     created_at: datetime
     updated_at: datetime
+    withheld: WithheldData | None = edge(
+        consent_queries.withheld_data,
+        needs=Permission.RESOURCE_READ,
+        description="Why readings, costs and other data are withheld: there is no valid consent for the meter point. "
+        "Null if they may be read.",
+    )
     type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
         current_queries.current_readings,
