@@ -71,6 +71,14 @@ class NoValueReason(Enum):
     NO_PRICE = "NO_PRICE"
 
 
+class WithheldReason(Enum):
+    """Why the data of a meter point is withheld."""
+
+    MISSING = "missing"
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
 class Baseline(Enum):
     """The earlier span that a series is compared with."""
 

@@ -6,7 +6,7 @@
   - PersistedQueryNotFound: the gateway does not have the named document; send its text (400)
   - Unauthenticated: no valid credentials (401)
   - Forbidden: the credentials do not allow this operation (403)
-  - ConsentRevoked: the owner of the data has withdrawn consent to its use (403)
+  - ConsentRevoked: the consent to the use of the data is revoked, expired or not recorded (403)
   - NotFound: no such record in the caller's application (404)
   - NotSupported: the record exists, but its kind does not support the operation (404)
   - Conflict: the state of the record does not allow the change (409)
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from wattgate.enums import TRACE_ID
+from wattgate.enums import TRACE_ID, WithheldReason
 
 ProblemPath = tuple[str | int, ...]
 """The path of a value in a request: names of members and positions in lists."""
@@ -122,7 +122,27 @@ class Forbidden(GatewayError):
 
 
 class ConsentRevoked(GatewayError):
+    """The data of a meter point is withheld. The extensions name the resource, if it is known, and the reason."""
+
     code, status = "CONSENT_REVOKED", 403
+
+    def __init__(
+        self,
+        message: str,
+        withheld: WithheldReason = WithheldReason.REVOKED,
+        *,
+        mpxn: str | None = None,
+        resource_id: str | None = None,
+    ) -> None:
+        super().__init__(message, reason=withheld.name)
+        self.withheld = withheld
+        self.mpxn = mpxn
+        self.resource_id = resource_id
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        named = {"resourceId": self.resource_id, "mpxn": self.mpxn}
+        return {**super().extensions, **{name: value for name, value in named.items() if value is not None}}
 
 
 class NotFound(GatewayError):

@@ -173,7 +173,7 @@ class GroupUnderTest:
         self.hub = Hub(self.bus)
         self.reducer = ListReducer()
         source = SubscriptionSource(("topic",), reducer=self.reducer)
-        selection = Selection(encode, encode_async, encode(None))
+        selection = Selection(encode, encode_async, encode(None), "root")
         self.subscription = Subscription("key", source, selection, read_without_database)
         self.group = SnapshotGroup(
             self.hub, self.subscription, self.reducer, TimerWheel(), lambda: NOW, asyncio.Semaphore()

@@ -88,7 +88,7 @@ class GroupOnHub:
         self.hub = Hub(self.bus)
         self.database = Database()
         watch = SubscriptionSource(TOPICS, self.database.load_backfill)
-        selection = Selection(encode, encode_async, encode(None))
+        selection = Selection(encode, encode_async, encode(None), "root")
         self.subscription = Subscription("key", watch, selection, self.database.read, resumes=True)
         self.group = StreamGroup(self.hub, self.subscription)
         self.hub.add_listener(self.group, TOPICS)

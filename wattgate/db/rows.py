@@ -59,6 +59,7 @@ class Rows:
 
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
+    `consent_required` says whether data of a meter point without a recorded consent is withheld.
     """
 
     def __init__(
@@ -70,10 +71,12 @@ class Rows:
         now: datetime,
         quotas: QuotaChecker | None = None,
         key_ring: KeyRing = NO_KEYS,
+        consent_required: bool = False,
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
+        self.consent_required = consent_required
         self.recorder: ChangeRecorder | None = None
         self._session = session
         self._quotas = quotas
@@ -102,9 +105,19 @@ class Rows:
         The rest of the session may touch these rows.
         """
         scope_holder(self._session).scope = RowScope(application_id)
-        rows = Rows(self._session, application_id, now=self.now, quotas=self._quotas, key_ring=self._key_ring)
+        rows = self._for_application(application_id)
         rows.recorder = self.recorder
         return rows
+
+    def _for_application(self, application_id: str) -> "Rows":
+        return Rows(
+            self._session,
+            application_id,
+            now=self.now,
+            quotas=self._quotas,
+            key_ring=self._key_ring,
+            consent_required=self.consent_required,
+        )
 
     @contextmanager
     def whole_application(self) -> Iterator["Rows"]:
@@ -112,7 +125,7 @@ class Rows:
         holder = scope_holder(self._session)
         previous, holder.scope = holder.scope, RowScope(self.application_id)
         try:
-            yield Rows(self._session, self.application_id, now=self.now, quotas=self._quotas, key_ring=self._key_ring)
+            yield self._for_application(self.application_id)
         finally:
             holder.scope = previous
 

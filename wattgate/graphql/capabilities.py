@@ -235,7 +235,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         "Live readings of a meter point",
         (Anchor.CONSENT,),
         "18 months",
-        "The subscription ends with the error `CONSENT_REVOKED`.",
+        "Its part of the subscription ends with the error `CONSENT_REVOKED`.",
         _BY_NOTICE,
     ),
 )

@@ -26,9 +26,13 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
-    """Payload on a topic of readings: the consent for the meter point was withdrawn. It ends the subscription."""
+    """Payload on a topic of readings: the consent for the meter point was withdrawn. It ends the topic's part.
+
+    Earlier versions do not send `resource_id`.
+    """
 
     mpxn: str
+    resource_id: str | None = None
 
 
 class CredentialsRevoked(msgspec.Struct, frozen=True):

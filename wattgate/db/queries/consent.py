@@ -2,17 +2,34 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from wattgate.db.lookups import Lookup
 from wattgate.db.models import MeterPointConsent, Resource
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import ConsentRevoked, WithheldReason
 
 T = TypeVar("T")
 
 CONSENTS_BY_METER_POINT = Lookup(MeterPointConsent, "mpxn")
+
+
+class ConsentCheck(NamedTuple):
+    """The errors of the resources whose data is withheld, by resource id, and when the first valid consent expires.
+
+    `valid_until` is None if no consent of the other resources can expire.
+    """
+
+    errors: dict[str, ConsentRevoked]
+    valid_until: datetime | None
+
+
+class WithheldData(NamedTuple):
+    """Why the data of a resource is withheld, and the same in words with what to do."""
+
+    reason: WithheldReason
+    message: str
 
 
 def is_valid(consent: MeterPointConsent, now: datetime) -> bool:
@@ -21,20 +38,45 @@ def is_valid(consent: MeterPointConsent, now: datetime) -> bool:
 
 
 async def find_consent_errors(rows: Rows, resources: Sequence[Resource]) -> dict[str, ConsentRevoked]:
-    """Return, by resource id, the error of each resource whose consent is revoked or expired.
+    """Return the error of each resource whose data the caller must not read, by resource id."""
+    return (await check_consent(rows, resources)).errors
 
-    A resource without a meter point, or whose meter point has no stored consent, needs no consent.
+
+async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCheck:
+    """Check the consents of the owners of resources to the use of their meter points' data.
+
+    A resource without a meter point needs no consent. One whose meter point has no stored consent is withheld, unless
+    the gateway is configured to serve it.
     """
-    meter_points = {canonical_meter_point(resource.mpxn) for resource in resources if resource.mpxn}
-    if not meter_points:
-        return {}
-    consents = await rows.find(CONSENTS_BY_METER_POINT, meter_points)
-    invalid = {(consent.user_id, consent.mpxn): consent for consent in consents if not is_valid(consent, rows.now)}
-    return {
-        resource.resource_id: _consent_error(invalid[resource.owner_id, canonical_meter_point(resource.mpxn)])
+    meter_points = {
+        resource.resource_id: (resource.owner_id, canonical_meter_point(resource.mpxn))
         for resource in resources
-        if resource.mpxn and (resource.owner_id, canonical_meter_point(resource.mpxn)) in invalid
+        if resource.mpxn
     }
+    if not meter_points:
+        return ConsentCheck({}, None)
+    stored = await rows.find(CONSENTS_BY_METER_POINT, {mpxn for _, mpxn in meter_points.values()})
+    consents = {(consent.user_id, consent.mpxn): consent for consent in stored}
+    errors: dict[str, ConsentRevoked] = {}
+    ends: list[datetime] = []
+    for resource_id, key in meter_points.items():
+        consent = consents.get(key)
+        if consent is None and not rows.consent_required:
+            continue
+        if consent is not None and is_valid(consent, rows.now):
+            ends.append(consent.valid_until)
+        else:
+            errors[resource_id] = _consent_error(resource_id, key[1], consent)
+    return ConsentCheck(errors, min(ends, default=None))
+
+
+async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:
+    """Return why the data of each resource is withheld; None if it may be read."""
+    errors = await find_consent_errors(rows, resources)
+    return [
+        None if (error := errors.get(resource.resource_id)) is None else WithheldData(error.withheld, error.message)
+        for resource in resources
+    ]
 
 
 def replace_withheld(
@@ -44,6 +86,14 @@ def replace_withheld(
     return [errors.get(resource.resource_id, result) for resource, result in zip(resources, results, strict=True)]
 
 
-def _consent_error(consent: MeterPointConsent) -> ConsentRevoked:
-    reason = "was revoked" if consent.revoked_at else "has expired"
-    return ConsentRevoked(f"The consent for meter point {consent.mpxn} {reason}. Renew it to access this data.")
+def _consent_error(resource_id: str, mpxn: str, consent: MeterPointConsent | None) -> ConsentRevoked:
+    if consent is None:
+        message = (
+            f"No consent is recorded for meter point {mpxn}. The application that serves its user records it with "
+            "verifyMeterPoint."
+        )
+        return ConsentRevoked(message, WithheldReason.MISSING, resource_id=resource_id, mpxn=mpxn)
+    reason = WithheldReason.REVOKED if consent.revoked_at else WithheldReason.EXPIRED
+    happened = "was revoked" if consent.revoked_at else "has expired"
+    message = f"The consent for meter point {mpxn} {happened}. Renew it to access this data."
+    return ConsentRevoked(message, reason, resource_id=resource_id, mpxn=mpxn)

@@ -13,7 +13,7 @@ from wattgate.db.models import Resource, Tariff, VirtualEntity
 from wattgate.db.queries import display_inputs, freshness
 from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.alerts import count_unread_alerts_by_user
-from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.consent import ConsentCheck, check_consent
 from wattgate.db.queries.display_inputs import LivePower, StoredEnergy
 from wattgate.db.queries.tariffs import load_timelines
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -22,7 +22,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
 from wattgate.energy.display.frame import Display, render_frame
-from wattgate.energy.display.home import Home, HomeCalendar
+from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
 from wattgate.energy.display.meter import Meter, MeterKind
 from wattgate.energy.freshness import ABANDONED_AFTER_MS, FreshnessSnapshot
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
@@ -53,27 +53,33 @@ async def displays(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> lis
 async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Home | GatewayError]:
     """Load the inputs of the displays.
 
-    The result of a home without valid consent, or with more resources than a display may have, is its error.
+    A frame leaves out the meters whose data is withheld, and names them. The result is an error for a home whose
+    meters are all withheld, or which has more resources than a display may have.
     """
-    resources_by_home = await home_queries.resources(rows, virtual_entities)
-    errors = await find_consent_errors(rows, [resource for resources in resources_by_home for resource in resources])
-    size_errors = [_size_error(resources) for resources in resources_by_home]
+    resources_by_home = [display_resources(found) for found in await home_queries.resources(rows, virtual_entities)]
+    check = await check_consent(rows, [resource for resources in resources_by_home for resource in resources])
+    refusals = [_home_error(resources, check) for resources in resources_by_home]
     plans = [
-        _HomePlan.build(entity, resources if error is None else [], rows.now)
-        for entity, resources, error in zip(virtual_entities, resources_by_home, size_errors, strict=True)
+        _HomePlan.build(entity, resources if refusal is None else [], check, rows.now)
+        for entity, resources, refusal in zip(virtual_entities, resources_by_home, refusals, strict=True)
     ]
     inputs = await _StoredInputs.load(rows, plans)
     live_power = await _load_live_power(rows, plans, inputs)
-    homes: list[Home | GatewayError] = []
-    for plan, resources, size_error in zip(plans, resources_by_home, size_errors, strict=True):
-        error = next((errors[resource.resource_id] for resource in resources if resource.resource_id in errors), None)
-        homes.append(error or size_error or _build_home(plan, inputs, live_power, to_ms(rows.now)))
-    return homes
+    return [
+        refusal or _build_home(plan, inputs, live_power, to_ms(rows.now))
+        for plan, refusal in zip(plans, refusals, strict=True)
+    ]
+
+
+def _home_error(resources: Sequence[Resource], check: ConsentCheck) -> GatewayError | None:
+    """Return the error of a home without a frame: nothing of it may be shown, or it has too many resources."""
+    errors = [check.errors[resource.resource_id] for resource in resources if resource.resource_id in check.errors]
+    return errors[0] if errors and len(errors) == len(resources) else _size_error(resources)
 
 
 def _size_error(resources: Sequence[Resource]) -> GatewayError | None:
     """Return an error if the display of a home would have more than MAX_DISPLAY_RESOURCES."""
-    count = len(display_resources(resources))
+    count = len(resources)
     if count <= MAX_DISPLAY_RESOURCES:
         return None
     return NotSupported(
@@ -88,6 +94,22 @@ def display_resources(resources: Sequence[Resource]) -> list[Resource]:
         resource for resource in resources if resource.classifier in _KIND_BY_CLASSIFIER and not resource.cost_of
     ]
     return sorted(metered, key=lambda resource: list(_KIND_BY_CLASSIFIER).index(resource.classifier))
+
+
+def _withheld_meters(resources: Sequence[Resource], check: ConsentCheck) -> tuple[WithheldMeter, ...]:
+    pairs = [(resource, check.errors.get(resource.resource_id)) for resource in resources]
+    return tuple(
+        WithheldMeter(
+            resource_id=resource.resource_id,
+            name=resource.name,
+            kind=_KIND_BY_CLASSIFIER[resource.classifier],
+            mpxn=error.mpxn,
+            reason=error.withheld,
+            message=error.message,
+        )
+        for resource, error in pairs
+        if error is not None
+    )
 
 
 class _DisplayResource(NamedTuple):
@@ -115,21 +137,31 @@ class _EnergySeries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _HomePlan:
-    """A home, its metered resources, its zone and calendar, and the half hours to read."""
+    """A home, its metered resources that may be shown and the others, its zone and calendar, and the half hours."""
 
     entity: VirtualEntity
     resources: list[_DisplayResource]
+    withheld: tuple[WithheldMeter, ...]
+    consent_until: int | None
     zone: ZoneInfo
     calendar: HomeCalendar
     grid: BucketGrid
 
     @classmethod
-    def build(cls, entity: VirtualEntity, resources: Sequence[Resource], now: datetime) -> "_HomePlan":
+    def build(
+        cls, entity: VirtualEntity, resources: Sequence[Resource], check: ConsentCheck, now: datetime
+    ) -> "_HomePlan":
         zone = ZoneInfo(entity.time_zone or DEFAULT_ZONE)
         calendar = display_inputs.build_calendar(now, zone)
         return cls(
             entity,
-            [*map(_DisplayResource.from_resource, display_resources(resources))],
+            [
+                _DisplayResource.from_resource(resource)
+                for resource in resources
+                if resource.resource_id not in check.errors
+            ],
+            _withheld_meters(resources, check),
+            None if check.valid_until is None else to_ms(check.valid_until),
             zone,
             calendar,
             display_inputs.build_half_hour_grid(now, calendar, zone),
@@ -294,4 +326,6 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
             if field
         ),
         unread_alerts=inputs.unread_alerts[plan.entity.owner_id],
+        withheld_meters=plan.withheld,
+        consent_until=plan.consent_until,
     )

@@ -12,7 +12,7 @@ from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.display import ambient
 from wattgate.energy.display.ambient import DisplayAmbient
 from wattgate.energy.display.energy_total import EnergyTotal
-from wattgate.energy.display.home import Home
+from wattgate.energy.display.home import Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import DisplayTariff
@@ -80,6 +80,7 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     tariff: DisplayTariff | None
     freshness: Freshness
     unread_alerts: int
+    withheld: tuple[WithheldMeter, ...]
     home: Home
 
 
@@ -108,6 +109,7 @@ def render_frame(home: Home, at: datetime) -> Display:
         tariff=tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
+        withheld=home.withheld_meters,
         home=home,
     )
 
@@ -118,13 +120,15 @@ def has_same_content(frame: Display, other: Display) -> bool:
 
 
 def next_change(frame: Display) -> datetime:
-    """Return when time alone may change the frame: by freshness, the tariff, the level of a half hour, or the day."""
+    """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
     home, now = frame.home, to_ms(frame.at)
     changes = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
     if (freshness_change := home.freshness_snapshot.next_change(now)) is not None:
         changes.append(freshness_change)
     if frame.tariff and frame.tariff.until:
         changes.append(to_ms(frame.tariff.until))
+    if home.consent_until is not None:
+        changes.append(home.consent_until)
     return from_ms(min(changes))
 
 
@@ -133,7 +137,7 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     return (
         (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
-        (frame.today, frame.month),
+        (frame.today, frame.month, frame.withheld),
     )
 
 

@@ -12,7 +12,18 @@ from wattgate.energy.display.ambient import power_within_budget
 from wattgate.energy.display.live_power import PowerSource, can_estimate_energy
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
 from wattgate.energy.freshness import LIVE_INTERVAL_MS, Freshness, FreshnessSnapshot, Heartbeat, build_freshness
-from wattgate.enums import AmbientBasis, FreshnessCause
+from wattgate.enums import AmbientBasis, FreshnessCause, WithheldReason
+
+
+class WithheldMeter(NamedTuple):
+    """A meter whose data must not be shown, with the reason and what to do about it."""
+
+    resource_id: str
+    name: str
+    kind: MeterKind
+    mpxn: str | None
+    reason: WithheldReason
+    message: str
 
 
 class HomeCalendar(NamedTuple):
@@ -46,6 +57,8 @@ class Home:
     - `main_resource_id`: the resource whose freshness is shown if there is no live power
     - `input_fields`: the resources and fields whose readings a frame needs to be correct
     - `freshness_snapshot`: readings update it in place, so each `Home` needs a snapshot of its own
+    - `withheld_meters`: the meters of the home that are not among `meters`, for want of consent
+    - `consent_until`: when the first consent to data in the frame expires; None if none of them can expire
     """
 
     ve_id: str
@@ -61,6 +74,8 @@ class Home:
     main_resource_id: str | None
     input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
+    withheld_meters: tuple[WithheldMeter, ...] = ()
+    consent_until: int | None = None
 
     def freshness(self, now: int) -> Freshness:
         """Return the freshness of the power source that has been silent longest, or else of the main resource."""

@@ -51,6 +51,7 @@ class Runner:
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
         quotas: QuotaChecker | None = None,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+        consent_required: bool = False,
     ) -> None:
         self._address_limits = address_limits
         self.tracer = tracer
@@ -61,6 +62,7 @@ class Runner:
         self._clock = clock
         self._outbound_policy = outbound_policy
         self._quotas = quotas or QuotaChecker()
+        self._consent_required = consent_required
 
     def with_clock(self, clock: Clock) -> Self:
         """Return a runner on the same components with another clock, to add records as at another time."""
@@ -138,7 +140,15 @@ class Runner:
     def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         key_ring = self._database.key_ring
-        return Rows(session, scope.application_id, scope.user_id, now=self._clock(), quotas=quotas, key_ring=key_ring)
+        return Rows(
+            session,
+            scope.application_id,
+            scope.user_id,
+            now=self._clock(),
+            quotas=quotas,
+            key_ring=key_ring,
+            consent_required=self._consent_required,
+        )
 
 
 def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:

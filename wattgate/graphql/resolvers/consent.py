@@ -14,6 +14,7 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, list_length
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.changes import emit_resources_changed
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
@@ -99,7 +100,7 @@ async def renew_consents(
 async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.ConsentChange]:
     """Revoke the acting user's consents for meter points.
 
-    Queries and subscriptions for their readings then return an error.
+    Queries then return an error in place of their data. Subscriptions go on with the data of other meter points.
     """
     changes = []
     for record in await _edit_consents(call, mpxns):
@@ -107,13 +108,14 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
         changes.append(
             _build_change(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
         )
-        resources = await call.rows.all(
-            models.Resource,
-            col(models.Resource.owner_id) == record.user_id,
-            col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
-        )
-        for resource in resources:
-            call.emit(Event(topics.readings(resource.resource_id), "consent", MeterPointConsentRevoked(record.mpxn)))
+        for resource in await _resources_of(call, record):
+            call.emit(
+                Event(
+                    topics.readings(resource.resource_id),
+                    "consent",
+                    MeterPointConsentRevoked(record.mpxn, resource.resource_id),
+                )
+            )
     return changes
 
 
@@ -167,8 +169,17 @@ async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
     return [ids[mpxn] for mpxn in requested]
 
 
+async def _resources_of(call: Call, record: models.MeterPointConsent) -> list[models.Resource]:
+    return await call.rows.all(
+        models.Resource,
+        col(models.Resource.owner_id) == record.user_id,
+        col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
+    )
+
+
 async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:
     record.valid_until, record.revoked_at = until, None
+    emit_resources_changed(call, [resource.resource_id for resource in await _resources_of(call, record)])
     return await _record_change(call, record, types.ConsentChangeKind.RENEWAL, until)
 
 

@@ -4,9 +4,10 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import virtual_entities as home_queries
+from wattgate.db.queries.displays import display_resources
 from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.services.consent import require_consent
+from wattgate.graphql.services.consent import require_some_consent
 from wattgate.graphql.types import displays as types
 from wattgate.principal import Permission
 from wattgate.realtime.subscriptions.display_reducer import DisplayReducer, display_topics
@@ -18,9 +19,10 @@ async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Subscripti
     """Publish the complete content of a home's in-home display: immediately, and after each change.
 
     Each power reading updates the content. Stale power becomes null. Energy and cost follow live power and stored
-    readings. The content follows resources that join and leave the home.
+    readings. The content follows resources that join and leave the home. It leaves out meters whose data is withheld
+    and lists them in `withheld`.
     """
     home = await call.rows.get(models.VirtualEntity, virtual_entity_id)
     (resources,) = await home_queries.resources(call.rows, [home])
-    await require_consent(call.rows, resources)
+    await require_some_consent(call.rows, display_resources(resources))
     return SubscriptionSource(await display_topics(call.rows, home, resources), reducer=DisplayReducer(home.ve_id))

@@ -25,7 +25,10 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     sizes=[ListSize(list_length("resourceIds"))],
 )
 async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Publish the freshness of these resources: immediately, and after each change of a state or cause."""
+    """Publish the freshness of these resources: immediately, and after each change of a state or cause.
+
+    The freshness of a resource whose data is withheld is null, with the error CONSENT_REVOKED.
+    """
     resources = await require_readable_resources(call.rows, resource_ids)
     return SubscriptionSource(
         await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)

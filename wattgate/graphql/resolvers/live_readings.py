@@ -13,7 +13,15 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.LiveReading, needs=Permission.READINGS_READ, resumes=True)
 async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Publish each reading of these resources when it is recorded."""
+    """Publish each reading of these resources when it is recorded.
+
+    A payload without data has the error CONSENT_REVOKED of each resource whose data is withheld. The subscription goes
+    on with the other resources, and ends when the data of all is withheld.
+    """
     resources = await require_readable_resources(call.rows, resource_ids)
     watched = tuple(topics.readings(resource.resource_id) for resource in resources)
-    return SubscriptionSource(watched, backfill=backfill.readings(resource_ids))
+    return SubscriptionSource(
+        watched,
+        backfill=backfill.readings(resource_ids),
+        find_withheld=backfill.withheld_readings(resource_ids),
+    )

@@ -81,7 +81,7 @@ def build_selection(
         executors[0].context_value = context
         return await execute_with_graphql_core(executors[0], payload)
 
-    return Selection(execute_sync, execute_async, empty_result=_encode_data({key: None}))
+    return Selection(execute_sync, execute_async, empty_result=_encode_data({key: None}), key=key)
 
 
 async def execute_with_graphql_core(executor: Executor, payload: Any) -> bytes:

@@ -9,6 +9,7 @@ import strawberry
 from wattgate.clock import TimeRange
 from wattgate.delivery.templates.contract import VariableType
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
+from wattgate.energy.display.meter import MeterKind
 from wattgate.enums import (
     AmbientBasis,
     AmbientLevel,
@@ -31,12 +32,15 @@ from wattgate.enums import (
     TariffKind,
     ThresholdSide,
     Weekday,
+    WithheldReason,
 )
 
 strawberry.enum(
     RuleKind,
     description="Condition of an alert rule.",
 )
+strawberry.enum(WithheldReason, description="Why the data of a meter point is withheld.")
+strawberry.enum(MeterKind, description="Kind of energy that a meter of a home counts.")
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")
 strawberry.enum(NotificationState, description="State of an alert's delivery through one channel.")
 strawberry.enum(CatchUpState, description="State of a retrieval of readings from the meter network.")

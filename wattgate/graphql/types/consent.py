@@ -5,6 +5,8 @@ from enum import Enum
 
 import strawberry
 
+from wattgate.enums import WithheldReason
+
 
 @strawberry.enum(description="Network of a meter point.")
 class MpxnKey(Enum):
@@ -23,6 +25,12 @@ class ConsentState(Enum):
     VALID = "valid"
     EXPIRED = "expired"
     REVOKED = "revoked"
+
+
+@strawberry.type(description="Why the data of a resource is withheld.")
+class WithheldData:
+    reason: WithheldReason = strawberry.field(description="Why the data is withheld.")
+    message: str = strawberry.field(description="The reason in words, and what to do.")
 
 
 @strawberry.type(description="Consent of a user to the use of the readings of one meter point.")

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.enums import AmbientBasis, AmbientLevel, NoValueReason
+from wattgate.energy.display.meter import MeterKind
+from wattgate.enums import AmbientBasis, AmbientLevel, NoValueReason, WithheldReason
+from wattgate.graphql.core.fields import list_field
 from wattgate.graphql.types.freshness import Freshness
 
 
@@ -109,6 +111,16 @@ class DisplayTariff:
     )
 
 
+@strawberry.type(description="Meter of a home whose data is not in the display, because it is withheld.")
+class DisplayWithheld:
+    resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose data is withheld.")
+    name: str = strawberry.field(description="Display name of the resource.")
+    kind: MeterKind = strawberry.field(description="Kind of the meter.")
+    mpxn: str | None = strawberry.field(description="Number of the meter point.")
+    reason: WithheldReason = strawberry.field(description="Why the data is withheld.")
+    message: str = strawberry.field(description="The reason in words, and what to do.")
+
+
 @strawberry.type(description="Complete content of an in-home display. All amounts are rounded and ready to show.")
 class Display:
     ve_id: strawberry.ID = strawberry.field(description="ID of the home.")
@@ -128,3 +140,7 @@ class Display:
         description="Freshness of the live power, or of the stored readings if the home has no live power."
     )
     unread_alerts: int = strawberry.field(description="Number of unread alerts of the home's owner.")
+    withheld: list[DisplayWithheld] = list_field(
+        1,
+        description="Meters of the home that the content leaves out, because there is no valid consent to their data.",
+    )

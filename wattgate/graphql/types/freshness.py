@@ -26,8 +26,9 @@ class Freshness:
 @strawberry.type(description="Freshness of the readings of a resource.")
 class ResourceFreshness:
     resource_id: strawberry.ID
-    freshness: Freshness = strawberry.field(
-        description="Freshness of the storage field with the most frequent readings."
+    freshness: Freshness | None = strawberry.field(
+        description="Freshness of the storage field with the most frequent readings. Null with the error "
+        "CONSENT_REVOKED while the data is withheld."
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
+from wattgate.db.queries import consent as consent_queries
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries import current_rates as rate_queries
 from wattgate.db.queries import current_readings as current_queries
@@ -26,6 +27,7 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.consent import WithheldData
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.readings import Bucket, BucketColumns, CurrentReading, SeriesPart
@@ -199,11 +201,12 @@ class Comparison:
     includes_vat: bool | None = strawberry.field(
         description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
     )
-    series: ReadingSeries = edge(
+    series: ReadingSeries | None = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
         weight=250,
-        description="The whole baseline, in buckets of the same period.",
+        description="The whole baseline, in buckets of the same period. Null only with an error, such as "
+        "CONSENT_REVOKED.",
     )
 
 
@@ -242,6 +245,12 @@ class Resource:
     active: bool
     created_at: datetime
     updated_at: datetime
+    withheld: WithheldData | None = edge(
+        consent_queries.withheld_data,
+        needs=Permission.RESOURCE_READ,
+        description="Why readings, costs and other data are withheld: there is no valid consent for the meter point. "
+        "Null if they may be read.",
+    )
     type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
         current_queries.current_readings,
@@ -255,11 +264,11 @@ class Resource:
         needs=Permission.READINGS_READ,
         description="Why `current` is null. Null if there is a current value.",
     )
-    freshness: Freshness = edge(
+    freshness: Freshness | None = edge(
         freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
         weight=FRESHNESS_WEIGHT,
-        description="Freshness of the readings of one storage field.",
+        description="Freshness of the readings of one storage field. Null only with an error, such as CONSENT_REVOKED.",
     )
     first_time: datetime | None = edge(
         queries.first_times,
@@ -283,12 +292,13 @@ class Resource:
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
     )
-    readings: ReadingSeries = edge(
+    readings: ReadingSeries | None = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
-        description="Readings in a time range, in whole buckets of the time zone.",
+        description="Readings in a time range, in whole buckets of the time zone. Null only with an error, such as "
+        "CONSENT_REVOKED.",
     )
     tariffs: list[Tariff] = edge(
         tariff_queries.histories,

@@ -82,11 +82,12 @@ class VirtualEntity:
         sizes=[ListSize(5)],
         description="Resources that belong to the home.",
     )
-    display: Display = edge(
+    display: Display | None = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
         weight=DISPLAY_WEIGHT,
-        description="Present content of an in-home display. The subscription `display` publishes changes live.",
+        description="Present content of an in-home display. The subscription `display` publishes changes live. Null "
+        "only with an error, such as CONSENT_REVOKED for all meter points of the home.",
     )
 
 

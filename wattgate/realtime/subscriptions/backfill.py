@@ -13,13 +13,15 @@ from sqlmodel import col, select
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
+from wattgate.db.queries.consent import check_consent, find_consent_errors
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Condition, Rows
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
+from wattgate.realtime import topics
 from wattgate.realtime.events import ReadingRecorded
-from wattgate.realtime.subscriptions.subscription_source import Backfill
+from wattgate.realtime.subscriptions.subscription_source import Backfill, FindWithheld, WithheldTopics
 
 OVERLAP = timedelta(minutes=1)
 """A backfill starts this long before the requested time, because of long writes and differences between clocks.
@@ -35,8 +37,16 @@ FINAL_STATES = ("settled", "cancelled")
 
 
 def readings(resource_ids: Sequence[str]) -> Backfill:
-    """Return the readings received since a time, or without a time the newest of each field."""
+    """Return the readings received since a time, or without a time the newest of each field.
+
+    Leave out the resources whose data is withheld.
+    """
     return partial(_load_readings, list(dict.fromkeys(resource_ids)))
+
+
+def withheld_readings(resource_ids: Sequence[str]) -> FindWithheld:
+    """Return the topics of these resources whose readings are withheld."""
+    return partial(_find_withheld_readings, list(dict.fromkeys(resource_ids)))
 
 
 def catch_ups(resource_ids: Sequence[str]) -> Backfill:
@@ -62,11 +72,20 @@ async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
     return await _load_newest(rows, DfsEvent, col(DfsEvent.updated_at), changed)
 
 
+async def _find_withheld_readings(resource_ids: Sequence[str], rows: Rows) -> WithheldTopics:
+    resources = await rows.get_many(Resource, resource_ids)
+    errors, valid_until = await check_consent(rows, list(resources.values()))
+    seconds = None if valid_until is None else (valid_until - rows.now).total_seconds()
+    return WithheldTopics({topics.readings(resource_id): error for resource_id, error in errors.items()}, seconds)
+
+
 async def _load_readings(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[ReadingRecorded]:
     resources = await rows.get_many(Resource, resource_ids)
+    withheld = await find_consent_errors(rows, list(resources.values()))
     series = {
         series_key(resource, field): (resource, field)
         for resource in resources.values()
+        if resource.resource_id not in withheld
         for field in parse_fields(resource.storage)
     }
     if since is not None:

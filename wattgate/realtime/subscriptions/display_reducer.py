@@ -70,6 +70,8 @@ class DisplayReducer:
         return _redraw_if_freshness_changed(state, now)
 
     def advance(self, state: Display, now: datetime) -> Display | None:
+        if _has_consent_ended(state, now):
+            return None
         display = render_frame(state.home, now)
         if now >= self._reload_at(state) and display.freshness.state is state.freshness.state:
             return None
@@ -96,6 +98,11 @@ class DisplayReducer:
         if at <= home.sources[source_index].at:
             return state
         return render_frame(home.with_reading(source_index, at, to_watts(reading.value, reading.unit)), now)
+
+
+def _has_consent_ended(state: Display, now: datetime) -> bool:
+    """Return whether a consent to data in the frame has expired, so that the frame must be loaded again."""
+    return state.home.consent_until is not None and to_ms(now) >= state.home.consent_until
 
 
 def _redraw_if_freshness_changed(state: Display, now: datetime) -> Display:

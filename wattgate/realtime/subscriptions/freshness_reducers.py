@@ -12,10 +12,11 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Device, NetworkState, Resource
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as queries
-from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.consent import check_consent
 from wattgate.db.queries.resources import load_measured_resources
 from wattgate.db.rows import Rows
 from wattgate.energy.freshness import Freshness, FreshnessSnapshot, Heartbeat
+from wattgate.errors import ConsentRevoked
 from wattgate.realtime import topics
 from wattgate.realtime.events import (
     DeviceChanged,
@@ -31,10 +32,10 @@ RECHECK_INTERVAL = timedelta(days=1)
 
 
 class ResourceFreshnessItem(msgspec.Struct, frozen=True, gc=False):
-    """The freshness of a resource."""
+    """The freshness of a resource, or the error because of which it is withheld."""
 
     resource_id: str
-    freshness: Freshness
+    freshness: Freshness | ConsentRevoked
 
 
 class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
@@ -124,7 +125,7 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
         )
         return self._update_items(state, indexes, now_ms)
 
-    def advance(self, state: list[ItemT], now: datetime) -> list[ItemT]:
+    def advance(self, state: list[ItemT], now: datetime) -> list[ItemT] | None:
         self._schedule_next_change(to_ms(now))
         return self._update_items(state, range(len(state)), to_ms(now))
 
@@ -165,12 +166,14 @@ def _source_ids(freshness: FreshnessSnapshot, device_id: str | None) -> Iterable
 
 
 class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
-    """The freshness of resources. `load` raises GatewayError if the caller may no longer read one of them."""
+    """The freshness of resources. `load` raises GatewayError if the data of all of them is withheld."""
 
     def __init__(self, resource_ids: Sequence[str]) -> None:
         super().__init__()
         self._resource_ids = list(dict.fromkeys(resource_ids))
         self._source_by_resource: dict[str, str] = {}
+        self._withheld: dict[str, ConsentRevoked] = {}
+        self._consent_until: datetime | None = None
 
     async def find_topics(self, rows: Rows) -> tuple[str, ...]:
         return await topics_of_resources(rows, await self._load_resources(rows))
@@ -181,8 +184,9 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
 
     async def load(self, rows: Rows) -> list[ResourceFreshnessItem]:
         resources = await self._load_resources(rows)
-        for error in (await find_consent_errors(rows, resources)).values():
-            raise error
+        self._withheld, self._consent_until = await check_consent(rows, resources)
+        if self._withheld and len(self._withheld) == len(resources):
+            raise next(iter(self._withheld.values()))
         sources = await load_measured_resources(rows, resources)
         freshness = await queries.load_snapshot(rows, sources)
         keys = [resource.resource_id for resource in resources]
@@ -193,7 +197,18 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
         ]
         return self._initialise(freshness, keys, source_ids, to_ms(rows.now))
 
+    def advance(self, state: list[ResourceFreshnessItem], now: datetime) -> list[ResourceFreshnessItem] | None:
+        if self._consent_until is not None and now >= self._consent_until:
+            return None
+        return super().advance(state, now)
+
+    def next_change(self, state: list[ResourceFreshnessItem]) -> datetime:
+        change = super().next_change(state)
+        return change if self._consent_until is None else min(change, self._consent_until)
+
     def _build_item(self, key: str, now: int) -> ResourceFreshnessItem:
+        if (error := self._withheld.get(key)) is not None:
+            return ResourceFreshnessItem(key, error)
         return ResourceFreshnessItem(key, self._freshness.resource_freshness(self._source_by_resource[key], None, now))
 
     def _has_changed(self, before: ResourceFreshnessItem, after: ResourceFreshnessItem) -> bool:
@@ -237,5 +252,7 @@ class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
         return before.network_state != after.network_state or _is_freshness_changed(before.freshness, after.freshness)
 
 
-def _is_freshness_changed(before: Freshness, after: Freshness) -> bool:
+def _is_freshness_changed(before: Freshness | ConsentRevoked, after: Freshness | ConsentRevoked) -> bool:
+    if isinstance(before, ConsentRevoked) or isinstance(after, ConsentRevoked):
+        return before is not after
     return (before.state, before.cause) != (after.state, after.cause)

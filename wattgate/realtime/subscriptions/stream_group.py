@@ -29,6 +29,10 @@ After a loss of events (`on_events_lost`), LIVE and REFILLING subscribers are re
 before the first loss. All other subscribers end with an error: those without `since`, because nothing can report the
 gap to them, and those in RECOVERING, which resume from their own position when they reconnect.
 
+Consent: `_consent` knows the topics whose payloads are withheld. Subscribers keep the other topics, and receive the
+error of each withheld one when they join and when its consent ends. The positions have all topics, so that a client can
+resume after its consent is renewed. When every topic is withheld, the subscription ends.
+
 Invariants:
 
 - The buffer object identifies a refill. A later loss gives the subscriber a new buffer, and every coroutine that sends
@@ -49,11 +53,13 @@ from functools import partial
 from typing import Any
 
 from wattgate.clock import from_ms
+from wattgate.errors import ConsentRevoked
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
 from wattgate.realtime.event_queue import EventQueue, events_lost_error
 from wattgate.realtime.events import Event, MeterPointConsentRevoked, ResourceChanged
 from wattgate.realtime.hub import Hub
+from wattgate.realtime.subscriptions.consent_watch import ConsentWatch
 from wattgate.realtime.subscriptions.subscriber_group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 
@@ -62,6 +68,10 @@ POSITION_SEPARATOR = ","
 
 INITIAL_KEY = ("", "")
 """The key of the first payload, which has the current position and no data."""
+
+
+CONSENT_KEY = "consent"
+"""The first part of the key of the message that a topic is withheld. The second part is the topic."""
 
 
 class StreamGroup(Group):
@@ -75,6 +85,12 @@ class StreamGroup(Group):
         self._refilling: set[Subscriber] = set()
         self._position_before_loss = ""
         """The position of the `_refilling` subscribers before the first loss of events."""
+        find_withheld = subscription.source.find_withheld
+        self._consent = (
+            None
+            if find_withheld is None
+            else ConsentWatch(partial(self._read, find_withheld), self._withhold, self._start_task)
+        )
 
         if self._selection.execute_sync is None:
             self._start_queue()
@@ -83,13 +99,33 @@ class StreamGroup(Group):
         opened = await self._hub.open_topics(self.topics)
         for topic, position in zip(self.topics, opened, strict=True):
             self._positions.setdefault(topic, position)
+        if self._consent is not None:
+            await self._consent.load()
+        self._require_readable_topic()
         self._subscribers[subscriber] = None
+        if self._withheld and not subscription.resumes:
+            subscriber.send(build_message(INITIAL_KEY, self._first_result(), position=self._current_position))
         if subscription.resumes:
             subscriber.buffer = []
             await self._recover(subscription, subscriber, self._current_position)
             await self._go_live(subscriber)
 
+    def on_event(self, event: Event) -> None:
+        """Handle an event. A withdrawn consent ends the part of its topic."""
+        if self._consent is None or not isinstance(event.payload, MeterPointConsentRevoked):
+            super().on_event(event)
+            return
+        self._positions[event.topic] = str(event.position)
+        self._consent.revoke(event.topic, consent_revoked_error(event.payload))
+
+    def close(self) -> None:
+        super().close()
+        if self._consent is not None:
+            self._consent.close()
+
     def on_events_lost(self, topic: str, position: str) -> None:
+        if self._consent is not None:
+            self._consent.request_check()
         up_to_date = {
             subscriber for subscriber in self._subscribers if subscriber.buffer is None or subscriber in self._refilling
         }
@@ -109,6 +145,11 @@ class StreamGroup(Group):
 
     def _handle_event(self, event: Event) -> None:
         if isinstance(event.payload, ResourceChanged):
+            if self._withheld and self._consent is not None:
+                self._consent.request_check()
+            return None
+        if event.topic in self._withheld:
+            self._positions[event.topic] = str(event.position)
             return None
         if self._queue is None and self._selection.execute_sync is not None:
             try:
@@ -135,7 +176,38 @@ class StreamGroup(Group):
             event = await queue.get()
             result = await self._execute(event.payload)
             if event.topic not in self._positions or _is_later(event, self._positions):
-                self._broadcast_event(event, result)
+                if event.topic in self._withheld:
+                    self._positions[event.topic] = str(event.position)
+                else:
+                    self._broadcast_event(event, result)
+
+    # consent
+
+    @property
+    def _withheld(self) -> Mapping[str, ConsentRevoked]:
+        """The errors of the topics whose payloads are withheld."""
+        return {} if self._consent is None else self._consent.errors
+
+    def _require_readable_topic(self) -> None:
+        """Raise ConsentRevoked if the payloads of all topics are withheld."""
+        if len(self._withheld) == len(self.topics):
+            raise self._withheld[self.topics[0]]
+
+    def _withhold(self, topic: str, error: ConsentRevoked) -> None:
+        """Tell the subscribers that a topic is withheld from now on, and drop what they have not received of it."""
+        if len(self._withheld) == len(self.topics):
+            self._end_subscribers(error, tuple(self._subscribers))
+            return
+        for subscriber in self._subscribers:
+            if subscriber.buffer is not None:
+                subscriber.buffer[:] = [message for message in subscriber.buffer if message.key[0] != topic]
+        if self._subscribers:
+            result = self._selection.build_error_result([error])
+            self._broadcast(build_message((CONSENT_KEY, topic), result, position=self._current_position))
+
+    def _first_result(self) -> bytes:
+        """Return the result of the first payload: no data, and the errors of the withheld topics."""
+        return self._selection.build_error_result(self._withheld.values())
 
     # positions and recovery
 
@@ -159,15 +231,12 @@ class StreamGroup(Group):
             return await self._send_all(
                 subscriber, await self._build_backfill_messages(old_position, current_position, recovered=False)
             )
-        first = build_message(INITIAL_KEY, self._selection.empty_result, position=subscription.since, recovered=True)
+        first = build_message(INITIAL_KEY, self._first_result(), position=subscription.since, recovered=True)
         await self._send_all(subscriber, [first])
         group_positions = self._parse_position(current_position)
         for event in sorted(missed, key=lambda event: parse_position(str(event.position))):
-            if _is_later(event, group_positions):
-                continue
-            if isinstance(event.payload, MeterPointConsentRevoked):
-                raise consent_revoked_error(event.payload)
-            if isinstance(event.payload, ResourceChanged):
+            is_payload = not isinstance(event.payload, ResourceChanged | MeterPointConsentRevoked)
+            if _is_later(event, group_positions) or event.topic in self._withheld or not is_payload:
                 continue
             positions[event.topic] = str(event.position)
             result = await self._execute(event.payload)
@@ -208,7 +277,7 @@ class StreamGroup(Group):
         messages = [
             build_message(
                 INITIAL_KEY,
-                self._selection.empty_result,
+                self._first_result(),
                 position=old_position if results else current_position,
                 **extensions,
             )

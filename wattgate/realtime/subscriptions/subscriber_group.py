@@ -128,5 +128,9 @@ class Group(ABC):
 
 
 def consent_revoked_error(payload: MeterPointConsentRevoked) -> ConsentRevoked:
-    """Return the error that ends a subscription to readings."""
-    return ConsentRevoked(f"the consent for meter point {payload.mpxn} was revoked")
+    """Return the error that ends a subscription to readings, or the part of one resource in it."""
+    return ConsentRevoked(
+        f"The consent for meter point {payload.mpxn} was revoked. Renew it to access this data.",
+        mpxn=payload.mpxn,
+        resource_id=payload.resource_id,
+    )

@@ -1,6 +1,6 @@
 """Subscriptions, their subscribers, and the messages that subscribers receive."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -25,12 +25,22 @@ class Selection:
 
     A result is JSON without its last brace, so that extensions can follow. `execute_sync` needs only the payload. It is
     None if the selection needs more, such as the database. It raises RequiresAsync for a payload for which GraphQL
-    needs more. `execute_async` handles every payload. `empty_result` is the result without a payload.
+    needs more. `execute_async` handles every payload. `empty_result` is the result without a payload. `key` is the
+    response key of the only root field.
     """
 
     execute_sync: Callable[[Any], bytes] | None
     execute_async: Callable[[Any], Awaitable[bytes]]
     empty_result: bytes
+    key: str
+
+    def build_error_result(self, errors: Iterable[GatewayError]) -> bytes:
+        """Return the result without a payload, with errors at the root field. Access errors are logged."""
+        encoded = []
+        for error in errors:
+            log_access_error(error)
+            encoded.append({"message": error.message, "path": [self.key], "extensions": error.extensions})
+        return self.empty_result + (b',"errors":' + msgspec.json.encode(encoded) if encoded else b"")
 
 
 @dataclass(frozen=True, slots=True)

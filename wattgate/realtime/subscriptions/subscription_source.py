@@ -1,16 +1,31 @@
 """Sources of a subscription: its topics, its backfill and the reducer of its state."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from wattgate.db.rows import Rows
+from wattgate.errors import ConsentRevoked
 from wattgate.realtime.events import Event
 
 Backfill = Callable[[Rows, datetime | None], Awaitable[list[Any]]]
 """Load payloads that the bus does not retain, oldest first: all since a time, or the newest of each kind if there is no
 time or there are too many."""
+
+
+class WithheldTopics(NamedTuple):
+    """The topics whose payloads are withheld, and the time until the first consent to another one expires.
+
+    `seconds_until_change` is None if no consent can expire.
+    """
+
+    errors: Mapping[str, ConsentRevoked]
+    seconds_until_change: float | None
+
+
+FindWithheld = Callable[[Rows], Awaitable[WithheldTopics]]
+"""Find the topics of a subscription whose payloads the caller must not receive now."""
 
 
 class SnapshotReducer(Protocol):
@@ -45,8 +60,10 @@ class SubscriptionSource:
 
     Without a `reducer`, subscribers receive the payload of each event on `topics`. With a `reducer`, they receive the
     state that the events change. `backfill` provides payloads at the start, and after a gap that the bus cannot fill.
+    Without a `reducer`, `find_withheld` says which topics the subscribers do not receive for want of consent.
     """
 
     topics: tuple[str, ...]
     backfill: Backfill | None = None
     reducer: SnapshotReducer | None = None
+    find_withheld: FindWithheld | None = None

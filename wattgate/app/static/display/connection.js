@@ -8,7 +8,7 @@ import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
 /** @import { Delay } from "./reconnect.js" */
 /** @import { TimerQueue } from "./timer-queue.js" */
 
-/** @typedef {"connecting" | "live" | "reconnecting" | "offline" | "displaced" | "outdated"} ConnectionState */
+/** @typedef {"connecting" | "live" | "reconnecting" | "offline" | "displaced" | "outdated" | "withheld"} ConnectionState */
 /** @typedef {{ query: string, variables: Record<string, unknown> }} SubscriptionRequest */
 
 /**

@@ -16,6 +16,7 @@ import { StatusBar } from "./status-bar.js";
 import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
 import { TimerQueue } from "./timer-queue.js";
+import { WithheldNotice } from "./withheld-notice.js";
 
 /** @import { Home } from "../shared/gateway.js" */
 /** @import { Session } from "../shared/session.js" */
@@ -48,6 +49,8 @@ export class Display {
   #tariff;
   /** @type {HistoryPanel} */
   #history;
+  /** @type {WithheldNotice} */
+  #withheld;
   /** @type {HomePicker} */
   #picker;
   /** @type {Session | null} */
@@ -74,6 +77,7 @@ export class Display {
     this.#today = new PeriodPanel(part("today"));
     this.#month = new PeriodPanel(part("month"));
     this.#tariff = new TariffPanel(part("tariff"));
+    this.#withheld = new WithheldNotice(root);
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
     this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
     this.#connection = new Connection(this.#timers, () => this.#token, {
@@ -137,6 +141,7 @@ export class Display {
     this.#connectionState = "connecting";
     for (const panel of [this.#power, this.#today, this.#month, this.#tariff, this.#history]) panel.clear();
     this.#status.showAlerts(0);
+    this.#withheld.show([]);
   }
 
   /**
@@ -172,6 +177,7 @@ export class Display {
     this.#month.show(frame.month, this.#wallClock);
     this.#tariff.show(frame.tariff, this.#wallClock);
     this.#status.showAlerts(frame.unreadAlerts);
+    this.#withheld.show(frame.withheld);
   }
 
   /** Update the page every second, because values age also when nothing arrives. */
@@ -192,8 +198,9 @@ export class Display {
     const range = { start: now() - lookback, end: now(), period, zone };
     const read = () => readHistory(this.#token, resourceIdsByEnergy(home), range);
     const series = await this.#request("history", read, () => this.#readHistory());
-    if (series) this.#history.show(view, series);
-    else this.#history.fail();
+    if (!series) this.#history.fail();
+    else if (Object.keys(series).length > 0) this.#history.show(view, series);
+    else this.#history.clear();
   }
 
   /**
@@ -239,22 +246,30 @@ export class Display {
   }
 
   /**
-   * Start again after the gateway rejected the subscription: the home may have been removed, or this page may be older
-   * than the gateway.
+   * Start again after the gateway rejected the subscription: the home may have been removed, its data may be withheld,
+   * or this page may be older than the gateway.
    * @param {string | undefined} code
    */
   #handleRejection(code) {
     const spread = 1 + Math.random() * 4;
+    if (code === "CONSENT_REVOKED") {
+      this.#clear();
+      this.#setConnectionState("withheld");
+      this.#withheld.showAll();
+      this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
+      return;
+    }
     if (code === "NOT_FOUND") this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
     else this.#timers.schedule(MINUTE * spread, "connection", () => location.reload());
   }
 }
 
 /**
- * Return whether the later frame covers more of the history.
+ * Return whether the later frame covers more of the history, or other meters.
  * @param {Frame} before
  * @param {Frame} after
  */
 function historyChanged(before, after) {
-  return before.today.completeTo !== after.today.completeTo || before.today.end !== after.today.end;
+  const [earlier, later] = [before, after].map(({ withheld }) => withheld.map((one) => one.resourceId).join());
+  return earlier !== later || before.today.completeTo !== after.today.completeTo || before.today.end !== after.today.end;
 }

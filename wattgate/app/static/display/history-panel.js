@@ -74,11 +74,19 @@ export class HistoryPanel {
    */
   setHome(energies, wallClock) {
     this.#wallClock = wallClock;
+    this.#offerMeasures(energies);
+    this.clear();
+  }
+
+  /**
+   * Offer the costs and the measures of these energies.
+   * @param {Record<string, unknown>} energies  By name.
+   */
+  #offerMeasures(energies) {
     for (const input of findAllAs(this.#section, '[name="measure"]', HTMLInputElement)) {
       labelOf(input).hidden = input.value !== "cost" && !(input.value in energies);
     }
     if (labelOf(this.#measureInput).hidden) this.#input('[value="cost"]').checked = true;
-    this.clear();
   }
 
   /** Remove all bars. */
@@ -94,10 +102,11 @@ export class HistoryPanel {
   /**
    * Show the data of a view. It is ignored if another view is selected by now.
    * @param {ViewName} view
-   * @param {Record<string, Series>} series
+   * @param {Record<string, Series>} series  By energy, without those that are withheld.
    */
   show(view, series) {
     if (view !== this.view) return;
+    this.#offerMeasures(series);
     this.#series = series;
     this.#shown = view;
     this.#setNotice("");

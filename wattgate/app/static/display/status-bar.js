@@ -19,6 +19,7 @@ const TEXTS = {
   offline: "No network",
   displaced: "Too many screens, waiting",
   outdated: "Updating this page",
+  withheld: "No consent",
   LIVE: "Live",
   DELAYED: "Delayed",
   STALE: "Not up to date",

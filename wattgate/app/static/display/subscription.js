@@ -61,7 +61,19 @@
  * @property {Ambient | null} ambient
  * @property {Tariff | null} tariff
  * @property {FrameFreshness} freshness
+ * @property {Withheld[]} withheld
  */
+
+/**
+ * A meter whose data the frame leaves out, for want of consent.
+ * @typedef {object} Withheld
+ * @property {string} resourceId
+ * @property {"ELECTRICITY" | "EXPORTED" | "GAS"} kind
+ * @property {string | null} mpxn
+ * @property {WithheldReason} reason
+ */
+
+/** @typedef {"MISSING" | "REVOKED" | "EXPIRED"} WithheldReason */
 
 /**
  * @typedef {object} FrameFreshness
@@ -82,6 +94,7 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     ambient { level basis lowBelow highFrom unit }
     tariff { name rate unit standingCharge until next { start rate } }
     freshness { state asOf expectedEverySeconds cause }
+    withheld { resourceId kind mpxn reason }
   }
 }
 fragment Period on DisplayPeriod {

@@ -149,22 +149,25 @@ const SERIES = `fragment Series on Resource {
 }`;
 
 /**
- * Return the readings and costs of a home in a range, by energy, in one request.
+ * Return the readings and costs of a home in a range, by energy, in one request. Energies whose data is withheld are
+ * left out.
  * @param {string} token
  * @param {ResourceIds} resources
  * @param {HistoryRange} range
  * @returns {Promise<Record<string, Series>>}
  */
-export function readHistory(token, resources, { start, end, period, zone }) {
+export async function readHistory(token, resources, { start, end, period, zone }) {
   const names = Object.keys(resources);
   const declared = names.map((name) => `, $${name}: ID!`).join("");
   const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Series }`).join(" ");
   const range = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
-  return call(
+  const { data } = await callInPart(
     `query History($range: TimeRange!, $period: Period!, $zone: TimeZone!${declared}) { ${fields} } ${SERIES}`,
     { range, period, zone, ...resources },
     token,
+    "CONSENT_REVOKED",
   );
+  return Object.fromEntries(names.filter((name) => data[name]?.readings).map((name) => [name, data[name]]));
 }
 
 /**
@@ -175,14 +178,26 @@ export function readHistory(token, resources, { start, end, period, zone }) {
  * @returns {Promise<any>}  The members that the document selects.
  */
 export async function call(query, variables, token) {
+  return (await callInPart(query, variables, token)).data;
+}
+
+/**
+ * Send a GraphQL operation as `call` does, but accept null in place of a part of the data that has this error code.
+ * @param {string} query
+ * @param {Record<string, unknown>} variables
+ * @param {string} [token]
+ * @param {string} [accepted]
+ * @returns {Promise<{ data: any }>}
+ */
+async function callInPart(query, variables, token, accepted) {
   /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, body } = await post(headers, JSON.stringify({ query, variables }));
-  const [error] = body.errors ?? [];
+  const error = (body.errors ?? []).find((/** @type {any} */ one) => !accepted || one.extensions?.code !== accepted);
   if (error) throw new GatewayError(error.message, error.extensions?.code, error.extensions?.retryAfter);
   if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
   if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
-  return body.data;
+  return { data: body.data };
 }
 
 /**
