@@ -151,7 +151,7 @@ def test_samples_of_rules_fit_their_contract(kind: RuleKind) -> None:
     ],
 )
 @pytest.mark.parametrize("part", ["subject", "preheader", "html", "attribute", "text"])
-def test_misspelt_variable_is_an_error_wherever_it_stands(marker: str, part: str) -> None:
+def test_misspelt_variable_is_an_error_at_every_position(marker: str, part: str) -> None:
     html = NEW_LINE + "<p>x</p>"
     sources = {"html": f'{NEW_LINE}<p title="{marker}">x</p>' if part == "attribute" else html}
     if part != "attribute":
@@ -183,7 +183,7 @@ def test_name_outside_the_contract_is_found_behind_loops_and_assignments(marker:
     assert f"{name} is not a variable of the alert type" in messages
 
 
-def test_declared_names_are_no_errors_wherever_they_stand() -> None:
+def test_declared_names_are_no_errors_at_any_position() -> None:
     source = (
         "{% if home %}{{ home.name | default: 'home' }}{% endif %}{{ days.size }}{% for d in days %}{{ d.use | kwh }}"
         "{% endfor %}{{ days.first.use }}{% assign x = usage %}{{ x.total }}{% assign y = power | times: 2 %}{{ y }}"
@@ -192,7 +192,7 @@ def test_declared_names_are_no_errors_wherever_they_stand() -> None:
     assert errors(TemplateSource(NEW_LINE + source, "s")) == []
 
 
-def test_value_that_may_be_empty_is_told_unless_the_template_handles_it() -> None:
+def test_value_that_may_be_empty_is_reported_unless_the_template_handles_it() -> None:
     def hints(source: str) -> list[str]:
         report = render_preview(TemplateSource(NEW_LINE + source, "s"), scope=SCOPE).report
         return [finding.message for finding in report.findings if finding.code == "variable-may-be-empty"]

@@ -8,6 +8,8 @@ from strawberry import ID
 from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.templates import TEMPLATES
 from wattgate.clock import format_iso
+from wattgate.delivery.templates.contract import RULE_VARIABLES
+from wattgate.delivery.templates.contract_values import sample_values
 from wattgate.enums import RuleKind
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.core.scalars import Json
@@ -95,10 +97,9 @@ async def add_sample_alert(runner: Runner, owner: Principal, now: datetime) -> N
 async def send_alert(runner: Runner, owner: Principal, now: datetime) -> None:
     """Send a user an alert with sample data to the inbox."""
     data = {
+        **sample_values(RULE_VARIABLES[RuleKind.THRESHOLD]),
         "rule": RULE_NAME,
-        "kind": RuleKind.THRESHOLD.value,
         "value": 8.412,
-        "unit": "kWh",
         "threshold": f"{RULE_LIMIT}",
         "at": format_iso(now),
     }

@@ -17,17 +17,17 @@ from wattgate.enums import RuleKind
 class VariableType(StrEnum):
     """The type of a variable, which defines its values and how templates write them."""
 
-    TEXT = "text"
-    NUMBER = "number"
-    ENERGY = "energy"
-    POWER = "power"
-    MONEY = "money"
-    PERCENTAGE = "percentage"
-    INSTANT = "instant"
-    DATE = "date"
-    BOOLEAN = "boolean"
-    URL = "url"
-    LIST = "list"
+    TEXT = "TEXT"
+    NUMBER = "NUMBER"
+    ENERGY = "ENERGY"
+    POWER = "POWER"
+    MONEY = "MONEY"
+    PERCENTAGE = "PERCENTAGE"
+    INSTANT = "INSTANT"
+    DATE = "DATE"
+    BOOLEAN = "BOOLEAN"
+    URL = "URL"
+    LIST = "LIST"
 
 
 NUMBER_TYPES = frozenset(

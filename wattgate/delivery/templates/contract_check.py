@@ -16,7 +16,7 @@ MAY_BE_EMPTY = "variable-may-be-empty"
 
 
 def contract_findings(contract: Contract | None, used: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
-    """Return an error for each use of a name outside a contract, wherever it stands, and hints about empty values.
+    """Return an error for each use of a name outside a contract, at every position, and hints about empty values.
 
     If the variables are undeclared, only names that begin like those of every alert are errors, unless the data has
     them.

@@ -90,7 +90,7 @@ def declared_tree(variables: Iterable[VariableDeclaration]) -> DeclaredNode:
 def expected_value(variable: VariableDeclaration) -> str:
     """Return what a value of a variable must be."""
     if variable.type in NUMBER_TYPES:
-        kind = "a number" if variable.type is VariableType.NUMBER else f"a number ({variable.type.value})"
+        kind = "a number" if variable.type is VariableType.NUMBER else f"a number ({variable.type.lower()})"
         return f"{kind} in {variable.unit}" if variable.unit else kind
     return EXPECTED_VALUES[variable.type]
 

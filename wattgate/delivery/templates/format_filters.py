@@ -16,7 +16,7 @@ def unit_of(value: object, kind: VariableType) -> str | None:
         return None
     variable = value.variable
     if variable.type not in (kind, VariableType.NUMBER):
-        raise FormatError(f"takes {kind.value}, and {variable.name} is declared as {variable.type.name}")
+        raise FormatError(f"takes {kind.lower()}, and {variable.name} is declared as {variable.type.name}")
     return variable.unit if variable.type is kind else None
 
 

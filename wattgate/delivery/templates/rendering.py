@@ -1,7 +1,6 @@
 """Rendering of a template with data into a message."""
 
 import html
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,8 +29,6 @@ CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules
 
 HIDDEN_STYLE = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden"
 """Style of the preheader. It is hidden in the mail, but mail programs show it in lists as the first words."""
-
-_SPACES = re.compile(r" {2,}")
 
 MAX_DEPTH = 300
 """Maximum nesting of elements. The library that inlines styles crashes the process at some thousands."""
@@ -168,8 +165,8 @@ def render_partially(
 
 
 def _join_lines(text: str | None) -> str | None:
-    """Return a text on one line. The source may have several lines."""
-    return None if text is None else _SPACES.sub(" ", text).strip()
+    """Return a text on one line, with plain spaces, as it is sent. The source may have several lines."""
+    return None if text is None else " ".join(text.split())
 
 
 def _header_findings(subject: str) -> list[Finding]:

@@ -197,7 +197,9 @@ def _missing_optional_variables(
 
 
 def _unused_data(required: Iterable[Variable], data: Mapping[str, Any], contract: Contract | None) -> list[Finding]:
-    """Report values of the data that no part uses, except for those that every alert has."""
+    """Report values of the data that no part uses. A declared contract has variables for several templates."""
+    if contract is not None and contract.declared:
+        return []
     used_names = {_without_list_markers(variable.path) for variable in required}
     used_parents = {names[:length] for names in used_names for length in range(len(names))}
     unused = []

@@ -1,4 +1,4 @@
-"""What a rendering needs besides the source and the data: the contract of the alert type, the culture and the zone."""
+"""Scope of a rendering, besides its source and data: the contract of the alert type, the culture and the zone."""
 
 import msgspec
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from wattgate.delivery.templates.contract_check import contract_findings
-from wattgate.delivery.templates.diagnostics import Finding, TemplateLimitExceeded, TemplateSyntaxError
+from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplateLimitExceeded, TemplateSyntaxError
 from wattgate.delivery.templates.engine import parse_template
 from wattgate.delivery.templates.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render
@@ -27,7 +27,8 @@ def check_sources(
             parse_template(part_source, part)
         except (TemplateSyntaxError, TemplateLimitExceeded) as error:
             findings += error.findings
-    return findings or contract_findings(scope.contract, required_variables(source), data or {})
+    outside = contract_findings(scope.contract, required_variables(source), data or {})
+    return findings or [finding for finding in outside if finding.severity is Severity.ERROR]
 
 
 def render_template(
