@@ -22,11 +22,8 @@ ENTITIES: tuple[Entity, ...] = (
         path="/alerttype",
         model=models.AlertType,
         graphql_type=alert_types.AlertType,
-        add_input=alert_types.NewAlertType,
-        update_input=alert_types.AlertTypeChange,
         read_permission=Permission.ALERT_READ,
         write_permission=Permission.ALERT_WRITE,
-        schemes=(("POST", AuthScheme.BASIC), ("PUT", AuthScheme.BASIC)),
         order_by="name",
     ),
     Entity(

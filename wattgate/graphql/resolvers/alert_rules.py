@@ -22,7 +22,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers.alerts import create_alert
-from wattgate.graphql.services.alert_types import find_alert_type
+from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
@@ -280,8 +280,11 @@ async def _replace_short_code(call: Call, values: dict[str, Any]) -> None:
 async def _validate(call: Call, values: dict[str, Any], field: ReadingField | None) -> list[Problem]:
     """Return the problems of a rule's values. The field is None if the resource or the field is unknown."""
     problems: list[tuple[str, str]] = []
-    if not await call.rows.get_many(models.AlertType, [values["alert_type_id"]]):
+    alert_type = (await call.rows.get_many(models.AlertType, [values["alert_type_id"]])).get(values["alert_type_id"])
+    if alert_type is None:
         problems.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
+    elif problem := sending_problem(alert_type):
+        problems.append(("alertTypeId", problem))
     if not values["channels"]:
         problems.append(("channels", "must not be empty"))
     live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None
