@@ -190,7 +190,7 @@ async def change_password(holder: Holder, headers: Headers) -> httpx.Response:
 
 
 async def reset_password(holder: Holder, headers: Headers) -> httpx.Response:
-    who = {"username": holder.username, "userId": holder.user_id}
+    who = {"username": holder.username, "userId": holder.user_id, "accountId": holder.account_id}
     code = await people.reset_token(holder.cluster.tenant, who)
     body = {
         "username": holder.username,

@@ -67,7 +67,8 @@ async def change_email(holder: Holder, headers: Headers) -> httpx.Response:
 async def test_password_reset_token_ends_with_the_account_its_password_and_its_address(
     cluster: Cluster, holder: Holder, act: Act
 ) -> None:
-    code = await people.reset_token(cluster.tenant, {"username": holder.username, "userId": holder.user_id})
+    who = {"username": holder.username, "userId": holder.user_id, "accountId": holder.account_id}
+    code = await people.reset_token(cluster.tenant, who)
     await perform(act, holder, {})
     body = {
         "username": holder.username,

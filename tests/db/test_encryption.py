@@ -1,6 +1,7 @@
 """Stored secrets are encrypted with the first key of the ring, and bound to their row."""
 
 import stat
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, text
 from sqlmodel import SQLModel
 
 from tests.db.test_migrations import migrate
+from tests.support import people
 from tests.support.encryption import key, ring
 from tests.support.house import Tenant
 from tests.support.tables import put
@@ -32,7 +34,9 @@ from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
-SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
+EARLY_SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
+"""The columns that existed before encryption."""
+SECRETS = {**EARLY_SECRETS, "account_mail": ("secret",)}
 
 
 def test_text_is_encrypted_and_decrypted() -> None:
@@ -167,13 +171,13 @@ def test_encrypted_columns_are_those_of_the_table() -> None:
     assert declared == {f"{table}.{column}" for table, columns in SECRETS.items() for column in columns}
 
 
-async def stored_secrets(database: Database) -> dict[str, list[str]]:
+async def stored_secrets(database: Database, secrets: Mapping[str, tuple[str, ...]] = SECRETS) -> dict[str, list[str]]:
     async with database.engine.connect() as connection:
         return {
             f"{table}.{column}": list(
                 (await connection.execute(text(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"))).scalars()
             )
-            for table, columns in SECRETS.items()
+            for table, columns in secrets.items()
             for column in columns
         }
 
@@ -184,7 +188,8 @@ async def add_secrets(tenant: Tenant) -> set[str]:
     first = await tenant.run("add_webhook_endpoint", input=endpoint)
     second = await tenant.run("rotate_webhook_secret", endpoint_id=first.endpoint.endpoint_id, overlap_hours=1)
     await tenant.run("add_mobile_app_token", account_id=tenant.account_id, new_token="fcm:secret")
-    return {first.secret, second.secret, "fcm:secret"}
+    user = await people.active(tenant)
+    return {first.secret, second.secret, "fcm:secret", await people.reset_token(tenant, user)}
 
 
 async def test_operations_store_only_encrypted_secrets(settled: Tenant) -> None:
@@ -218,7 +223,11 @@ def fill_before_encryption(connection: Connection) -> None:
 async def decrypted(database: Database) -> dict[str, dict[str, str]]:
     """Return the texts of all encrypted columns, by column and row."""
     found: dict[str, dict[str, str]] = {}
-    keys = {"webhook_endpoint": "endpoint_id", "mobile_app_token": "mobile_app_token_id"}
+    keys = {
+        "webhook_endpoint": "endpoint_id",
+        "mobile_app_token": "mobile_app_token_id",
+        "account_mail": "account_mail_id",
+    }
     async with database.engine.connect() as connection:
         for table, columns in SECRETS.items():
             for column in columns:
@@ -234,6 +243,7 @@ EXPECTED = {
     "webhook_endpoint.secret": {f"e{number}": f"{SECRET}{number}" for number in range(7)},
     "webhook_endpoint.secret_before": {f"e{number}": f"before {number}" for number in (1, 3, 5)},
     "mobile_app_token.token": {f"m{number}": f"fcm:{number}" for number in range(7)},
+    "account_mail.secret": {},
 }
 
 
@@ -255,7 +265,7 @@ async def test_migration_encrypts_stored_secrets_and_decrypts_them_again(empty_u
 
     async with database.engine.begin() as connection:
         await connection.run_sync(back)
-    plain = await stored_secrets(database)
+    plain = await stored_secrets(database, EARLY_SECRETS)
     assert sorted(plain["mobile_app_token.token"]) == sorted(EXPECTED["mobile_app_token.token"].values())
     await upgrade(database)
     assert await is_current(database)
@@ -269,7 +279,7 @@ async def test_migration_without_keys_changes_nothing_and_says_what_to_set(empty
     with pytest.raises(SecretKeyError, match="set WATTGATE_SECRET_KEYS"):
         await upgrade(database)
     assert not await is_current(database)
-    assert (await stored_secrets(database))["mobile_app_token.token"][0].startswith("fcm:")
+    assert (await stored_secrets(database, EARLY_SECRETS))["mobile_app_token.token"][0].startswith("fcm:")
     await database.close()
 
 

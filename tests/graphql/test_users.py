@@ -14,14 +14,17 @@ from tests.support import people
 from tests.support.encryption import stored_push_tokens
 from tests.support.house import PASSWORD, House, basic
 from tests.support.scopes import EVERYTHING
+from tests.support.timed import Timed
+from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.db.identity.login_backoff import backoff_id, enforce_login_backoff
 from wattgate.db.models import Account, LoginBackoff, LoginSource, OneTimeCode, Token
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.errors import RateLimited
+from wattgate.delivery.account_mails import CONFIRM_EMAIL
+from wattgate.errors import BadInput, RateLimited
 from wattgate.graphql.resolvers import devices, lookups, profiles, registration, users
+from wattgate.graphql.resolvers.registration import MAX_OPEN_CODES
 from wattgate.graphql.types.accounts import NewAccount
-from wattgate.realtime import topics
 
 WEAK_PASSWORD = {"path": ["newPassword"], "message": "has 5 characters and must have at least 8 characters"}
 
@@ -39,6 +42,10 @@ class Person:
     @property
     def basic(self) -> dict[str, str]:
         return {**basic(self.username, self.password), "applicationId": self.house.one.application_id}
+
+    @property
+    def who(self) -> dict[str, str]:
+        return {"username": self.username, "userId": self.user_id, "accountId": self.account_id}
 
     async def log_in(self, password: str | None = None) -> httpx.Response:
         body = {"username": self.username, "password": password or self.password}
@@ -118,7 +125,7 @@ async def test_registered_user_can_log_in_only_after_verification(served: House)
     person = Person(served, "new@one.example", registered["userId"], application["accountId"])
     assert (await person.log_in()).status_code == 401
     assert (await served.call("GET", "/account", person.basic)).status_code == 401
-    code = await people.verification_code(served.one, {"username": person.username, "userId": person.user_id})
+    code = await people.verification_code(served.one, person.who)
     assert len(code) == 4
     assert code.isdigit()
     verified = await put(
@@ -132,7 +139,7 @@ async def test_registered_user_can_log_in_only_after_verification(served: House)
     assert (again.status_code, again.json()["error"]) == (400, "incorrect elements -token")
 
 
-async def test_requested_code_is_stored_only_as_a_digest(served: House) -> None:
+async def test_code_is_stored_only_as_a_digest_and_encrypted_in_its_mail(served: House) -> None:
     user = await people.registered(served.one)
     response = await post(
         served, "/user/verify", application_header(served), username=user["username"], password=PASSWORD
@@ -141,11 +148,12 @@ async def test_requested_code_is_stored_only_as_a_digest(served: House) -> None:
     code = await people.verification_code(served.one, user)
     async with served.gateway.database.session(EVERYTHING) as session:
         result = await session.execute(select(OneTimeCode), execution_options=SCOPED_OPTION)
-        codes = [code_row for code_row in result.scalars() if code_row.user_id == user["userId"]]
-    assert len(codes) == 2
-    for code_row in codes:
-        assert code not in (code_row.purpose, code_row.digest.decode("latin-1"))
-        assert abs(code_row.expires_at - code_row.created_at - timedelta(hours=1)) < timedelta(minutes=1)
+        (stored,) = [code_row for code_row in result.scalars() if code_row.user_id == user["userId"]]
+    assert code not in (stored.purpose, stored.digest.decode("latin-1"))
+    assert stored.expires_at - stored.created_at == timedelta(hours=1)
+    (mail,) = await people.account_mails(served.one, user["accountId"])
+    assert is_encrypted(mail.secret)
+    assert (mail.name, mail.subject, mail.text) == ("account.verify", "", "")
 
 
 async def test_code_is_invalid_after_five_wrong_attempts(served: House) -> None:
@@ -178,15 +186,33 @@ async def test_expired_code_and_wrong_password_give_the_same_error(served: House
         assert (refused.status_code, refused.json()["description"]) == (400, "The code is wrong or has expired.")
 
 
-async def test_account_gets_at_most_five_codes_an_hour(served: House) -> None:
-    user = await people.registered(served.one)
-    for _ in range(5):
-        await people.verification_code(served.one, user)
-    async with served.gateway.hub.open_queue([topics.one_time_codes(user["userId"])]) as queue:
-        result = await people.anonymously(
-            served.one, registration.request_verification, username=user["username"], password=PASSWORD
+async def test_account_gets_at_most_five_codes_an_hour(timed: Timed) -> None:
+    tenant = timed.house.one
+    user = await people.registered(tenant)
+    for _ in range(MAX_OPEN_CODES + 1):
+        timed.pass_time(timedelta(minutes=2))
+        await people.anonymously(
+            tenant, registration.request_verification, username=user["username"], password=PASSWORD
         )
-        assert (result.valid, queue.pending_count) == (True, 0)
+    assert len(await people.account_mails(tenant, user["accountId"])) == MAX_OPEN_CODES
+    timed.pass_time(timedelta(hours=1))
+    await people.anonymously(tenant, registration.request_verification, username=user["username"], password=PASSWORD)
+    assert len(await people.account_mails(tenant, user["accountId"])) == MAX_OPEN_CODES + 1
+
+
+async def test_code_of_the_registration_stays_valid_for_a_minute(timed: Timed) -> None:
+    tenant = timed.house.one
+    user = await people.registered(tenant)
+    first = await people.verification_code(tenant, user)
+    assert len(await people.account_mails(tenant, user["accountId"])) == 1
+    timed.pass_time(timedelta(minutes=1, seconds=1))
+    await people.verification_code(tenant, user)
+    replaced, newest = await people.account_mails(tenant, user["accountId"])
+    assert (replaced.secret, newest.secret is None) == (None, False)
+    with pytest.raises(BadInput):
+        await people.anonymously(
+            tenant, registration.verify_user, username=user["username"], password=PASSWORD, token=first
+        )
 
 
 @pytest.mark.parametrize("path", ["/user/verify", "/user/resetpassword"])
@@ -220,7 +246,7 @@ async def test_invalid_registrations_are_rejected(served: House) -> None:
 
 async def test_reset_token_works_once_and_ends_all_logins(served: House, person: Person) -> None:
     before = await person.token()
-    user = {"username": person.username, "userId": person.user_id}
+    user = person.who
     token = await people.reset_token(served.one, user)
     await people.reset_token(served.one, user)  # another token does not invalidate the first
     body = {"username": person.username, "newPassword": "battery staple"}
@@ -407,12 +433,12 @@ async def test_account_status_has_the_dates_of_the_token(served: House, person: 
 
 async def test_name_and_email_change_and_invalidate_earlier_codes(served: House, person: Person) -> None:
     mine = await person.token()
-    token = await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
+    token = await people.reset_token(served.one, person.who)
     assert (await post(served, "/account/name", mine, name="Grace")).json() == {"valid": True}
     assert (await post(served, "/account/email", mine, email=" grace@example.org ")).json() == {"valid": True}
     account = (await served.call("GET", f"/account/{person.account_id}", mine)).json()
     assert (account["name"], account["email"]) == ("Grace", person.username)
-    code = await people.newest_email_code(served.one, person.account_id)
+    code = await people.newest_code(served.one, person.account_id, CONFIRM_EMAIL)
     confirmed = await put(served, "/account/email", application_header(served), token=code)
     assert confirmed.json() == {"valid": True}
     account = (await served.call("GET", f"/account/{person.account_id}", mine)).json()
@@ -491,7 +517,7 @@ async def test_failed_login_is_counted_and_failed_registration_is_rolled_back(se
 
 async def test_closing_an_account_deletes_its_codes_and_tokens(served: House, person: Person) -> None:
     await person.token()
-    await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
+    await people.reset_token(served.one, person.who)
     await served.call("DELETE", f"/account/{person.account_id}", served.one.headers["application"])
     async with served.gateway.database.session(EVERYTHING) as session:
         for model in (Token, OneTimeCode):

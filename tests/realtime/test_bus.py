@@ -15,7 +15,7 @@ from wattgate.enums import CatchUpState
 from wattgate.errors import Unavailable
 from wattgate.realtime import events as all_events
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, MIN_RETAINED_SECONDS, TOPIC_LEASE_SECONDS, Bus
-from wattgate.realtime.bus.codec import LOCAL_ONLY_TYPES, MAX_LOGGED_KINDS, PAYLOAD_TYPES, EventDecoder, encode_event
+from wattgate.realtime.bus.codec import MAX_LOGGED_KINDS, PAYLOAD_TYPES, EventDecoder, encode_event
 from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_UNWATCHED_TOPICS, MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.bus.redis_client import (
@@ -34,7 +34,6 @@ from wattgate.realtime.events import (
     Event,
     IntakeHeartbeat,
     MeterPointConsentRevoked,
-    OneTimeCodeCreated,
 )
 from wattgate.realtime.server_address import ServerAddress
 
@@ -138,20 +137,6 @@ async def test_publishing_an_empty_batch_does_nothing(watcher: Watcher) -> None:
     assert watcher.events == []
 
 
-async def test_one_time_code_stays_in_the_process_that_created_it(redis: RedisServer, topic: str) -> None:
-    code = Event(topic, "code", OneTimeCodeCreated("verification", "account", "ada", "ada@example.org", "123456", AT))
-    async with (
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as first,
-        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as second,
-    ):
-        (await first.bus.open_topics([topic]), await second.bus.open_topics([topic]))
-        await first.bus.publish([code, reading(topic, 1)])
-        await second.until(lambda: bool(second.events))
-    assert first.events[0] == code
-    assert values(second.events) == [1]
-    assert await redis.command("XLEN", stream_key(topic)) == 2  # the marker and the reading
-
-
 async def test_two_processes_receive_the_same_events_at_the_same_positions(redis: RedisServer, topic: str) -> None:
     async with (
         watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as first,
@@ -221,8 +206,7 @@ def test_every_payload_type_is_either_encoded_or_local() -> None:
         for value in vars(all_events).values()
         if isinstance(value, type) and value.__module__ == all_events.__name__ and value is not Event
     }
-    assert payloads == {*PAYLOAD_TYPES.values(), *LOCAL_ONLY_TYPES}
-    assert not LOCAL_ONLY_TYPES.intersection(PAYLOAD_TYPES.values())
+    assert payloads == set(PAYLOAD_TYPES.values())
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ from wattgate.graphql.resolvers.raw_readings import ARROW
 
 SCHEMA = build_schema(OPERATIONS)._schema
 
+GRAPHQL, REST = "graphql", "rest"
+INTERFACES = (GRAPHQL, REST)
+"""The interfaces of the gateway."""
+
 
 @dataclass(frozen=True)
 class InterfaceResult:
@@ -151,3 +155,13 @@ def _to_rest_value(type_: Any, value: Any) -> Any:
 def rest_endpoints() -> list[tuple[Operation, RestRoute]]:
     """Return every REST endpoint of the catalogue with its operation."""
     return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]
+
+
+async def by_interface(
+    house: House, interface: str, name: str, variables: dict[str, Any], headers: dict[str, str]
+) -> InterfaceResult:
+    """Send the operation with this name over GraphQL or REST (one of INTERFACES)."""
+    found = next(candidate for candidate in OPERATIONS if candidate.name == name)
+    if interface == GRAPHQL:
+        return await by_graphql(house, found, variables, headers)
+    return await by_rest(house, found, found.rest[0], variables, headers)

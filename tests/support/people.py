@@ -1,17 +1,16 @@
 """Users, their one-time codes, and OAuth clients, created through the runner."""
 
-import re
 from typing import Any
 from uuid import uuid4
 
 from sqlmodel import col
 
-from wattgate.db.models import AccountMail
-from wattgate.graphql.resolvers import accounts, oauth, registration, users
-from wattgate.graphql.services.email_changes import CONFIRM_EMAIL
+from wattgate.db.models import AccountMail, Delivery
+from wattgate.db.rows import Rows
+from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
+from wattgate.graphql.resolvers import accounts, mail, oauth, registration, users
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import Permission, Principal, Role
-from wattgate.realtime import topics
 
 PASSWORD = "correct horse"
 REDIRECT = "https://client.example/back"
@@ -46,20 +45,16 @@ async def active(tenant: Any) -> dict[str, str]:
     return {"username": username, "userId": created.user_id, "accountId": created.applications[0].account_id}
 
 
-async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
-    """Run an operation and return the one-time code that it sends to the user."""
-    async with tenant.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
-        await anonymously(tenant, operation, username=who["username"], **arguments)
-        assert feed.pending_count == 1
-        return str((await feed.get()).payload.code)
-
-
 async def verification_code(tenant: Any, who: dict[str, str]) -> str:
-    return await sent(tenant, who, registration.request_verification, password=PASSWORD)
+    """Request a verification code and return the newest one. Shortly after the registration, this is the code of it."""
+    await anonymously(tenant, registration.request_verification, username=who["username"], password=PASSWORD)
+    return await newest_code(tenant, who["accountId"], VERIFY)
 
 
 async def reset_token(tenant: Any, who: dict[str, str]) -> str:
-    return await sent(tenant, who, registration.request_password_reset)
+    """Request a password reset token and return it."""
+    await anonymously(tenant, registration.request_password_reset, username=who["username"])
+    return await newest_code(tenant, who["accountId"], RESET)
 
 
 async def email_change_token(tenant: Any, who: dict[str, str], email: str) -> str:
@@ -68,25 +63,46 @@ async def email_change_token(tenant: Any, who: dict[str, str], email: str) -> st
         Role.ACCOUNT, application_id=tenant.application_id, user_id=who["userId"], account_id=who["accountId"]
     )
     await tenant.gateway.runner.run(accounts.change_email, account, {"email": email})
-    return await newest_email_code(tenant, who["accountId"])
+    return await newest_code(tenant, who["accountId"], CONFIRM_EMAIL)
 
 
-async def newest_email_code(tenant: Any, account_id: str) -> str:
-    """Return the code in the newest mail that asks to confirm an address of an account."""
-    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
-    mails = await tenant.gateway.runner.read(
-        system,
-        Permission.SYSTEM,
-        lambda rows: rows.all(
-            AccountMail,
-            col(AccountMail.account_id) == account_id,
-            col(AccountMail.name) == CONFIRM_EMAIL.name,
-            order_by=[col(AccountMail.created_at).desc()],
-        ),
+async def account_mails(tenant: Any, account_id: str) -> list[AccountMail]:
+    """Return the mails of the gateway itself to an account, oldest first."""
+    of_account = col(AccountMail.account_id) == account_id
+    return list(await _read(tenant, lambda rows: rows.all(AccountMail, of_account, order_by=[AccountMail.created_at])))
+
+
+async def newest_code(tenant: Any, account_id: str, short_code: str) -> str:
+    """Return the code in the newest mail of a kind to an account, which waits for its delivery."""
+
+    async def read(rows: Rows) -> str:
+        where = col(AccountMail.account_id) == account_id, col(AccountMail.name) == short_code
+        mail = await rows.first(AccountMail, *where, order_by=[col(AccountMail.created_at).desc()])
+        assert mail is not None
+        return rows.decrypt(AccountMail, mail, "secret")
+
+    return str(await _read(tenant, read))
+
+
+async def waiting_secrets(tenant: Any) -> list[str]:
+    """Return the encrypted codes of all mails of an application."""
+    mails = await _read(tenant, lambda rows: rows.all(AccountMail, col(AccountMail.secret).is_not(None)))
+    return [mail.secret for mail in mails]
+
+
+async def unsubscribe_address(tenant: Any, address: str) -> None:
+    """Unsubscribe an address by the link in the newest mail to it."""
+    delivery = await _read(
+        tenant,
+        lambda rows: rows.first(Delivery, Delivery.address == address, order_by=[col(Delivery.created_at).desc()]),
     )
-    found = re.search(r"^[\w-]{43}$", mails[0].text, re.MULTILINE)
-    assert found is not None
-    return found[0]
+    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
+    await tenant.gateway.runner.run(mail.unsubscribe, system, {"delivery_id": delivery.delivery_id})
+
+
+async def _read(tenant: Any, query: Any) -> Any:
+    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
+    return await tenant.gateway.runner.read(system, Permission.SYSTEM, query)
 
 
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:

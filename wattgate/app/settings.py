@@ -14,8 +14,8 @@ from pydantic_settings import SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wattgate.app.account_settings import AccountSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
-from wattgate.app.page_settings import PageSettings
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -28,7 +28,7 @@ SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
-class Settings(PageSettings):
+class Settings(AccountSettings):
     """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(

@@ -164,12 +164,17 @@ class Rows:
         statement = statement.where(*cast(Iterable[ColumnElement[bool]], where))
         return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
-    async def create_application(self, application: Application, credential: ApplicationCredential) -> Application:
-        """Add a new application with its first credential. Only operations of the system use this."""
+    async def create_application(
+        self, application: Application, credential: ApplicationCredential, records: Sequence[Tenanted] = ()
+    ) -> Application:
+        """Add a new application with its first credential and records. Only operations of the system use this."""
         credential.application_id = application.application_id
         self._write_session.add(application)
         await self._write_session.flush()
         self._write_session.add(credential)
+        for record in records:
+            record.application_id = application.application_id
+        self._write_session.add_all(records)
         if self.recorder is not None:
             self.recorder.record_added("application", "application_id", application)
             self.recorder.record_added("application credential", "application_id", credential)
@@ -285,14 +290,21 @@ class Rows:
         statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
         await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
 
-    async def add_for(self, parent: type[Tenanted], record: Tenanted) -> bool:
-        """Add a record if the parent that it refers to exists, in one statement either way. Return whether it does."""
+    async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
+        """Add a record if its parent exists, in one statement either way. Return whether it does.
+
+        By default, `parent_id` is the attribute of the record with the name of the parent's key.
+        """
         record.application_id = self.application_id
-        columns = list(model_columns(type(record)))
+        columns = [
+            column
+            for column in model_columns(type(record))
+            if not (column.primary_key and getattr(record, column.name) is None)  # the database assigns it
+        ]
         parent_columns = model_columns(parent)
         parent_exists = exists().where(
             parent_columns["application_id"] == self.application_id,
-            self.key_column(parent) == getattr(record, parent.key),
+            self.key_column(parent) == (getattr(record, parent.key) if parent_id is None else parent_id),
         )
         values = [literal(getattr(record, column.name), column.type) for column in columns]
         statement = insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))

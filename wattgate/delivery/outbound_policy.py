@@ -8,11 +8,15 @@ from wattgate.delivery.mail_addresses import EMPTY_ALLOW_LIST, AllowList
 
 @dataclass(frozen=True, slots=True)
 class OutboundPolicy:
-    """Permitted destinations of requests, the public key of Web Push, and permitted recipients of test mails."""
+    """Permitted destinations of requests, the public key of Web Push, and permitted recipients of test mails.
+
+    `public_url` is the address of the gateway in links, or None if mails have no links to it.
+    """
 
     egress: EgressPolicy = PUBLIC_HTTPS_ONLY
     web_push_public_key: str | None = None
     test_mail_addresses: AllowList = EMPTY_ALLOW_LIST
+    public_url: str | None = None
 
 
 DEFAULT_OUTBOUND_POLICY = OutboundPolicy()

@@ -6,6 +6,7 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import paginate
 from wattgate.graphql.entities import ENTITIES
 from wattgate.graphql.resolvers import (
+    account_purges,
     accounts,
     alert_rules,
     alert_types,
@@ -51,6 +52,7 @@ from wattgate.graphql.resolvers import (
     webhook_endpoints,
     webhooks,
 )
+from wattgate.graphql.resolvers import alert_types as alert_type_resolvers
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import audit as audit_types
@@ -274,6 +276,8 @@ OPERATIONS: tuple[Operation, ...] = (
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
+    alert_type_resolvers.add_alert_type,
+    alert_type_resolvers.update_alert_type,
     # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
@@ -320,6 +324,10 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     retention.applications_with_login_failures,
     retention.purge_login_failures,
     retention.run_maintenance,
+    account_purges.applications_with_unverified_accounts,
+    account_purges.purge_unverified_accounts,
+    account_purges.applications_with_old_account_mails,
+    account_purges.purge_account_mails,
     alert_rules.applications_with_due_rules,
     alert_rules.due_rules,
     alert_rules.rules_for_recorded_fields,

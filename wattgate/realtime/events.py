@@ -73,17 +73,6 @@ class StreamOperation(msgspec.Struct, frozen=True):
     request: OperationRequest | None
 
 
-class OneTimeCodeCreated(msgspec.Struct, frozen=True):
-    """Payload on a topic of one-time codes: a code to send and its recipient. The code is stored nowhere in clear."""
-
-    purpose: str
-    account_id: str
-    username: str
-    email: str
-    code: str
-    expires_at: datetime
-
-
 class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     """Payload on a topic of readings: one value of one field of a resource."""
 

@@ -17,11 +17,6 @@ def dfs_events(application_id: str) -> str:
     return f"dfs-events:{application_id}"
 
 
-def one_time_codes(user_id: str) -> str:
-    """Each one-time code created for a user, for the sender of the code. No caller may subscribe."""
-    return f"codes:{user_id}"
-
-
 def catch_ups(resource_id: str) -> str:
     """Each change of state of a catch-up for a resource. Needs Permission.CATCH_UP on that resource."""
     return f"catch-ups:{resource_id}"

@@ -24,7 +24,7 @@ def background_workers(settings: Settings, hub: Hub, clock: Clock) -> list[Backg
     These are catch-ups, alert rules, deliveries if they are enabled, and the MQTT intake if a broker is configured.
     """
     return [
-        run_maintenance,
+        lambda runner: run_maintenance(runner, unverified_lifetime=settings.unverified_lifetime),
         *_mqtt_intakes(settings),
         lambda runner: run_catch_ups(runner, hub),
         lambda runner: AlertRuleWorker(runner, hub).run(),

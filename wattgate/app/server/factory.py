@@ -200,7 +200,10 @@ def _create_runner(
 def _outbound_policy(settings: Settings) -> OutboundPolicy:
     vapid = create_vapid(settings)
     return OutboundPolicy(
-        settings.egress_policy, vapid.public_key if vapid else None, AllowList.from_texts(settings.test_addresses)
+        settings.egress_policy,
+        vapid.public_key if vapid else None,
+        AllowList.from_texts(settings.test_addresses),
+        settings.public_url,
     )
 
 

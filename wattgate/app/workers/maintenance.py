@@ -1,8 +1,10 @@
 """The maintenance worker: create partitions for future readings, and delete data whose retention has ended."""
 
+from datetime import timedelta
+
 from wattgate.app.workers.background import run_forever
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import retention, webhooks
+from wattgate.graphql.resolvers import account_purges, retention, webhooks
 from wattgate.principal import Principal, Role
 
 INTERVAL_SECONDS = 3600.0
@@ -11,17 +13,20 @@ INTERVAL_SECONDS = 3600.0
 ERROR_PAUSE_SECONDS = 60.0
 
 
-async def run_maintenance(runner: Runner) -> None:
-    """Run maintenance until cancelled."""
+DEFAULT_UNVERIFIED_LIFETIME = timedelta(days=7)
+
+
+async def run_maintenance(runner: Runner, *, unverified_lifetime: timedelta = DEFAULT_UNVERIFIED_LIFETIME) -> None:
+    """Run maintenance until cancelled. Registrations can be verified for `unverified_lifetime`."""
     await run_forever(
         "maintenance",
-        lambda: maintain_once(runner),
+        lambda: maintain_once(runner, unverified_lifetime=unverified_lifetime),
         pause=INTERVAL_SECONDS,
         pause_after_error=ERROR_PAUSE_SECONDS,
     )
 
 
-async def maintain_once(runner: Runner) -> None:
+async def maintain_once(runner: Runner, *, unverified_lifetime: timedelta = DEFAULT_UNVERIFIED_LIFETIME) -> None:
     """Run maintenance once for all applications."""
     system = Principal(Role.SYSTEM)
     for application_id in await runner.run(retention.applications_with_retention, system, {}):
@@ -32,4 +37,18 @@ async def maintain_once(runner: Runner) -> None:
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})
     for application_id in await runner.run(retention.applications_with_login_failures, system, {}):
         await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
+    await _purge_accounts(runner, unverified_lifetime)
     await runner.run(retention.run_maintenance, system, {})
+
+
+async def _purge_accounts(runner: Runner, unverified_lifetime: timedelta) -> None:
+    """Delete registrations that were not verified in time, and old mails of the gateway itself, in batches."""
+    system, older = Principal(Role.SYSTEM), {"older_than": unverified_lifetime}
+    for application_id in await runner.run(account_purges.applications_with_unverified_accounts, system, older):
+        tenant = Principal(Role.SYSTEM, application_id=application_id)
+        while await runner.run(account_purges.purge_unverified_accounts, tenant, older):
+            pass
+    for application_id in await runner.run(account_purges.applications_with_old_account_mails, system, {}):
+        tenant = Principal(Role.SYSTEM, application_id=application_id)
+        while await runner.run(account_purges.purge_account_mails, tenant, {}):
+            pass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from wattgate.db.models import MobileAppToken, Tenanted, WebhookEndpoint
+from wattgate.db.models import AccountMail, MobileAppToken, Tenanted, WebhookEndpoint
 
 
 class Protection(Enum):
@@ -51,6 +51,7 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "mobile_app_token.token": _encrypted("Anyone who has it can send pushes to the phone or browser."),
         "mobile_app_token.mobile_app_token_id": _not_secret("An identifier."),
         "mobile_app_token.added_by_token_id": _not_secret("An identifier."),
+        "account_mail.secret": _encrypted("It is the code of a mail that waits. The end of the delivery deletes it."),
         "email_change.digest": _hashed("SHA-256 of 256 random bits."),
         "login_source.digest": _hashed("SHA-256 of the random identifier of a device, or of a network address."),
         "audit_entry.digest": _not_secret("A checksum of the entry."),
@@ -87,6 +88,6 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
 """Each column that `SECRET_NAME` matches, as `table.column`."""
 
 ENCRYPTED_MODELS: Mapping[type[Tenanted], tuple[str, ...]] = MappingProxyType(
-    {WebhookEndpoint: ("secret", "secret_before"), MobileAppToken: ("token",)}
+    {WebhookEndpoint: ("secret", "secret_before"), MobileAppToken: ("token",), AccountMail: ("secret",)}
 )
 """The encrypted columns of each model. `SECRET_COLUMNS` has the same columns."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import ClassVar
 
-from sqlalchemy import UniqueConstraint, false, true
+from sqlalchemy import Index, UniqueConstraint, false, true
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
@@ -39,7 +39,10 @@ class Account(Tenanted, table=True):
     `LoginBackoff`.
     """
 
-    __table_args__ = (UniqueConstraint("application_id", "directory_id", "username"),)
+    __table_args__ = (
+        UniqueConstraint("application_id", "directory_id", "username"),
+        Index(None, "status", "created_at"),
+    )
     key: ClassVar[str] = "account_id"
     owner: ClassVar[str | None] = "user_id"
 

@@ -49,9 +49,11 @@ class EmailChange(Tenanted, table=True):
 
 
 class AccountMail(Tenanted, table=True):
-    """A mail of the gateway itself to the holder of an account. `name` says which one.
+    """A mail of the gateway itself to the holder of an account. `name` is the short code of its alert type.
 
-    `text` may contain a code. It is empty after the delivery has ended.
+    The content is rendered when the mail is sent. `secret` is its code, encrypted, and is None after the delivery has
+    ended. The mail is not sent after `expires_at`. `subject` and `text` are the content of mails that earlier versions
+    of the gateway stored.
     """
 
     __tablename__ = "account_mail"
@@ -62,8 +64,10 @@ class AccountMail(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     name: str
-    subject: str
-    text: str
+    subject: str = ""
+    text: str = ""
+    secret: str | None = None
+    expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
 
 

@@ -22,7 +22,8 @@ class OutboundMessage:
     """One attempt of a delivery. `attempt` counts from 1.
 
     A delivery may be attempted again after it has arrived, if a worker crashes in between. All attempts have the same
-    `delivery_id`, by which the receiver can recognise duplicates. `headers` are additional headers for the channel.
+    `delivery_id`, by which the receiver can recognise duplicates. `headers` are additional headers for the channel. A
+    mail that is not `unsubscribable` has no link that stops mails to its address.
     """
 
     delivery_id: str
@@ -32,6 +33,7 @@ class OutboundMessage:
     addresses: tuple[str, ...]
     content: MessageContent
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    unsubscribable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class SenderProfile:
 def build_mail(outbound: OutboundMessage, profile: SenderProfile) -> MailMessage:
     """Return the mail of an outbound message with one address. Raise NotMailable if the address is invalid."""
     (address,) = outbound.addresses
-    links = profile.links
+    links = profile.links if outbound.unsubscribable else None
     return MailMessage(
         reference=outbound.delivery_id,
         sender=profile.sender,

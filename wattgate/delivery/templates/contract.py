@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from wattgate.delivery import account_mails
 from wattgate.enums import RuleKind
 
 
@@ -140,7 +141,29 @@ RULE_VARIABLES: Mapping[RuleKind, tuple[VariableDeclaration, ...]] = {
 }
 """The variables that rules of each kind supply."""
 
-SYSTEM_VARIABLES: Mapping[str, tuple[VariableDeclaration, ...]] = {}
+_APPLICATION_NAME = VariableDeclaration("application.name", _TEXT, "Name of the application.", "Example Energy")
+
+_CODE_VARIABLES = (
+    _APPLICATION_NAME,
+    VariableDeclaration("code", _TEXT, "Code that the recipient enters.", "4711"),
+    VariableDeclaration(
+        "link",
+        VariableType.URL,
+        "Page of the gateway that takes the code. Empty if the gateway has no WATTGATE_PUBLIC_URL.",
+        "https://energy.example/verify?application=demo#username=ada&code=4711",
+        required=False,
+    ),
+    VariableDeclaration("minutes", _NUMBER, "Time for which the code is valid, from its request.", 60, "minutes"),
+)
+
+SYSTEM_VARIABLES: Mapping[str, tuple[VariableDeclaration, ...]] = {
+    account_mails.VERIFY: _CODE_VARIABLES,
+    account_mails.RESET: _CODE_VARIABLES,
+    account_mails.CONFIRM_EMAIL: _CODE_VARIABLES,
+    account_mails.EMAIL_CHANGE_REQUESTED: (_APPLICATION_NAME,),
+    account_mails.EMAIL_CHANGED: (_APPLICATION_NAME,),
+    account_mails.PASSWORD_CHANGED: (_APPLICATION_NAME,),
+}
 """The own variables of the alert types that the gateway itself sends, by their short codes."""
 
 

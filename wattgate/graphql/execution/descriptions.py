@@ -62,8 +62,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
-        "register.cultureCode": "Language and region of messages to the user, such as fr-CA. Default: the application's "
-        "culture.",
+        "register.cultureCode": "Language and region of messages to the user, such as fr-CA. Default: the culture of "
+        "the application.",
         "register.directoryId": "ID of the directory. Only the application's own directory is valid, which is also the "
         "default.",
         "register.name": "Name of the person.",

@@ -7,14 +7,17 @@ from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.identity.directory import directory_for
 from wattgate.db.identity.login_backoff import remember_client
+from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.account_mails import enqueue_account_mail
+from wattgate.graphql.services.activation import change_status
 from wattgate.graphql.services.credential_endings import end_account_credentials
-from wattgate.graphql.services.email_changes import confirm_requested_change, request_email_change
+from wattgate.graphql.services.email_changes import confirm_requested_change, mail_address, request_email_change
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
@@ -85,8 +88,15 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
 )
 async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
-    """Change an account. Omitted fields keep their values."""
-    return apply_input(await call.rows.edit(models.Account, account_id), input)
+    """Change an account. Omitted fields keep their values.
+
+    An application or administrator that vouches for the holder can make an unverified account active. Its user becomes
+    active as well.
+    """
+    account = await call.rows.edit(models.Account, account_id)
+    if input.status is not strawberry.UNSET:
+        await change_status(call, account, input.status)
+    return apply_input(account, input, exclude=("status",))
 
 
 @operation(
@@ -191,7 +201,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     """Change the password of the calling account.
 
     All its tokens except the one of this request are revoked, and all its push tokens except those that were added with
-    the token of this request are removed.
+    the token of this request are removed. The holder gets a mail about the change.
     """
     account = await require_account(call)
     if not await verify_password(call, call.rows, account, old_password, account.username, account.directory_id):
@@ -201,6 +211,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
     await remember_client(call.rows, account, call.client)
+    await enqueue_account_mail(call, PASSWORD_CHANGED, account, mail_address(account))
     return types.Done(valid=True)
 
 

@@ -21,7 +21,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.alerts import create_alert
-from wattgate.graphql.services.alert_types import find_alert_type
+from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.rule_alerts import build_alert, sends_rules_of_kind
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
@@ -262,6 +262,8 @@ async def _validate(call: Call, values: dict[str, Any], field: ReadingField | No
     alert_type = (await call.rows.get_many(models.AlertType, [values["alert_type_id"]])).get(values["alert_type_id"])
     if alert_type is None:
         problems.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
+    elif problem := sending_problem(alert_type):
+        problems.append(("alertTypeId", problem))
     elif not sends_rules_of_kind(alert_type, values["kind"]):
         kind = values["kind"].name
         problems.append(

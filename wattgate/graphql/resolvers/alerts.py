@@ -11,7 +11,7 @@ from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_data import check_data
-from wattgate.graphql.services.alert_types import find_alert_type
+from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.notifications import alert_payload, notify_all
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types
@@ -121,6 +121,9 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
     if alert_type is None:
         problem = Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist")
         raise BadInput(f"Unknown alert type {input.alert_type_id!r}. Create it with addAlertType.", problems=[problem])
+    if unsendable := sending_problem(alert_type):
+        problem = Problem(("input", "alertTypeId"), unsendable)
+        raise BadInput("Invalid alert type. See `problems`.", problems=[problem])
     users = await call.rows.get_many(models.User, [input.user_id])
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")

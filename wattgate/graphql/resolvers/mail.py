@@ -21,7 +21,7 @@ from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import SuppressionCause
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.services import notifications, outbox
+from wattgate.graphql.services import account_mails, notifications, outbox
 from wattgate.graphql.types import mail as types
 from wattgate.principal import Permission
 
@@ -98,23 +98,29 @@ async def record_test_mail_outcome(
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_account_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """Return a mail of the gateway itself to the holder of an account, or PermanentFailure if it must not be sent."""
+    """Return a mail of the gateway itself to the holder of an account, or PermanentFailure if it must not be sent.
+
+    It is sent to addresses that have unsubscribed, because without it nobody could reset a password there.
+    """
     delivery = await call.rows.get(Delivery, delivery_id)
-    refusal = await _reason_not_to_send(call, delivery)
+    refusal = await _reason_not_to_send(call, delivery, ignored_cause=SuppressionCause.UNSUBSCRIBED)
+    stored = await call.rows.get(AccountMail, delivery.target_id)
+    refusal = refusal or account_mails.reason_not_to_send(stored, call.rows.now)
     if refusal is not None:
         return refusal
-    stored = await call.rows.get(AccountMail, delivery.target_id)
-    return outbox.build_outgoing(delivery, delivery.address or "", MessageContent(stored.subject, stored.text))
+    content = await account_mails.render_account_mail(call, stored)
+    return outbox.build_outgoing(delivery, delivery.address or "", content, unsubscribable=False)
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_account_mail_outcome(
     call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> bool:
-    """Record the outcome of a mail of the gateway itself. Its text, which may contain a code, is deleted at the end."""
+    """Record the outcome of a mail of the gateway itself. Its code is deleted at the end."""
     delivery = await _record_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is not None and delivery.ended_at is not None:
-        (await call.rows.edit(AccountMail, delivery.target_id)).text = ""
+        mail = await call.rows.edit(AccountMail, delivery.target_id)
+        mail.text, mail.secret = "", None
     return delivery is not None
 
 
@@ -165,15 +171,20 @@ def suppression_key(address: str) -> str:
     return parse_mailbox(address).address.lower()
 
 
-async def _reason_not_to_send(call: Call, delivery: Delivery) -> PermanentFailure | None:
-    """Return why a mail must not be sent: it is too old, or its address is malformed or suppressed. None otherwise."""
+async def _reason_not_to_send(
+    call: Call, delivery: Delivery, *, ignored_cause: SuppressionCause | None = None
+) -> PermanentFailure | None:
+    """Return why a mail must not be sent: it is too old, or its address is malformed or suppressed. None otherwise.
+
+    A suppression with the ignored cause does not count.
+    """
     if call.rows.now - delivery.created_at > MAX_WAIT:
         return PermanentFailure(outbox.RETRIES_EXHAUSTED, f"the mail waited for more than {MAX_WAIT.days} days")
     try:
         suppression = await _find_suppression(call, suppression_key(delivery.address or ""))
     except NotMailable as error:
         return PermanentFailure("message.not_mailable", str(error))
-    if suppression is not None:
+    if suppression is not None and suppression.cause is not ignored_cause:
         return PermanentFailure(
             ADDRESS_SUPPRESSED, f"the address is suppressed: {suppression.reason or suppression.cause.value.lower()}"
         )

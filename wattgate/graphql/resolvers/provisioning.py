@@ -10,6 +10,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.alert_types import account_mail_alert_types
 from wattgate.graphql.services.credential_endings import end_application_credential
 from wattgate.graphql.services.cultures import parse_culture, parse_optional_culture
 from wattgate.graphql.services.login import hash_new_password, normalize_username, parse_optional_email
@@ -51,6 +52,7 @@ async def create_application(
             culture_code=culture_code,
         ),
         models.ApplicationCredential(username=username, secret_digest=hash_secret(chosen), application_id=""),
+        account_mail_alert_types(),
     )
     return CreatedApplication(application.application_id, username, chosen)
 

@@ -2,7 +2,9 @@
 
 import hmac
 import secrets
-from datetime import timedelta
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import strawberry
 from sqlmodel import col
@@ -13,12 +15,16 @@ from wattgate.db.column_types import new_id
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Condition, Rows
+from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
+from wattgate.graphql.services.account_mails import enqueue_account_mail, withdraw_codes
+from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activate
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
+from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -32,8 +38,6 @@ from wattgate.graphql.services.login import (
 from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
-from wattgate.realtime import topics
-from wattgate.realtime.events import Event, OneTimeCodeCreated
 
 CODE_LIFETIME = timedelta(hours=1)
 MAX_OPEN_CODES = 5
@@ -42,7 +46,33 @@ MAX_OPEN_CODES = 5
 MAX_CODE_ATTEMPTS = 5
 """Maximum attempts to enter a verification code."""
 
-UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwordReset"
+PASSWORD_RESET = "passwordReset"  # noqa: S105 (the purpose of a code)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeKind:
+    """A kind of one-time codes: its purpose, the short code of its mail, and how a code is generated.
+
+    Another code is sent only `pause` after the last one. Codes of a kind that `replaces_earlier` are valid one at a
+    time.
+    """
+
+    purpose: str
+    short_code: str
+    generate: Callable[[], str]
+    pause: timedelta = timedelta(0)
+    replaces_earlier: bool = False
+
+
+def _four_digits() -> str:
+    return f"{secrets.randbelow(10_000):04}"
+
+
+VERIFICATION_CODES = CodeKind(VERIFICATION, VERIFY, _four_digits, pause=timedelta(minutes=1), replaces_earlier=True)
+"""Codes that verify a registration. The pause keeps the code of the registration valid if a client requests another."""
+
+RESET_CODES = CodeKind(PASSWORD_RESET, RESET, new_secret)
+"""Tokens that reset a password."""
 
 
 @operation(
@@ -64,9 +94,10 @@ async def register(
     directory_id: strawberry.ID | None = None,
     culture_code: str | None = None,
 ) -> types.User:
-    """Register as a new user. The account can log in after its e-mail address is verified.
+    """Register as a new user and send a verification code of four digits to the e-mail address.
 
-    The application comes from `applicationId` or from the header `applicationId`.
+    The account can log in after `verifyUser` with the code. A registration that is not verified in time is deleted. The
+    application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     if await application_directory(rows) != (directory_id or await application_directory(rows)):
@@ -74,7 +105,7 @@ async def register(
             "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
         )
     user = await rows.add(models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code)))
-    await create_account(
+    account = await create_account(
         rows,
         user,
         username=username,
@@ -84,6 +115,7 @@ async def register(
         status=UNVERIFIED,
         active=False,
     )
+    await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return await build_user(rows, user)
 
 
@@ -105,12 +137,13 @@ async def request_verification(
 ) -> accounts.Done:
     """Send a verification code of four digits to the e-mail address of an unverified account.
 
-    The code is valid for one hour and replaces earlier codes. The response is the same if the account does not exist.
+    The code is valid for one hour and replaces earlier codes. A request within a minute of the last code sends no
+    other one, nor does the sixth in an hour. The response is the same if the account does not exist.
     """
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
     if await verify_password(call, rows, account, password, username, directory_id) and account is not None:
-        await _send_code(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
+        await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return accounts.Done(valid=True)
 
 
@@ -140,10 +173,8 @@ async def verify_user(
         or not await _verify_code(rows, account, token)
     ):
         raise BadInput("The code is wrong or has expired.", problems=[_wrong_value("token")], commits_changes=True)
-    account_record = await rows.edit(models.Account, account.account_id)
-    user = await rows.edit(models.User, account.user_id)
-    account_record.active, account_record.status, user.status = True, "active", "active"
-    await rows.delete(models.OneTimeCode, *_code_conditions(account, VERIFICATION))
+    await activate(rows, await rows.edit(models.Account, account.account_id))
+    user = await rows.get(models.User, account.user_id)
     return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
 
 
@@ -169,7 +200,7 @@ async def request_password_reset(
     account = await _find_open_account(rows, username, directory_id)
     # stored for every name, so that the time of the transaction does not reveal which names exist
     await count_failure(rows, backoff_id(rows, directory_id, normalize_username(username), PASSWORD_RESET))
-    await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
+    await _send_code(replace(call, rows=rows), account, RESET_CODES)
     return accounts.Done(valid=True)
 
 
@@ -192,18 +223,21 @@ async def reset_password(
 ) -> accounts.Done:
     """Set a new password with the token from the password reset e-mail.
 
-    All tokens of the account are revoked, and all its push tokens are removed.
+    All tokens of the account are revoked, and all its push tokens are removed. The holder gets a mail about the change.
     """
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, ("newPassword",))
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
-    if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):
+    valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]
+    # of two requests with the token at the same time, only one deletes it
+    if account is None or not valid or not await rows.delete(models.OneTimeCode, _is_code(valid[0])):
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash = hashed
     await end_account_credentials(call, rows, account.account_id)
     await remember_client(rows, account, call.client)  # the holder of the mailbox need not wait behind a guesser
+    await enqueue_account_mail(replace(call, rows=rows), PASSWORD_CHANGED, account, mail_address(account))
     return accounts.Done(valid=True)
 
 
@@ -217,28 +251,38 @@ async def _find_open_account(rows: Rows, username: str, directory_id: str | None
     return account if account and account.status != "inactive" else None
 
 
-async def _send_code(call: Call, rows: Rows, account: models.Account | None, purpose: str, code: str) -> None:
-    """Store a code and publish it for the sender of mail. Without an account, execute the same statements.
+async def _send_code(call: Call, account: models.Account | None, kind: CodeKind) -> None:
+    """Store a code and enqueue its mail. Without an account, execute the same statements.
 
-    Send and store nothing if the account has MAX_OPEN_CODES already.
+    Send and store nothing if the account has MAX_OPEN_CODES already, or if the newest code is too new.
     """
-    await rows.delete(
-        models.OneTimeCode, *_code_conditions(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now
-    )
-    open_codes = await rows.count(models.OneTimeCode, *_code_conditions(account, purpose))
-    code_id, expires_at = new_id(), rows.now + CODE_LIFETIME
+    rows = call.rows
+    of_kind = _code_conditions(account, kind.purpose)
+    await rows.delete(models.OneTimeCode, *of_kind, col(models.OneTimeCode.expires_at) <= rows.now)
+    open_codes = await rows.all(models.OneTimeCode, *of_kind)
+    recipient = account if _may_send(open_codes, kind, rows.now) else None
+    code_id, code, expires_at = new_id(), kind.generate(), rows.now + CODE_LIFETIME
     stored = models.OneTimeCode(
         code_id=code_id,
-        user_id=account.user_id if account else NO_ACCOUNT,
-        account_id=account.account_id if account and open_codes < MAX_OPEN_CODES else NO_ACCOUNT,
-        purpose=purpose,
+        user_id=recipient.user_id if recipient else NO_ACCOUNT,
+        account_id=recipient.account_id if recipient else NO_ACCOUNT,
+        purpose=kind.purpose,
         digest=hash_secret(f"{code_id}:{code}"),
+        created_at=rows.now,
         expires_at=expires_at,
     )
-    if not await rows.add_for(models.Account, stored) or account is None:
-        return
-    created = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
-    call.emit(Event(topics.one_time_codes(account.user_id), code_id, created))
+    await rows.add_for(models.Account, stored)
+    if kind.replaces_earlier:
+        await withdraw_codes(rows, stored.account_id, kind.short_code)
+    address = mail_address(recipient) if recipient else None
+    await enqueue_account_mail(call, kind.short_code, recipient, address, code=code, expires_at=expires_at)
+
+
+def _may_send(open_codes: list[models.OneTimeCode], kind: CodeKind, now: datetime) -> bool:
+    """Return whether an account with these codes gets another one. Exhausted codes make nobody wait."""
+    usable = [code for code in open_codes if code.failures < MAX_CODE_ATTEMPTS]
+    is_too_new = any(code.created_at > now - kind.pause for code in usable)
+    return len(open_codes) < MAX_OPEN_CODES and not is_too_new
 
 
 async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
@@ -252,7 +296,7 @@ async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
         return False
     counted = await rows.update(
         models.OneTimeCode,
-        col(models.OneTimeCode.code_id) == newest.code_id,
+        _is_code(newest.code_id),
         col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
         failures=col(models.OneTimeCode.failures) + 1,
     )
@@ -266,6 +310,10 @@ def _matches_code(sent: models.OneTimeCode, code: str) -> bool:
 def _code_conditions(account: models.Account | None, purpose: str) -> tuple[Condition, Condition]:
     account_id = account.account_id if account else NO_ACCOUNT
     return col(models.OneTimeCode.account_id) == account_id, col(models.OneTimeCode.purpose) == purpose
+
+
+def _is_code(code_id: str) -> Condition:
+    return col(models.OneTimeCode.code_id) == code_id
 
 
 def _wrong_value(name: str) -> Problem:

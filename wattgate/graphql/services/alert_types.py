@@ -4,6 +4,7 @@ from sqlmodel import col
 
 from wattgate.db.models import AlertType
 from wattgate.db.rows import Rows
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.errors import NotFound
 
 
@@ -16,6 +17,21 @@ async def find_alert_type(rows: Rows, id_or_code: str) -> AlertType | None:
         order_by=[AlertType.name],
     )
     return alert_types[0] if alert_types else None
+
+
+def sending_problem(alert_type: AlertType) -> str | None:
+    """Return why callers and rules cannot send alerts of a type, or None if they can."""
+    if alert_type.system_alert_type_id in ACCOUNT_MAIL_TYPES:
+        return f"{alert_type.system_alert_type_id} is a mail of the gateway itself, which only the gateway sends"
+    return None
+
+
+def account_mail_alert_types() -> list[AlertType]:
+    """Return the alert types of the gateway's own mails, which each application has."""
+    return [
+        AlertType(name=kind.name, system_alert_type_id=short_code, description=kind.description)
+        for short_code, kind in ACCOUNT_MAIL_TYPES.items()
+    ]
 
 
 async def require_alert_type(rows: Rows, id_or_code: str) -> AlertType:

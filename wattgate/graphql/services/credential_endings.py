@@ -16,6 +16,7 @@ from wattgate.db.lookups import model_columns
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.db.rows import Condition, Rows
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.account_mails import withdraw_codes
 from wattgate.graphql.services.email_changes import cancel_email_changes
 from wattgate.realtime import topics
 from wattgate.realtime.events import CredentialsRevoked, Event
@@ -55,6 +56,7 @@ async def end_account_credentials(
             where.append(columns[stored.token_column].is_distinct_from(except_token_id))
         await rows.delete(stored.model, *where)
     await cancel_email_changes(rows, account_id)
+    await withdraw_codes(rows, account_id)
     _emit(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
 
 

@@ -1,55 +1,22 @@
-"""Changes of an account's e-mail address: requested, confirmed at the new address, and reported to the old one.
+"""Changes of an account's e-mail address: requested, confirmed at the new address, and reported to the old one."""
 
-The subjects and texts contain no words of callers, because the new address may belong to a stranger.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from sqlmodel import col
 
 from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.models import Account, AccountMail, EmailChange, OneTimeCode
+from wattgate.db.models import Account, EmailChange, OneTimeCode
 from wattgate.db.rows import Rows
+from wattgate.delivery.account_mails import CONFIRM_EMAIL, EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED
 from wattgate.delivery.mail_addresses import NotMailable, extract_addresses, parse_mailbox
-from wattgate.enums import DeliveryKind
 from wattgate.errors import BadInput, Problem, RateLimited
 from wattgate.graphql.core.operation import Call
-from wattgate.graphql.services.mail_bounds import enqueue_mail
+from wattgate.graphql.services.account_mails import enqueue_account_mail, withdraw_codes
 
 CHANGE_LIFETIME = timedelta(hours=24)
 MAX_EMAIL_CHANGES = 10
 """Maximum requested changes of an account in CHANGE_LIFETIME."""
-
-
-@dataclass(frozen=True, slots=True)
-class AccountMailText:
-    """The fixed content of a mail of the gateway itself. `{code}` in the text is replaced by the code."""
-
-    name: str
-    subject: str
-    text: str
-
-
-CONFIRM_EMAIL = AccountMailText(
-    "account.confirm-email",
-    "Confirm your e-mail address",
-    "Somebody asked to use this e-mail address for an account.\n\n"
-    "To confirm it, enter this code within 24 hours:\n\n{code}\n\n"
-    "If you did not ask for this, ignore this mail. You will then get no mail for that account.\n",
-)
-EMAIL_CHANGE_REQUESTED = AccountMailText(
-    "account.email-change-requested",
-    "A new e-mail address was requested for your account",
-    "Somebody asked to replace the e-mail address of your account. The change takes effect after it is confirmed at "
-    "the new address.\n\nIf you did not ask for this, change your password. This also cancels the request.\n",
-)
-EMAIL_CHANGED = AccountMailText(
-    "account.email-changed",
-    "The e-mail address of your account was changed",
-    "The e-mail address of your account was replaced and confirmed at the new address. This address gets no more "
-    "mails for the account.\n\nIf you did not ask for this, contact your provider.\n",
-)
 
 
 def mail_address(account: Account) -> str | None:
@@ -70,7 +37,7 @@ async def request_email_change(call: Call, account: Account, email: str) -> None
     await _check_request_count(call.rows, account)
     await cancel_email_changes(call.rows, account.account_id)
     code = new_secret()
-    await call.rows.add(
+    change = await call.rows.add(
         EmailChange(
             user_id=account.user_id,
             account_id=account.account_id,
@@ -80,9 +47,11 @@ async def request_email_change(call: Call, account: Account, email: str) -> None
             expires_at=call.rows.now + CHANGE_LIFETIME,
         )
     )
-    await _send(call, account, CONFIRM_EMAIL, new_address.lower(), code)
+    await enqueue_account_mail(
+        call, CONFIRM_EMAIL, account, new_address.lower(), code=code, expires_at=change.expires_at
+    )
     if old_address := mail_address(account):
-        await _send(call, account, EMAIL_CHANGE_REQUESTED, old_address)
+        await enqueue_account_mail(call, EMAIL_CHANGE_REQUESTED, account, old_address)
 
 
 async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
@@ -98,8 +67,9 @@ async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
     old_address = mail_address(account)
     account.email = change.email
     await rows.delete(OneTimeCode, col(OneTimeCode.account_id) == account.account_id)
+    await withdraw_codes(rows, account.account_id)
     if old_address is not None and old_address != mail_address(account):
-        await _send(replace(call, rows=rows), account, EMAIL_CHANGED, old_address)
+        await enqueue_account_mail(replace(call, rows=rows), EMAIL_CHANGED, account, old_address)
 
 
 async def cancel_email_changes(rows: Rows, account_id: str) -> None:
@@ -107,6 +77,7 @@ async def cancel_email_changes(rows: Rows, account_id: str) -> None:
     await rows.update(
         EmailChange, col(EmailChange.account_id) == account_id, col(EmailChange.active).is_(True), active=False
     )
+    await withdraw_codes(rows, account_id, CONFIRM_EMAIL)
 
 
 async def _check_request_count(rows: Rows, account: Account) -> None:
@@ -119,22 +90,6 @@ async def _check_request_count(rows: Rows, account: Account) -> None:
             f"An account can request at most {MAX_EMAIL_CHANGES} changes of its e-mail address in 24 hours.",
             retry_after=retry_after,
         )
-
-
-async def _send(call: Call, account: Account, mail: AccountMailText, address: str, code: str = "") -> None:
-    stored = await call.rows.add(
-        AccountMail(
-            user_id=account.user_id,
-            account_id=account.account_id,
-            name=mail.name,
-            subject=mail.subject,
-            text=mail.text.format(code=code),
-            created_at=call.rows.now,
-        )
-    )
-    await enqueue_mail(
-        call, DeliveryKind.ACCOUNT_MAIL, stored.account_mail_id, user_id=account.user_id, address=address
-    )
 
 
 def _invalid_code() -> BadInput:

@@ -30,12 +30,12 @@ MAIL_BOUNDS: Mapping[DeliveryKind, MailBound] = MappingProxyType(
 
 async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_id: str, address: str) -> Delivery:
     """Enqueue a mail. Above a bound, store it as SUPPRESSED with the reason: it is visible and never sent."""
-    reason = await _exceeded_bound(call, kind, user_id, address)
+    reason = await exceeded_bound(call, kind, user_id, address)
     return await enqueue(call, kind, target_id, user_id=user_id, address=address, suppressed_reason=reason)
 
 
-async def _exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
-    """Return which bound another mail would exceed, or None."""
+async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
+    """Return which bound another mail would exceed, or None. The statements are the same in each case."""
     bound = MAIL_BOUNDS[kind]
     counted = (
         col(Delivery.kind) == kind,
@@ -46,8 +46,10 @@ async def _exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address:
         (col(Delivery.address) == address, bound.for_address, "address"),
         (col(Delivery.user_id) == user_id, bound.for_user, "user"),
     )
-    for condition, maximum, what in checks:
+    exceeded = [
+        f"more than {maximum} mails to this {what} in {int(BOUND_WINDOW.total_seconds() // 60)} minutes"
+        for condition, maximum, what in checks
         # an address may belong to several users
-        if await call.rows.count_in_application(Delivery, condition, *counted) >= maximum:
-            return f"more than {maximum} mails to this {what} in {int(BOUND_WINDOW.total_seconds() // 60)} minutes"
-    return None
+        if await call.rows.count_in_application(Delivery, condition, *counted, limit=maximum) >= maximum
+    ]
+    return exceeded[0] if exceeded else None

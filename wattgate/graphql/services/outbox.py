@@ -43,7 +43,39 @@ async def enqueue(
 
     With `suppressed_reason`, only store it: it is never sent. See `models.Delivery`.
     """
-    now = call.rows.now
+    delivery = new_delivery(
+        kind,
+        target_id,
+        now=call.rows.now,
+        user_id=user_id,
+        address=address,
+        order_key=order_key,
+        due_at=due_at,
+        suppressed_reason=suppressed_reason,
+    )
+    await call.rows.add(delivery)
+    if suppressed_reason is None and delivery.due_at <= call.rows.now:
+        announce(call, kind)
+    return delivery
+
+
+def announce(call: Call, kind: DeliveryKind) -> None:
+    """Wake the workers, because a delivery is due."""
+    call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
+
+
+def new_delivery(
+    kind: DeliveryKind,
+    target_id: str,
+    *,
+    now: datetime,
+    user_id: str | None = None,
+    address: str | None = None,
+    order_key: str | None = None,
+    due_at: datetime | None = None,
+    suppressed_reason: str | None = None,
+) -> Delivery:
+    """Return a delivery that is not stored yet. See `enqueue`."""
     delivery = Delivery(
         kind=kind,
         target_id=target_id,
@@ -55,14 +87,16 @@ async def enqueue(
     )
     if suppressed_reason is not None:
         delivery.state, delivery.reason, delivery.ended_at = DeliveryState.SUPPRESSED, suppressed_reason, now
-    await call.rows.add(delivery)
-    if suppressed_reason is None and delivery.due_at <= now:
-        call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
     return delivery
 
 
 def build_outgoing(
-    delivery: Delivery, address: str, content: MessageContent, headers: Mapping[str, str] = MappingProxyType({})
+    delivery: Delivery,
+    address: str,
+    content: MessageContent,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    *,
+    unsubscribable: bool = True,
 ) -> OutboundMessage:
     """Return the message of a delivery attempt to one address."""
     return OutboundMessage(
@@ -73,6 +107,7 @@ def build_outgoing(
         addresses=(address,),
         content=content,
         headers=headers,
+        unsubscribable=unsubscribable,
     )
 
 

@@ -43,6 +43,11 @@ class NewAccount:
 @strawberry.input(description="Fields of an account to change.")
 class AccountChange:
     name: str | None = strawberry.field(default=strawberry.UNSET, description="Name of the person.")
+    status: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="The value active makes an unverified account active, for applications and administrators. The "
+        "present status changes nothing.",
+    )
 
 
 @strawberry.type(description="A new token and the account that it belongs to.")

@@ -20,7 +20,6 @@ from wattgate.realtime.events import (
     Event,
     IntakeHeartbeat,
     MeterPointConsentRevoked,
-    OneTimeCodeCreated,
     ReadingRecorded,
     ResourceChanged,
     RuleReadingRecorded,
@@ -53,9 +52,6 @@ PAYLOAD_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
     }
 )
 """Payload types by their names in encoded events. Never reuse a name: gateways of two versions can run together."""
-
-LOCAL_ONLY_TYPES: frozenset[type[msgspec.Struct]] = frozenset({OneTimeCodeCreated})
-"""Payload types that stay in the process that published them, because they hold secrets."""
 
 MAX_LOGGED_KINDS = 100
 """Maximum number of unknown kinds that a decoder logs."""

@@ -50,7 +50,7 @@ from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, DeliverCallback, ResyncCallback, is_position, parse_position
-from wattgate.realtime.bus.codec import LOCAL_ONLY_TYPES, EventDecoder, encode_event
+from wattgate.realtime.bus.codec import EventDecoder, encode_event
 from wattgate.realtime.bus.event_publisher import EventPublisher
 from wattgate.realtime.bus.pubsub import PubSub
 from wattgate.realtime.bus.redis_client import (
@@ -147,14 +147,8 @@ class RedisBus:
         return self._publisher.lost_events
 
     async def publish(self, events: Sequence[Event]) -> None:
-        encoded_events = []
-        for event in events:
-            if type(event.payload) in LOCAL_ONLY_TYPES:
-                self._deliver(event)
-            else:
-                encoded_events.append((event.topic, encode_event(event)))
-        if encoded_events:
-            await self._publisher.publish(encoded_events)
+        if events:
+            await self._publisher.publish([(event.topic, encode_event(event)) for event in events])
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._start_tasks()

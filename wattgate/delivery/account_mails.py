@@ -1,0 +1,51 @@
+"""The mails of the gateway itself to the holders of accounts: their alert types, and links to the pages of codes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import urlencode
+
+VERIFY, RESET = "account.verify", "account.reset"
+CONFIRM_EMAIL = "account.confirm-email"
+EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED = "account.email-change-requested", "account.email-changed"
+PASSWORD_CHANGED = "account.password-changed"  # noqa: S105 (the name of a mail)
+
+VERIFY_PAGE, RESET_PAGE, CONFIRM_EMAIL_PAGE = "/verify", "/reset", "/confirm-email"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountMailType:
+    """An alert type that only the gateway sends, by mail. Each application has it and can have templates for it.
+
+    `page` is the page of the gateway that takes the code of the mail, or None if the mail has no code.
+    """
+
+    name: str
+    description: str
+    page: str | None = None
+
+
+ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
+    {
+        VERIFY: AccountMailType("System: registration", "Code that makes a registered account active", VERIFY_PAGE),
+        RESET: AccountMailType("System: password reset", "Code that sets a new password", RESET_PAGE),
+        CONFIRM_EMAIL: AccountMailType(
+            "System: confirm e-mail address", "Code that confirms a new e-mail address", CONFIRM_EMAIL_PAGE
+        ),
+        EMAIL_CHANGE_REQUESTED: AccountMailType(
+            "System: e-mail change requested", "Notice to the old address before a new one is confirmed"
+        ),
+        EMAIL_CHANGED: AccountMailType("System: e-mail address changed", "Notice to the old address"),
+        PASSWORD_CHANGED: AccountMailType("System: password changed", "Notice after a change or reset of the password"),
+    }
+)
+"""The alert types of the gateway's own mails by their short codes. Migration 0025 added them to applications."""
+
+
+def code_link(base_url: str, page: str, application_id: str, username: str, code: str) -> str:
+    """Return the link to a page that takes a code.
+
+    The code is in the fragment, which browsers do not send: it gets into no access log and no `Referer`.
+    """
+    query = urlencode({"application": application_id})
+    return f"{base_url.rstrip('/')}{page}?{query}#{urlencode({'username': username, 'code': code})}"

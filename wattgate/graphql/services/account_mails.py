@@ -1,0 +1,176 @@
+"""The gateway's own mails to the holders of accounts: enqueue them, and render them when they are sent.
+
+A code waits in an encrypted column and nowhere else: in no event, log or notification. It is deleted when the delivery
+ends, or when the code is withdrawn.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import col
+
+from wattgate.clock import format_iso
+from wattgate.db.identity.login_backoff import NO_ACCOUNT
+from wattgate.db.models import Account, AccountMail, AlertType, Template, User
+from wattgate.db.queries import templates as queries
+from wattgate.db.rows import Rows
+from wattgate.delivery.account_mail_texts import builtin_source
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, code_link
+from wattgate.delivery.channels.channel import MessageContent, PermanentFailure
+from wattgate.delivery.templates.diagnostics import TemplateError
+from wattgate.delivery.templates.rendering import RenderedTemplate
+from wattgate.enums import DeliveryKind
+from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services import outbox
+from wattgate.graphql.services.mail_bounds import BOUND_WINDOW, exceeded_bound
+from wattgate.graphql.services.template_sources import template_source
+
+log = logging.getLogger(__name__)
+
+MAX_NOTICES = 5
+"""Maximum notices of one kind to an account in BOUND_WINDOW.
+
+Mails with codes do not count: otherwise strangers could request codes until the holder gets no notice of a change.
+"""
+
+
+async def enqueue_account_mail(
+    call: Call,
+    short_code: str,
+    account: Account | None,
+    address: str | None,
+    *,
+    code: str | None = None,
+    expires_at: datetime | None = None,
+) -> None:
+    """Enqueue a mail to an address of an account. Above a bound, store it as SUPPRESSED with the reason.
+
+    Without an account or an address, execute the same statements and store nothing, so that the time of a transaction
+    does not reveal which usernames exist.
+    """
+    has_recipient = account is not None and address is not None
+    mail = AccountMail(
+        user_id=account.user_id if account and has_recipient else NO_ACCOUNT,
+        account_id=account.account_id if account and has_recipient else NO_ACCOUNT,
+        name=short_code,
+        expires_at=expires_at,
+        created_at=call.rows.now,
+    )
+    reason = await _suppression_reason(call, mail, address or "")
+    if code is not None and reason is None:
+        call.rows.encrypt(mail, "secret", code)
+    await call.rows.add_for(Account, mail)
+    delivery = outbox.new_delivery(
+        DeliveryKind.ACCOUNT_MAIL,
+        mail.account_mail_id,
+        now=call.rows.now,
+        user_id=mail.user_id,
+        address=address or "",
+        suppressed_reason=reason,
+    )
+    await call.rows.add_for(AccountMail, delivery, parent_id=mail.account_mail_id)
+    outbox.announce(call, DeliveryKind.ACCOUNT_MAIL)
+
+
+async def withdraw_codes(rows: Rows, account_id: str, short_code: str | None = None) -> None:
+    """Delete the codes of an account that wait in mails of a kind, or of all kinds. Those mails are not sent."""
+    kind = () if short_code is None else (col(AccountMail.name) == short_code,)
+    is_waiting = col(AccountMail.account_id) == account_id, col(AccountMail.secret).is_not(None)
+    await rows.update(AccountMail, *is_waiting, *kind, secret=None)
+
+
+def reason_not_to_send(mail: AccountMail, now: datetime) -> PermanentFailure | None:
+    """Return why a mail must not be sent: its code is not valid any more. None otherwise."""
+    if mail.expires_at is not None and mail.expires_at <= now:
+        return PermanentFailure("code.expired", "the code in the mail has expired")
+    if ACCOUNT_MAIL_TYPES[mail.name].page is not None and mail.secret is None and not mail.text:
+        return PermanentFailure("code.withdrawn", "the code in the mail was used or replaced")
+    return None
+
+
+async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
+    """Return the content of a mail: from the application's template for the culture of the user, or the built-in one.
+
+    The mail is more important than its form: if a template cannot be rendered, or does not show the code, the built-in
+    one is used.
+    """
+    if mail.text:
+        return MessageContent(mail.subject, mail.text)
+    account = await call.rows.get(Account, mail.account_id)
+    culture = await queries.user_culture(call.rows, await call.rows.get(User, mail.user_id))
+    code = None if mail.secret is None else call.rows.decrypt(AccountMail, mail, "secret")
+    data = await _build_data(call, mail, account, culture, code)
+    rendered = await _render_own(call, mail.name, culture, data)
+    if rendered is None or not _shows(rendered, code):
+        rendered = await call.templates.render(builtin_source(mail.name, culture), data)
+    return MessageContent(rendered.subject or ACCOUNT_MAIL_TYPES[mail.name].name, rendered.text, rendered.html)
+
+
+async def _suppression_reason(call: Call, mail: AccountMail, address: str) -> str | None:
+    """Return which bound the mail would exceed, or None."""
+    if ACCOUNT_MAIL_TYPES[mail.name].page is not None:
+        return await exceeded_bound(call, DeliveryKind.ACCOUNT_MAIL, mail.user_id, address)
+    sent = await call.rows.count_in_application(
+        AccountMail,
+        col(AccountMail.account_id) == mail.account_id,
+        col(AccountMail.name) == mail.name,
+        col(AccountMail.created_at) > call.rows.now - BOUND_WINDOW,
+    )
+    window_minutes = BOUND_WINDOW // timedelta(minutes=1)
+    return f"more than {MAX_NOTICES} such notices in {window_minutes} minutes" if sent >= MAX_NOTICES else None
+
+
+async def _build_data(
+    call: Call, mail: AccountMail, account: Account, culture: str, code: str | None
+) -> dict[str, Any]:
+    """Return the variables of a mail. `delivery.templates.contract` declares them."""
+    application = await call.rows.application()
+    kind, base_url = ACCOUNT_MAIL_TYPES[mail.name], call.outbound_policy.public_url
+    data: dict[str, Any] = {
+        "recipient": {"name": account.name or account.username, "culture": culture},
+        "account": {"username": account.username, "email": account.email or None},
+        "home": {"name": None, "address": None, "city": None, "postcode": None, "timeZone": "UTC"},
+        "alert": {
+            "id": mail.account_mail_id,
+            "code": mail.name,
+            "name": kind.name,
+            "at": format_iso(mail.created_at),
+        },
+        "application": {"name": application.name if application else ""},
+    }
+    if code is not None and kind.page is not None and mail.expires_at is not None:
+        link = code_link(base_url, kind.page, mail.application_id, account.username, code) if base_url else None
+        minutes = (mail.expires_at - mail.created_at) // timedelta(minutes=1)
+        data |= {"code": code, "link": link, "minutes": minutes}
+    return data
+
+
+async def _render_own(call: Call, short_code: str, culture: str, data: dict[str, Any]) -> RenderedTemplate | None:
+    """Return the mail as the application's template has it. None without a template, or if it cannot be rendered."""
+    template = await _find_template(call.rows, short_code, culture)
+    if template is None:
+        return None
+    (version,) = await queries.published(call.rows, [template])
+    try:
+        return await call.templates.render(template_source(version), data)
+    except TemplateError:
+        # the findings are not logged, because they may quote the data
+        log.warning(
+            "Template %s of %s cannot be rendered. The mail uses the built-in text. Preview the template to see why.",
+            template.template_id,
+            short_code,
+        )
+        return None
+
+
+async def _find_template(rows: Rows, short_code: str, culture: str) -> Template | None:
+    alert_type = await rows.first(AlertType, col(AlertType.system_alert_type_id) == short_code)
+    if alert_type is None:
+        return None
+    return (await queries.choose_template(rows, alert_type.alert_type_id, DeliveryKind.EMAIL.value, culture)).template
+
+
+def _shows(rendered: RenderedTemplate, code: str | None) -> bool:
+    """Return whether both forms of a mail contain its code, which is also a part of the link."""
+    return code is None or (code in rendered.text and code in rendered.html)
