@@ -111,6 +111,19 @@ class Settings(PageSettings):
             "0 means no limit."
         ),
     )
+    consent_required: bool = Field(
+        default=True,
+        description=(
+            "Whether the data of a meter point without a recorded consent is withheld. Adding a resource for a user "
+            "records the consent. If false, such data is served."
+        ),
+    )
+    access_log_days: int = Field(
+        default=730,
+        ge=1,
+        le=36_500,
+        description="Days for which the access log keeps who read the data of a household. Older entries are deleted.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Minimum level of the log records that are written."
     )
