@@ -21,7 +21,7 @@ class Client:
 
     `host` is the address of the client. `address` is the one that limits count: the IPv4 address or the IPv6 network.
     `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
-    one. A login then sets `new_device`.
+    one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data.
     """
 
     host: str | None = None
@@ -29,6 +29,7 @@ class Client:
     device: str | None = None
     keeps_devices: bool = False
     new_device: str | None = None
+    purpose: str | None = None
 
 
 CURRENT_CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)

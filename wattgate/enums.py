@@ -71,6 +71,17 @@ class NoValueReason(Enum):
     NO_PRICE = "NO_PRICE"
 
 
+class ConsentBasis(Enum):
+    """On what ground a consent was recorded or changed."""
+
+    USER = "user"
+    APPLICATION = "application"
+    PROVISIONED = "provisioned"
+    OPERATOR = "operator"
+    MIGRATED = "migrated"
+    UNRECORDED = "unrecorded"
+
+
 class WithheldReason(Enum):
     """Why the data of a meter point is withheld."""
 

@@ -51,6 +51,10 @@ class BatchedCounter:
         self._pending = 0
 
 
+ACCESSES_DROPPED = Counter(
+    "wattgate_access_log_dropped",
+    "Reads of households' data that the access log does not hold, because too many waited for storage.",
+)
 OPEN_CONNECTIONS = Gauge(
     "wattgate_num_clients", "Open WebSocket connections and event streams.", multiprocess_mode="livesum"
 )

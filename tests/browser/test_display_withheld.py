@@ -50,7 +50,7 @@ async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
         yield page
 
 
-async def test_display_draws_what_is_left_and_says_what_is_withheld(page: Page, homes: ControlledHomes) -> None:
+async def test_display_draws_the_other_meters_and_names_the_withheld_one(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     notice, gas = page.get_by_test_id("withheld"), page.get_by_test_id("today-gas")
     await expect(gas).to_be_visible()

@@ -429,3 +429,57 @@ async def test_existing_users_follow_the_culture_of_their_application(empty_url:
         rows = await connection.execute(text("SELECT user_id, culture_code FROM app_user ORDER BY user_id"))
         assert [tuple(row) for row in rows] == [("existing", None), ("new", None)]
     await database.close()
+
+
+async def test_migration_records_a_consent_for_each_meter_point_that_was_served_without_one(empty_url: str) -> None:
+    database = Database(empty_url)
+    resources = {"r1": ("u", "200001234567"), "r2": ("u", "200001234567"), "r3": ("u", None), "r4": ("v", "1234567890")}
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0023")
+        for application_id in ("a", "b"):
+            put(connection, "application", application_id=application_id)
+        for application_id, user_id in (("a", "u"), ("b", "v")):
+            put(connection, "app_user", application_id=application_id, user_id=user_id)
+            put(
+                connection,
+                "resource_type",
+                application_id=application_id,
+                resource_type_id=f"t{user_id}",
+                storage=STORAGE,
+            )
+        for number, (resource_id, (user_id, mpxn)) in enumerate(resources.items(), 1):
+            application_id = "a" if user_id == "u" else "b"
+            common = {"application_id": application_id, "owner_id": user_id, "resource_type_id": f"t{user_id}"}
+            put(connection, "resource", resource_id=resource_id, number=number, mpxn=mpxn, storage=STORAGE, **common)
+        revoked = {"user_id": "v", "mpxn": "1234567890", "consent_id": "c", "revoked_at": datetime(2025, 1, 1)}
+        put(connection, "meter_point_consent", application_id="b", **revoked)
+        put(connection, "consent_change", application_id="b", change_id="old", user_id="v", mpxn="1234567890")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        consents = await connection.execute(
+            text("SELECT user_id, mpxn, verified, revoked_at IS NULL FROM meter_point_consent ORDER BY user_id")
+        )
+        changes = await connection.execute(
+            text("SELECT user_id, kind, basis, recorded_by FROM consent_change ORDER BY 1")
+        )
+        # code of the version before inserts a change without the new columns
+        await connection.execute(
+            text(
+                "INSERT INTO consent_change (application_id, change_id, user_id, mpxn, kind, valid_until, created_at) "
+                "SELECT application_id, 'new', user_id, mpxn, kind, valid_until, created_at FROM consent_change "
+                "WHERE change_id = 'old'"
+            )
+        )
+    assert [(row[0], row[1], bool(row[2]), bool(row[3])) for row in consents] == [
+        ("u", "2000012345672", False, True),
+        ("v", "1234567890", True, False),
+    ]
+    assert [tuple(row) for row in changes] == [
+        ("u", "grant", "migrated", "migration"),
+        ("v", "x", "unrecorded", ""),
+    ]
+    await database.close()

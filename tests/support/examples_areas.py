@@ -211,6 +211,9 @@ EXAMPLES: dict[str, Example] = {
     "renew_consents": _own_meter_point,
     "revoke_consents": _own_meter_point,
     "consent_changes": by_id("mpxn", "mpxn", kind="RENEWAL"),
+    "consent_receipts": fixed(lambda tenant: {"first": 2}),
+    "consent_receipt": by_id("consent_receipt", "receiptId"),
+    "access_log": fixed(lambda tenant: {"first": 2}),
     "dfs_terms_conditions": NOTHING,
     "dfs_users": NOTHING,
     "opt_in_to_dfs": by_id("mpxn", "mpxn"),
@@ -224,8 +227,10 @@ EXAMPLES: dict[str, Example] = {
     **{
         f"{name}_connection": NOTHING
         for name in (
+            "access_log",
             "account",
             "audit_entry",
+            "consent_receipt",
             "alert",
             "mail_suppression",
             "webhook",

@@ -247,13 +247,17 @@ async def _add_basic_records(tenant: Tenant) -> None:
 
 @dataclass
 class House:
-    """A served gateway: its URL, an HTTP client on it, its parts, and two tenants."""
+    """A served gateway: its URL, an HTTP client on it, the parts of another gateway beside it, and two tenants.
+
+    `served_gateway` has the parts of the served gateway itself, if the house was opened by `house`.
+    """
 
     url: str
     http: httpx.AsyncClient
     gateway: Gateway
     one: Tenant
     other: Tenant
+    served_gateway: Gateway | None = None
 
     @property
     def rest(self) -> str:
@@ -290,10 +294,11 @@ async def house(
         is_shared = clock is utc_now and broker_url is None and not OWN_RECORDS & more.keys()
         one, other = await settle_all(gateway, ["one", "other"], is_shared=is_shared)
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
+        application = create_app(settings.model_copy(update=displays), clock=clock)
         async with (
-            serving(create_app(settings.model_copy(update=displays), clock=clock)) as url,
+            serving(application) as url,
             httpx.AsyncClient(base_url=url, timeout=30) as http,
         ):
-            yield House(url, http, gateway, one, other)
+            yield House(url, http, gateway, one, other, application.state.gateway)
     finally:
         await gateway.database.close()

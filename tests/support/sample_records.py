@@ -132,6 +132,7 @@ async def _flexibility(tenant: Any) -> None:
     ids["mpxn"] = f"{int(tenant.application_id[:8], 16):013d}"
     await run("verify_meter_point", mpxn=ids["mpxn"])
     await run("renew_consents", mpxns=[ids["mpxn"]])
+    ids["consent_receipt"] = (await run("consent_receipts"))[0].receipt_id
     ids["dfs_user"] = (await run("opt_in_to_dfs")).dfs_user_id
     start = datetime.now(UTC) + timedelta(days=1)
     event = await run(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import (
     ColumnElement,
     and_,
+    case,
     delete,
     exists,
     func,
@@ -21,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from wattgate.access_log import AccessRecorder
 from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
@@ -59,7 +61,8 @@ class Rows:
 
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
-    `consent_required` says whether data of a meter point without a recorded consent is withheld.
+    `consent_required` says whether data of a meter point without a recorded consent is withheld. `accesses` records
+    reads of households' data for the access log.
     """
 
     def __init__(
@@ -71,13 +74,14 @@ class Rows:
         now: datetime,
         quotas: QuotaChecker | None = None,
         key_ring: KeyRing = NO_KEYS,
-        consent_required: bool = False,
+        consent_required: bool = True,
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
         self.consent_required = consent_required
         self.recorder: ChangeRecorder | None = None
+        self.accesses: AccessRecorder | None = None
         self._session = session
         self._quotas = quotas
         self._key_ring = key_ring
@@ -289,6 +293,28 @@ class Rows:
         columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
         statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
         await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+
+    async def add_counts(self, records: Sequence[Tenanted], count: str, latest: str) -> None:
+        """Add records of one model, or add their counts to the records with their keys.
+
+        `count` names the column of the counts, and `latest` a column that takes the greater value.
+        """
+        model, names = type(records[0]), [column.name for column in model_columns(type(records[0]))]
+        size = MAX_KEYS_PER_STATEMENT // len(names)
+        for start in range(0, len(records), size):
+            values = []
+            for record in records[start : start + size]:
+                record.application_id = self.application_id
+                values.append({name: getattr(record, name) for name in names})
+            table = model_table(model)
+            statement = INSERTS[dialect_name(self._session)](table).values(values)
+            old, new = table.c, statement.excluded
+            changes = {
+                count: old[count] + new[count],
+                latest: case((new[latest] > old[latest], new[latest]), else_=old[latest]),
+            }
+            statement = statement.on_conflict_do_update(index_elements=[model.key], set_=changes)
+            await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
 
     async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
         """Add a record if its parent exists, in one statement either way. Return whether it does.

@@ -6,6 +6,7 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import paginate
 from wattgate.graphql.entities import ENTITIES
 from wattgate.graphql.resolvers import (
+    access_log,
     account_purges,
     accounts,
     alert_rules,
@@ -53,9 +54,11 @@ from wattgate.graphql.resolvers import (
     webhooks,
 )
 from wattgate.graphql.resolvers import alert_types as alert_type_resolvers
+from wattgate.graphql.types import access_log as access_types
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import audit as audit_types
+from wattgate.graphql.types import consent as consent_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import mail as mail_types
 from wattgate.graphql.types import prompts as prompt_types
@@ -152,6 +155,9 @@ OPERATIONS: tuple[Operation, ...] = (
     consent.renew_consents,
     consent.revoke_consents,
     consent.consent_changes,
+    consent.consent_receipts,
+    consent.consent_receipt,
+    access_log.access_log,
     # Content system
     content.faqs,
     content.add_faq,
@@ -263,6 +269,21 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     paginate("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, noun="resources"),
     paginate(
+        "access_log",
+        models.AccessRecord,
+        access_types.AccessRecord,
+        needs=Permission.CONSENT_READ,
+        noun="reads of households' data",
+    ),
+    paginate(
+        "consent_receipt",
+        models.ConsentChange,
+        consent_types.ConsentReceipt,
+        needs=Permission.CONSENT_READ,
+        noun="receipts of consents",
+        build=consent.build_receipt,
+    ),
+    paginate(
         "audit_entry", models.AuditEntry, audit_types.AuditEntry, needs=Permission.AUDIT_READ, noun="audit entries"
     ),
     paginate("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, noun="devices"),
@@ -297,6 +318,9 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     catch_ups.claim_catch_up,
     catch_ups.network_readings,
     catch_ups.update_catch_up,
+    access_log.store_accesses,
+    access_log.applications_with_old_accesses,
+    access_log.purge_accesses,
     webhooks.record_webhook,
     webhooks.prepare_webhook,
     webhooks.record_webhook_outcome,

@@ -4,12 +4,14 @@ from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
+from wattgate.access_log import AccessLog
 from wattgate.app.settings import Settings
+from wattgate.app.workers.access_log import run_access_log
 from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.app.workers.catch_ups import run_catch_ups
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
-from wattgate.app.workers.maintenance import run_maintenance
+from wattgate.app.workers.maintenance import Lifetimes, run_maintenance
 from wattgate.clock import Clock
 from wattgate.graphql.core.runner import Runner
 from wattgate.realtime.hub import Hub
@@ -18,13 +20,14 @@ BackgroundTask = Callable[[Runner], Awaitable[None]]
 """Background work that runs until the gateway shuts down."""
 
 
-def background_workers(settings: Settings, hub: Hub, clock: Clock) -> list[BackgroundTask]:
-    """Return the maintenance, and the workers that events of the bus or an MQTT broker wake.
+def background_workers(settings: Settings, hub: Hub, clock: Clock, access_log: AccessLog) -> list[BackgroundTask]:
+    """Return the maintenance, the access log, and the workers that events of the bus or an MQTT broker wake.
 
     These are catch-ups, alert rules, deliveries if they are enabled, and the MQTT intake if a broker is configured.
     """
     return [
-        lambda runner: run_maintenance(runner, unverified_lifetime=settings.unverified_lifetime),
+        lambda runner: run_maintenance(runner, Lifetimes(settings.unverified_lifetime, settings.access_log_lifetime)),
+        lambda runner: run_access_log(runner, access_log),
         *_mqtt_intakes(settings),
         lambda runner: run_catch_ups(runner, hub),
         lambda runner: AlertRuleWorker(runner, hub).run(),

@@ -19,6 +19,12 @@ DEVICE_COOKIE = "wattgate_device"
 DEVICE_SECONDS = 180 * 86_400
 """Lifetime of the cookie, as long as an unused device is known."""
 
+PURPOSE_HEADER = "x-access-purpose"
+"""Header in which a caller declares the purpose of reading households' data, for the access log."""
+
+MAX_PURPOSE_LENGTH = 100
+"""Maximum characters of the purpose. The rest is cut off."""
+
 MAX_DEVICE_LENGTH = 64
 SECURE_SCHEMES = {"https", "wss"}
 
@@ -65,6 +71,7 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         address=group_address(host) if host else None,
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
+        purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
     )
 
 

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Lifespan
 
+from wattgate.access_log import AccessLog
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
@@ -33,6 +34,7 @@ from wattgate.app.server.page_routes import page_routes
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
+from wattgate.app.workers.access_log import store_last_accesses
 from wattgate.app.workers.delivery_handlers import (
     create_links,
     create_vapid,
@@ -86,6 +88,7 @@ CORS_HEADERS = (
     "Last-Event-ID",
     "traceparent",
     "tracestate",
+    "X-Access-Purpose",
 )
 
 READINGS_PATH = "/readings"
@@ -112,6 +115,7 @@ class Gateway:
     event_streams: EventStreamRegistry
     budgets: Budgets
     trusted_documents: TrustedDocumentStore
+    access_log: AccessLog
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
@@ -136,7 +140,19 @@ def build_gateway(
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits)
+    access_log = AccessLog()
+    runner = Runner(
+        database,
+        bus,
+        network=network,
+        clock=clock,
+        tracer=tracer,
+        outbound_policy=_outbound_policy(settings),
+        quotas=QuotaChecker(settings.application_records),
+        address_limits=address_limits,
+        consent_required=settings.consent_required,
+        access_log=access_log,
+    )
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
@@ -168,33 +184,13 @@ def build_gateway(
         event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
+        access_log=access_log,
     )
 
 
 def _create_database(settings: Settings, tracer: Tracer) -> Database:
     key_ring = load_key_ring(settings)
     return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
-
-
-def _create_runner(
-    settings: Settings,
-    database: Database,
-    bus: Bus,
-    network: MeterNetworkFactory,
-    clock: Clock,
-    tracer: Tracer,
-    address_limits: AddressLimits,
-) -> Runner:
-    return Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-        address_limits=address_limits,
-    )
 
 
 def _outbound_policy(settings: Settings) -> OutboundPolicy:
@@ -231,7 +227,7 @@ def create_app(
     rest_routes = _rest_routes(gateway, clock)
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
-    workers = [*background_workers(settings, gateway.hub, clock), *background]
+    workers = [*background_workers(settings, gateway.hub, clock, gateway.access_log), *background]
 
     async def serve_reference(request: Request) -> Response:
         return JSONResponse(reference)
@@ -304,6 +300,7 @@ def _lifespan(
                 with LoopWatchdog(logs_stacks=settings.environment == "development").running():
                     yield
         finally:
+            await store_last_accesses(gateway.runner, gateway.access_log)
             await gateway.runner.templates.close()
             await gateway.database.close()
             await tracing.close()

@@ -1,10 +1,11 @@
 """The maintenance worker: create partitions for future readings, and delete data whose retention has ended."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from wattgate.app.workers.background import run_forever
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import account_purges, retention, webhooks
+from wattgate.graphql.resolvers import access_log, account_purges, retention, webhooks
 from wattgate.principal import Principal, Role
 
 INTERVAL_SECONDS = 3600.0
@@ -13,20 +14,28 @@ INTERVAL_SECONDS = 3600.0
 ERROR_PAUSE_SECONDS = 60.0
 
 
-DEFAULT_UNVERIFIED_LIFETIME = timedelta(days=7)
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """How long registrations can be verified, and how long entries of the access log are kept."""
+
+    unverified: timedelta = timedelta(days=7)
+    access_log: timedelta = timedelta(days=730)
 
 
-async def run_maintenance(runner: Runner, *, unverified_lifetime: timedelta = DEFAULT_UNVERIFIED_LIFETIME) -> None:
-    """Run maintenance until cancelled. Registrations can be verified for `unverified_lifetime`."""
+DEFAULT_LIFETIMES = Lifetimes()
+
+
+async def run_maintenance(runner: Runner, lifetimes: Lifetimes = DEFAULT_LIFETIMES) -> None:
+    """Run maintenance until cancelled."""
     await run_forever(
         "maintenance",
-        lambda: maintain_once(runner, unverified_lifetime=unverified_lifetime),
+        lambda: maintain_once(runner, lifetimes),
         pause=INTERVAL_SECONDS,
         pause_after_error=ERROR_PAUSE_SECONDS,
     )
 
 
-async def maintain_once(runner: Runner, *, unverified_lifetime: timedelta = DEFAULT_UNVERIFIED_LIFETIME) -> None:
+async def maintain_once(runner: Runner, lifetimes: Lifetimes = DEFAULT_LIFETIMES) -> None:
     """Run maintenance once for all applications."""
     system = Principal(Role.SYSTEM)
     for application_id in await runner.run(retention.applications_with_retention, system, {}):
@@ -37,7 +46,10 @@ async def maintain_once(runner: Runner, *, unverified_lifetime: timedelta = DEFA
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})
     for application_id in await runner.run(retention.applications_with_login_failures, system, {}):
         await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
-    await _purge_accounts(runner, unverified_lifetime)
+    await _purge_accounts(runner, lifetimes.unverified)
+    oldest = {"before": runner.now() - lifetimes.access_log}
+    for application_id in await runner.run(access_log.applications_with_old_accesses, system, oldest):
+        await runner.run(access_log.purge_accesses, Principal(Role.SYSTEM, application_id=application_id), oldest)
     await runner.run(retention.run_maintenance, system, {})
 
 

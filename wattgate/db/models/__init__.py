@@ -1,5 +1,6 @@
 """All tables of the gateway."""
 
+from wattgate.db.models.access_log import AccessRecord
 from wattgate.db.models.alert_rules import AlertRule
 from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion
 from wattgate.db.models.audit import AuditEntry, AuditHead
@@ -61,6 +62,7 @@ from wattgate.energy.storage_fields import StorageDefinition, StorageField
 from wattgate.energy.tariffs import TariffBand, TariffBlock
 
 __all__ = [
+    "AccessRecord",
     "Account",
     "AccountMail",
     "AccountProfile",

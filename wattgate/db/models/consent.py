@@ -8,6 +8,7 @@ from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.enums import ConsentBasis
 
 
 class MeterPointConsent(Tenanted, table=True):
@@ -28,8 +29,15 @@ class MeterPointConsent(Tenanted, table=True):
     updated_at: datetime = updated_at_field()
 
 
+DEFAULT_PURPOSE = "service"
+"""The purpose of a consent that names no other: the service that the application provides to the user."""
+
+
 class ConsentChange(Tenanted, table=True):
-    """A renewal or a revocation of a consent. `valid_until` is the new value of the consent."""
+    """A grant, a renewal or a revocation of a consent: the user's receipt. It never changes.
+
+    `valid_until` is the new value of the consent. `basis` is the ground, and `recorded_by` the caller that recorded it.
+    """
 
     __tablename__ = "consent_change"
     key: ClassVar[str] = "change_id"
@@ -40,4 +48,7 @@ class ConsentChange(Tenanted, table=True):
     mpxn: str
     kind: str
     valid_until: datetime = Field(sa_type=UtcDateTime)
+    basis: str = Field(default=ConsentBasis.UNRECORDED.value, sa_column_kwargs={"server_default": "unrecorded"})
+    purpose: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    recorded_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
     created_at: datetime = created_at_field()

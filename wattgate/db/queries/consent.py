@@ -43,6 +43,19 @@ async def find_consent_errors(rows: Rows, resources: Sequence[Resource]) -> dict
 
 
 async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCheck:
+    """Check the consents to the data of resources that the caller is about to read, and record the read.
+
+    The access log gets the resources whose data is not withheld.
+    """
+    check = await _check_consent(rows, resources)
+    if rows.accesses is not None:
+        errors = check.errors
+        read = [(resource.owner_id, resource.resource_id) for resource in resources]
+        rows.accesses.record((pair for pair in read if pair[1] not in errors), rows.now)
+    return check
+
+
+async def _check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCheck:
     """Check the consents of the owners of resources to the use of their meter points' data.
 
     A resource without a meter point needs no consent. One whose meter point has no stored consent is withheld, unless
@@ -72,7 +85,7 @@ async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChe
 
 async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:
     """Return why the data of each resource is withheld; None if it may be read."""
-    errors = await find_consent_errors(rows, resources)
+    errors = (await _check_consent(rows, resources)).errors
     return [
         None if (error := errors.get(resource.resource_id)) is None else WithheldData(error.withheld, error.message)
         for resource in resources

@@ -77,7 +77,7 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("record_account_mail_outcome", "purge_login_failures"), _WORK),
         **dict.fromkeys(("purge_unverified_accounts", "purge_account_mails"), _WORK),
         **dict.fromkeys(("record_test_mail_outcome", "store_kept_mail", "evaluate_rule"), _WORK),
-        **dict.fromkeys(("purge_readings", "run_maintenance"), _WORK),
+        **dict.fromkeys(("purge_readings", "run_maintenance", "store_accesses", "purge_accesses"), _WORK),
     }
 )
 """The mutations that leave no entry, each with the reason."""

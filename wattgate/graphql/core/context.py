@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from strawberry.dataloader import DataLoader
 
+from wattgate.access_log import RequestReads
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.runner import Runner
@@ -48,6 +49,7 @@ class GraphQLContext:
         self.charge = charge
         self._loaders: dict[_LoaderKey, DataLoader[Any, Any]] = {}
         self.operation_results: dict[str, Any] = {}
+        self._reads = RequestReads()
 
     async def run_operation(
         self, key: str, operation: Operation, arguments: Mapping[str, Any], node_id: int | None = None
@@ -70,10 +72,10 @@ class GraphQLContext:
     async def _run_charged(self, operation: Operation, arguments: Mapping[str, Any], node_id: int | None) -> Any:
         """Run an operation. Charge for the size of its result, if it is a list."""
         if self.charge is None:
-            return await self.runner.run(operation, self.principal, arguments)
+            return await self.runner.run(operation, self.principal, arguments, self._reads)
         if self.charge.is_refused:
             await self.charge.settle()  # raises the refusal
-        result = await self.runner.run(operation, self.principal, arguments)
+        result = await self.runner.run(operation, self.principal, arguments, self._reads)
         if node_id is not None and result.__class__ is list:
             self.charge.count(node_id, 1, len(result))
         if operation.kind is OperationKind.MUTATION:
@@ -99,9 +101,9 @@ class GraphQLContext:
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Charge for the sizes of the results, if lists."""
         if self.charge is None:
-            return await self.runner.load(edge, self.principal, parents, arguments)
+            return await self.runner.load(edge, self.principal, parents, arguments, self._reads)
         await self.charge.settle()
-        results = await self.runner.load(edge, self.principal, parents, arguments)
+        results = await self.runner.load(edge, self.principal, parents, arguments, self._reads)
         lists = [result for result in results if result.__class__ is list]
         if lists and node_id is not None:
             self.charge.count(node_id, len(lists), sum(map(len, lists)))

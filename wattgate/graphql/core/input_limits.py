@@ -88,6 +88,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "protocol": _CODE,
         "protocolId": MAX_ID_CHARACTERS,
         "question": _TEXT,
+        "purpose": _NAME,
         "quietFrom": _CODE,
         "quietTo": _CODE,
         "redirectUri": _URL,

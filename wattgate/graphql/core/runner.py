@@ -4,10 +4,12 @@ publish events.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
+from datetime import datetime
 from typing import Any, Self
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.change_recorder import ChangeRecorder
@@ -51,7 +53,8 @@ class Runner:
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
         quotas: QuotaChecker | None = None,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
-        consent_required: bool = False,
+        consent_required: bool = True,
+        access_log: AccessLog | None = None,
     ) -> None:
         self._address_limits = address_limits
         self.tracer = tracer
@@ -63,6 +66,7 @@ class Runner:
         self._outbound_policy = outbound_policy
         self._quotas = quotas or QuotaChecker()
         self._consent_required = consent_required
+        self._access_log = access_log
 
     def with_clock(self, clock: Clock) -> Self:
         """Return a runner on the same components with another clock, to add records as at another time."""
@@ -70,12 +74,27 @@ class Runner:
         runner._clock = clock
         return runner
 
-    async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
-        """Return the result of an operation. Commit a mutation and publish its events first."""
-        with self.tracer.step_span(to_camel_case(operation.name)):
-            return await self._run(operation, principal, arguments)
+    def now(self) -> datetime:
+        """Return the time of the clock of the operations."""
+        return self._clock()
 
-    async def _run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
+    async def run(
+        self,
+        operation: Operation,
+        principal: Principal,
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None = None,
+    ) -> Any:
+        """Return the result of an operation. Commit a mutation and publish its events first.
+
+        `reads` holds the reads of the request that the access log has already.
+        """
+        with self.tracer.step_span(to_camel_case(operation.name)):
+            return await self._run(operation, principal, arguments, reads)
+
+    async def _run(
+        self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
+    ) -> Any:
         scope = check_permission(principal, operation.needs)
         check_arguments(operation, arguments)
         client = current_client()
@@ -88,6 +107,7 @@ class Runner:
         open_session = self._database.session if write else self._database.reader
         async with open_session(session_scope) as session:
             rows, network = self._rows(session, principal, rows_scope), self._network(session)
+            rows.accesses = self._access_recorder(principal, operation.name, reads)
             if is_audited(operation, principal):
                 rows.recorder = ChangeRecorder()
             call = Call(
@@ -119,14 +139,21 @@ class Runner:
             await self._bus.publish(events)
 
     async def load(
-        self, edge: EdgeField, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
+        self,
+        edge: EdgeField,
+        principal: Principal,
+        parents: Sequence[Any],
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None = None,
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = _rows_scope(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
         with self.tracer.step_span(edge.load.__name__):
             async with self._database.reader(scope) as session:
-                results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+                rows = self._rows(session, principal, scope)
+                rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                results: list[Any] = await edge.load(rows, parents, **arguments)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
@@ -136,6 +163,12 @@ class Runner:
         scope = _rows_scope(principal, check_permission(principal, needs))
         async with self._database.reader(scope) as session:
             return await query(self._rows(session, principal, scope))
+
+    def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
+        """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""
+        if self._access_log is None or not is_logged(principal):
+            return None
+        return AccessRecorder(self._access_log, principal, to_camel_case(name), reads or RequestReads())
 
     def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas

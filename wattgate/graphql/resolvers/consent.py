@@ -1,34 +1,26 @@
 """Consents to read a meter point's data: verify, renew, revoke and list them, with their history."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import strawberry
 from sqlmodel import col
 
-from wattgate.clock import format_iso
 from wattgate.db import models
+from wattgate.db.models.consent import DEFAULT_PURPOSE
 from wattgate.db.queries.consent import is_valid
-from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings, parse_meter_point_number
+from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
+from wattgate.enums import ConsentBasis
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
-from wattgate.graphql.core.cost_weights import ListSize, list_length
+from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.services.changes import emit_resources_changed
-from wattgate.graphql.services.webhook_events import enqueue_event
+from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
+from wattgate.graphql.services import consent_records as records
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
-
-MAX_CONSENT_PERIOD = timedelta(days=548)
-"""Maximum and default period of a consent: 18 months."""
-
-EVENT_CODES = {
-    types.ConsentChangeKind.RENEWAL: "consent.renewed",
-    types.ConsentChangeKind.REVOCATION: "consent.revoked",
-}
-"""Webhook event code of each kind of change."""
 
 
 @operation(
@@ -44,7 +36,9 @@ async def consents(call: Call) -> list[types.MeterPointConsent]:
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
-async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> types.MeterPointConsent:
+async def verify_meter_point(
+    call: Call, *, mpxn: str, valid_until: datetime | None = None, purpose: str = DEFAULT_PURPOSE
+) -> types.MeterPointConsent:
     """Record that the acting user may consent for a meter point and consents to it."""
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
@@ -52,20 +46,15 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         problem = Problem(("mpxn",), "is not a number of 1 to 13 digits")
         raise BadInput("Invalid meter point number. Give an MPAN or an MPRN.", problems=[problem])
     until = _valid_until(call, valid_until)
-    known = await call.rows.first(
-        models.MeterPointConsent,
-        col(models.MeterPointConsent.user_id) == user_id,
-        col(models.MeterPointConsent.mpxn) == number,
-    )
+    known = await records.find_consent(call, user_id, number)
     if known is None:
-        added = await call.rows.add(
-            models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
-        )
-        await _enqueue_change_event(call, added, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
+        basis = records.basis_of(call.principal)
+        added = await records.grant_consent(call, user_id, number, until, basis, purpose, verified=True)
         return _build_consent(added, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
+    kind = types.ConsentChangeKind.RENEWAL if record.verified else types.ConsentChangeKind.GRANT
     record.verified = True
-    await _renew(call, record, until)
+    await records.renew_consent(call, record, until, purpose, kind)
     return _build_consent(record, call.rows.now)
 
 
@@ -84,7 +73,9 @@ async def renew_consents(
 ) -> list[types.ConsentChange]:
     """Renew the acting user's consents for meter points, by default for 18 months from now."""
     until = _valid_until(call, valid_until)
-    return [_build_change(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
+    return [
+        _build_change(await records.renew_consent(call, record, until)) for record in await _edit_consents(call, mpxns)
+    ]
 
 
 @operation(
@@ -105,10 +96,10 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
     changes = []
     for record in await _edit_consents(call, mpxns):
         record.revoked_at = call.rows.now
-        changes.append(
-            _build_change(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
-        )
-        for resource in await _resources_of(call, record):
+        revocation = types.ConsentChangeKind.REVOCATION
+        basis = records.basis_of(call.principal)
+        changes.append(_build_change(await records.record_change(call, record, revocation, call.rows.now, basis)))
+        for resource in await records.resources_of(call, record):
             call.emit(
                 Event(
                     topics.readings(resource.resource_id),
@@ -131,7 +122,7 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
 async def consent_changes(
     call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
 ) -> list[types.ConsentChange]:
-    """List the renewals and revocations of the acting user's consent for a meter point, oldest first."""
+    """List the grants, renewals and revocations of the acting user's consent for a meter point, oldest first."""
     await _consent_ids(call, [mpxn])
     changes = await call.rows.all(
         models.ConsentChange,
@@ -140,6 +131,49 @@ async def consent_changes(
         order_by=[models.ConsentChange.created_at],
     )
     return [_build_change(change) for change in changes]
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=list[types.ConsentReceipt],
+    needs=Permission.CONSENT_READ,
+    rest=RestRoute("GET", "/user/consentreceipt"),
+    sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
+)
+async def consent_receipts(
+    call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None
+) -> list[types.ConsentReceipt]:
+    """List the receipts of consents that the caller may see, oldest first.
+
+    `after` is the ID of the last receipt that you have. `first` is the maximum number of receipts, up to 100.
+    """
+    return list(map(build_receipt, await list_after(call, models.ConsentChange, first, after)))
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.ConsentReceipt,
+    needs=Permission.CONSENT_READ,
+    rest=RestRoute("GET", "/user/consentreceipt/{receiptId}"),
+)
+async def consent_receipt(call: Call, *, receipt_id: strawberry.ID) -> types.ConsentReceipt:
+    """Return the receipt with this ID."""
+    return build_receipt(await call.rows.get(models.ConsentChange, receipt_id))
+
+
+def build_receipt(row: models.ConsentChange) -> types.ConsentReceipt:
+    """Return the receipt of a change of a consent."""
+    return types.ConsentReceipt(
+        receipt_id=strawberry.ID(row.change_id),
+        user_id=strawberry.ID(row.user_id),
+        mpxn=row.mpxn,
+        kind=types.ConsentChangeKind(row.kind),
+        basis=ConsentBasis(row.basis),
+        purpose=row.purpose,
+        recorded_by=row.recorded_by,
+        valid_until=row.valid_until,
+        created_at=row.created_at,
+    )
 
 
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
@@ -169,35 +203,8 @@ async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
     return [ids[mpxn] for mpxn in requested]
 
 
-async def _resources_of(call: Call, record: models.MeterPointConsent) -> list[models.Resource]:
-    return await call.rows.all(
-        models.Resource,
-        col(models.Resource.owner_id) == record.user_id,
-        col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
-    )
-
-
-async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:
-    record.valid_until, record.revoked_at = until, None
-    emit_resources_changed(call, [resource.resource_id for resource in await _resources_of(call, record)])
-    return await _record_change(call, record, types.ConsentChangeKind.RENEWAL, until)
-
-
-async def _record_change(
-    call: Call, record: models.MeterPointConsent, kind: types.ConsentChangeKind, until: datetime
-) -> models.ConsentChange:
-    change = models.ConsentChange(user_id=record.user_id, mpxn=record.mpxn, kind=kind.value, valid_until=until)
-    await _enqueue_change_event(call, record, EVENT_CODES[kind], until)
-    return await call.rows.add(change)
-
-
-async def _enqueue_change_event(call: Call, record: models.MeterPointConsent, event_code: str, until: datetime) -> None:
-    payload = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
-    await enqueue_event(call, event_code, payload, user_id=record.user_id)
-
-
 def _valid_until(call: Call, requested: datetime | None) -> datetime:
-    latest = call.rows.now + MAX_CONSENT_PERIOD
+    latest = call.rows.now + records.MAX_CONSENT_PERIOD
     if requested is not None and requested <= call.rows.now:
         raise BadInput("A consent must end in the future.", problems=[Problem(("validUntil",), "is not in the future")])
     return latest if requested is None else min(requested, latest)

@@ -16,6 +16,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services import devices as services
 from wattgate.graphql.services.changes import emit_device_changed
+from wattgate.graphql.services.consent_records import record_provisioned_consent
 from wattgate.graphql.services.device_claims import (
     MIN_CODE_CHARACTERS,
     code_digest,
@@ -55,6 +56,8 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
         else services.default_sensors(device_type, owned, mpxns)
     )
     proof = await require_proof(call, owner_id, input.hardware_id, input.claim_code)
+    for mpxn in mpxns:
+        await record_provisioned_consent(call, owner_id, mpxn)
     await services.close_other_holders(call, owner_id, input.hardware_id)
     device = services.build_device(owner_id, device_type, input.hardware_id, _to_hardware_ids(input), proof)
     device.description, device.parent_hardware_id = input.description, input.parent_hardware_id

@@ -18,6 +18,7 @@ from wattgate.graphql.services.changes import (
     emit_homes_of_resources_changed,
     emit_resources_changed,
 )
+from wattgate.graphql.services.consent_records import record_provisioned_consent
 from wattgate.graphql.services.owners import require_new_owner
 from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types import resources as types
@@ -70,6 +71,7 @@ async def move_resource(call: Call, *, resource_id: strawberry.ID, user_id: stra
     costs = await call.rows.all(
         models.Resource, col(models.Resource.cost_of) == resource_id, col(models.Resource.active).is_(True)
     )
+    await record_provisioned_consent(call, user_id, old.mpxn)
     moved = await _replace(call.rows, old, user_id, cost_of=None)
     for cost in costs:
         await _replace(

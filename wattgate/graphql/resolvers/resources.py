@@ -17,6 +17,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
+from wattgate.graphql.services.consent_records import record_provisioned_consent
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission
@@ -128,7 +129,8 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
     """Add a resource for the acting user.
 
-    An application may set any meter point. An account may set only a meter point of one of its user's resources.
+    An application may set any meter point, and relies on the user's consent, which is recorded if there is none. An
+    account may set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.sees_own_records_only and not await _has_resource_at(call, input.mpxn):
@@ -143,6 +145,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     values["data_source_resource_type_info"] = (
         input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
+    await record_provisioned_consent(call, owner_id, input.mpxn)
     return await call.rows.add(
         models.Resource(
             owner_id=owner_id,

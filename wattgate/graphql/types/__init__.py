@@ -16,6 +16,7 @@ from wattgate.enums import (
     Baseline,
     BucketQuality,
     CatchUpState,
+    ConsentBasis,
     CostLineKind,
     DeliveryState,
     DeviceActivity,
@@ -39,6 +40,7 @@ strawberry.enum(
     RuleKind,
     description="Condition of an alert rule.",
 )
+strawberry.enum(ConsentBasis, description="Ground on which a consent was recorded or changed.")
 strawberry.enum(WithheldReason, description="Why the data of a meter point is withheld.")
 strawberry.enum(MeterKind, description="Kind of energy that a meter of a home counts.")
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")

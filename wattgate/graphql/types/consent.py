@@ -5,7 +5,7 @@ from enum import Enum
 
 import strawberry
 
-from wattgate.enums import WithheldReason
+from wattgate.enums import ConsentBasis, WithheldReason
 
 
 @strawberry.enum(description="Network of a meter point.")
@@ -16,6 +16,7 @@ class MpxnKey(Enum):
 
 @strawberry.enum(description="Kind of change of a consent.")
 class ConsentChangeKind(Enum):
+    GRANT = "grant"
     RENEWAL = "renewal"
     REVOCATION = "revocation"
 
@@ -47,7 +48,23 @@ class MeterPointConsent:
     updated_at: datetime
 
 
-@strawberry.type(description="Record of a renewal or revocation of a consent.")
+@strawberry.type(description="Receipt of a grant, a renewal or a revocation of a consent. It never changes.")
+class ConsentReceipt:
+    receipt_id: strawberry.ID = strawberry.field(description="ID of the receipt.")
+    user_id: strawberry.ID
+    mpxn: str
+    kind: ConsentChangeKind
+    basis: ConsentBasis = strawberry.field(description="On what ground the consent was recorded or changed.")
+    purpose: str = strawberry.field(description="Purpose of the use of the data. Empty if it was not recorded.")
+    recorded_by: str = strawberry.field(
+        description="Caller that recorded it: `account:` with its ID, `application`, `administrator`, `system` or, for "
+        "an upgrade of the database, `migration`. Empty if it was not recorded."
+    )
+    valid_until: datetime = strawberry.field(description="When the consent ends after this change.")
+    created_at: datetime = strawberry.field(description="When the change was recorded.")
+
+
+@strawberry.type(description="Record of a grant, a renewal or a revocation of a consent.")
 class ConsentChange:
     change_id: strawberry.ID
     application_id: strawberry.ID

@@ -194,7 +194,7 @@ class StreamGroup(Group):
             raise self._withheld[self.topics[0]]
 
     def _withhold(self, topic: str, error: ConsentRevoked) -> None:
-        """Tell the subscribers that a topic is withheld from now on, and drop what they have not received of it."""
+        """Notify the subscribers that a topic is withheld from now on, and drop its buffered messages."""
         if len(self._withheld) == len(self.topics):
             self._end_subscribers(error, tuple(self._subscribers))
             return

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
-from wattgate.db.queries.consent import WithheldData
 from wattgate.db.queries.current_readings import COST_PER_HOUR_UNIT
-from wattgate.errors import ConsentRevoked, GatewayError
+from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 from wattgate.rest_compat.arrow import readings as arrow_readings
@@ -23,22 +22,6 @@ def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
         return legacy_readings.envelope(result.result, {name: time and to_ms(time) // 1000})
 
     return body
-
-
-def _resource_json(resource: dict[str, Any], withheld: WithheldData | None) -> dict[str, Any]:
-    """Return a resource. If its data is withheld, `withheld` has the code and the reason."""
-    if withheld is None:
-        return resource
-    told = {"code": ConsentRevoked.code, "reason": withheld.reason.name, "message": withheld.message}
-    return {**resource, "withheld": told}
-
-
-def _resources_body(result: RestResult) -> list[dict[str, Any]]:
-    return [_resource_json(*pair) for pair in zip(result.rendered, result.edges["withheld"], strict=True)]
-
-
-def _resource_body(result: RestResult) -> dict[str, Any]:
-    return _resource_json(result.rendered, result.edges["withheld"][0])
 
 
 def _current_body(result: RestResult) -> Any:
@@ -95,8 +78,6 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
             "resourceApplicationAccess": [result.result.application_id],
         }
     ),
-    "GET /resource": LegacyFormat(render_body=_resources_body),
-    "GET /resource/{resourceId}": LegacyFormat(render_body=_resource_body),
     "GET /resource/{resourceId}/readings": LegacyFormat(
         parse_arguments=legacy_readings.parse_readings_query,
         request_paths=legacy_readings.READINGS_REQUEST_PATHS,

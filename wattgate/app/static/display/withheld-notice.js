@@ -1,4 +1,4 @@
-/** The notice about meters whose data is withheld: which ones, why, and what to do. */
+/** The notice about meters whose data is withheld, with the reason and the remedy. */
 
 import { find } from "../shared/dom.js";
 
@@ -46,7 +46,7 @@ export class WithheldNotice {
 }
 
 /**
- * Return what is not shown, why, and what to do. Empty if nothing is withheld.
+ * Return the text about meters that are not shown, with the reason and the remedy. Empty if nothing is withheld.
  * @param {Withheld[]} withheld
  * @returns {string}
  */

@@ -1,0 +1,123 @@
+"""Records of consents: the consent that a caller adds or changes, and the receipt of each change."""
+
+from datetime import datetime, timedelta
+
+from sqlmodel import col
+
+from wattgate.clock import format_iso
+from wattgate.db import models
+from wattgate.db.models.consent import DEFAULT_PURPOSE
+from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.enums import ConsentBasis
+from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.changes import emit_resources_changed
+from wattgate.graphql.services.webhook_events import enqueue_event
+from wattgate.graphql.types.consent import ConsentChangeKind
+from wattgate.principal import Principal, Role
+from wattgate.request_context import format_actor
+
+MAX_CONSENT_PERIOD = timedelta(days=548)
+"""Maximum and default period of a consent: 18 months."""
+
+EVENT_CODES = {
+    ConsentChangeKind.GRANT: "consent.renewed",
+    ConsentChangeKind.RENEWAL: "consent.renewed",
+    ConsentChangeKind.REVOCATION: "consent.revoked",
+}
+"""Webhook event code of each kind of change."""
+
+
+async def find_consent(call: Call, user_id: str, mpxn: str) -> models.MeterPointConsent | None:
+    """Return the consent of a user for a meter point in its canonical form, or None."""
+    return await call.rows.first(
+        models.MeterPointConsent,
+        col(models.MeterPointConsent.user_id) == user_id,
+        col(models.MeterPointConsent.mpxn) == mpxn,
+    )
+
+
+async def grant_consent(
+    call: Call, user_id: str, mpxn: str, until: datetime, basis: ConsentBasis, purpose: str, *, verified: bool
+) -> models.MeterPointConsent:
+    """Add the first consent of a user for a meter point, with its receipt. Live subscriptions show its data."""
+    record = await call.rows.add(
+        models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=verified, valid_until=until)
+    )
+    await record_change(call, record, ConsentChangeKind.GRANT, until, basis, purpose)
+    await announce_readable(call, record)
+    return record
+
+
+async def renew_consent(
+    call: Call,
+    record: models.MeterPointConsent,
+    until: datetime,
+    purpose: str = DEFAULT_PURPOSE,
+    kind: ConsentChangeKind = ConsentChangeKind.RENEWAL,
+) -> models.ConsentChange:
+    """Make a consent valid until an instant, with its receipt. Live subscriptions show its data again."""
+    record.valid_until, record.revoked_at = until, None
+    await announce_readable(call, record)
+    return await record_change(call, record, kind, until, basis_of(call.principal), purpose)
+
+
+async def record_change(
+    call: Call,
+    record: models.MeterPointConsent,
+    kind: ConsentChangeKind,
+    until: datetime,
+    basis: ConsentBasis,
+    purpose: str = DEFAULT_PURPOSE,
+) -> models.ConsentChange:
+    """Add the receipt of a change, and the webhook event about it unless an application only provisions the user."""
+    if basis is not ConsentBasis.PROVISIONED:
+        payload = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
+        await enqueue_event(call, EVENT_CODES[kind], payload, user_id=record.user_id)
+    return await call.rows.add(
+        models.ConsentChange(
+            user_id=record.user_id,
+            mpxn=record.mpxn,
+            kind=kind.value,
+            valid_until=until,
+            basis=basis.value,
+            purpose=purpose,
+            recorded_by=format_actor(call.principal),
+        )
+    )
+
+
+async def record_provisioned_consent(call: Call, user_id: str, mpxn: str | None) -> None:
+    """Record the consent on which a caller relies that provisions a meter point for a user, if there is none.
+
+    An account relies on the consent that exists. A consent that was revoked or has expired stays so.
+    """
+    if mpxn is None or call.principal.sees_own_records_only:
+        return
+    number = canonical_meter_point(mpxn)
+    if await find_consent(call, user_id, number) is not None:
+        return
+    is_operator = call.principal.role is Role.SYSTEM
+    basis = ConsentBasis.OPERATOR if is_operator else ConsentBasis.PROVISIONED
+    until = call.rows.now + MAX_CONSENT_PERIOD
+    await grant_consent(call, user_id, number, until, basis, DEFAULT_PURPOSE, verified=False)
+
+
+async def resources_of(call: Call, record: models.MeterPointConsent) -> list[models.Resource]:
+    """Return the resources of the consent's user at its meter point."""
+    return await call.rows.all(
+        models.Resource,
+        col(models.Resource.owner_id) == record.user_id,
+        col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
+    )
+
+
+async def announce_readable(call: Call, record: models.MeterPointConsent) -> None:
+    """Let live subscriptions check again which data is withheld."""
+    emit_resources_changed(call, [resource.resource_id for resource in await resources_of(call, record)])
+
+
+def basis_of(principal: Principal) -> ConsentBasis:
+    """Return the ground of a change that a caller makes for the user of a consent."""
+    if principal.sees_own_records_only:
+        return ConsentBasis.USER
+    return ConsentBasis.OPERATOR if principal.role is Role.SYSTEM else ConsentBasis.APPLICATION
