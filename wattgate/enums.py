@@ -178,6 +178,37 @@ class DeviceProof(Enum):
     APPLICATION = "APPLICATION"
 
 
+class AccountRule(Enum):
+    """Who may log in with a token of an external directory, besides those who have an account in the directory."""
+
+    EXISTING = "EXISTING"
+    LINK = "LINK"
+    CREATE = "CREATE"
+
+
+class TokenCheck(Enum):
+    """How the gateway finds out whether a token of an external directory is still valid."""
+
+    SIGNATURE = "SIGNATURE"
+    USERINFO = "USERINFO"
+    INTROSPECTION = "INTROSPECTION"
+
+
+class SigningAlgorithm(Enum):
+    """An algorithm that signs tokens of an external directory (RFC 7518)."""
+
+    RS256 = "RS256"
+    RS384 = "RS384"
+    RS512 = "RS512"
+    PS256 = "PS256"
+    PS384 = "PS384"
+    PS512 = "PS512"
+    ES256 = "ES256"
+    ES384 = "ES384"
+    ES512 = "ES512"
+    EDDSA = "EdDSA"
+
+
 class DeviceActivity(Enum):
     """The age of a device's last packet, compared with its expected interval."""
 
