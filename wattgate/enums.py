@@ -194,21 +194,6 @@ class TokenCheck(Enum):
     INTROSPECTION = "INTROSPECTION"
 
 
-class SigningAlgorithm(Enum):
-    """An algorithm that signs tokens of an external directory (RFC 7518)."""
-
-    RS256 = "RS256"
-    RS384 = "RS384"
-    RS512 = "RS512"
-    PS256 = "PS256"
-    PS384 = "PS384"
-    PS512 = "PS512"
-    ES256 = "ES256"
-    ES384 = "ES384"
-    ES512 = "ES512"
-    EDDSA = "EdDSA"
-
-
 class DeviceActivity(Enum):
     """The age of a device's last packet, compared with its expected interval."""
 

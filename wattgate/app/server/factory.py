@@ -148,7 +148,11 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    identity = CredentialLookup(database, address_limits)
+    identity = CredentialLookup(
+        database,
+        address_limits,
+        administrators_need_second_factor=settings.administrators_need_second_factor,
+    )
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(

@@ -33,8 +33,8 @@ class Account(Tenanted, table=True):
 
     An `administrator` manages the records of the application. A `template_editor` manages its templates and sees the
     records of its own user only. `status` is unverified, active or inactive; only an `active` account can log in. If
-    `email` is empty and `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also needs
-    a code. `failures` and `failed_at` are unused: see `LoginBackoff`.
+    `email` is empty and `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also
+    needs a code. `failures` and `failed_at` are unused: see `LoginBackoff`.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "directory_id", "username"),)

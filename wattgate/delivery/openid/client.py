@@ -1,6 +1,7 @@
 """The client of all OpenID providers: verify their tokens, and ask them about tokens."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,7 @@ from wattgate.delivery.openid.provider import (
     is_active_by_introspection,
 )
 from wattgate.delivery.openid.provider_cache import ProviderCache, unavailable
-from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, read_header, verify_token
+from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, WrongSignature, read_header, verify_token
 from wattgate.enums import TokenCheck
 
 log = logging.getLogger(__name__)
@@ -39,9 +40,11 @@ class ProviderClient:
 class OpenIdClient:
     """Verify tokens of providers that applications name. `policy` limits the addresses of the providers."""
 
-    def __init__(self, policy: EgressPolicy = PUBLIC_HTTPS_ONLY, http: OutboundHttpClient | None = None) -> None:
-        self._http = http or OutboundHttpClient(policy, timeout_seconds=REQUEST_SECONDS)
-        self._providers = ProviderCache(self._http)
+    def __init__(
+        self, policy: EgressPolicy = PUBLIC_HTTPS_ONLY, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._http = OutboundHttpClient(policy, timeout_seconds=REQUEST_SECONDS)
+        self._providers = ProviderCache(self._http, monotonic)
         self._questions = 0
 
     async def verify(self, token: str, rules: TokenRules, now: datetime, owner: str) -> ExternalToken:
@@ -55,11 +58,16 @@ class OpenIdClient:
             return bool(find_keys(provider.keys, header.key_id, header.algorithm))
 
         provider = await self._providers.get(rules.issuer, owner, has_key)
-        return verify_token(token, find_keys(provider.keys, header.key_id, header.algorithm), rules, now)
+        try:
+            return verify_token(token, find_keys(provider.keys, header.key_id, header.algorithm), rules, now)
+        except WrongSignature:
+            if header.key_id:
+                raise
+        # the token does not say which key has signed it, and the provider may have replaced the only one
+        newer = await self._providers.get(rules.issuer, owner, lambda fetched: fetched is not provider)
+        return verify_token(token, find_keys(newer.keys, header.key_id, header.algorithm), rules, now)
 
-    async def confirm(
-        self, token: str, subject: str, issuer: str, client: ProviderClient, owner: str
-    ) -> bool:
+    async def confirm(self, token: str, subject: str, issuer: str, client: ProviderClient, owner: str) -> bool:
         """Return whether the provider says that a token of the subject is still good.
 
         Without a check by the provider, return True. Raise Unavailable if the provider does not respond.

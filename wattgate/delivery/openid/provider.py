@@ -14,7 +14,9 @@ from wattgate.delivery.openid.keys import SigningKey, parse_keys
 log = logging.getLogger(__name__)
 
 DISCOVERY_PATH = "/.well-known/openid-configuration"
-OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
+OK = 200
+REJECTIONS = (400, 401, 403)
+"""The statuses with which userinfo endpoints reject a token. RFC 6750 demands 401; others are seen in practice."""
 
 
 class ProviderFault(Exception):
@@ -58,7 +60,7 @@ async def is_accepted_by_userinfo(
         raise ProviderFault("it offers no userinfo endpoint")
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
     response = await _send(http, "GET", provider.userinfo_endpoint, headers, b"", owner)
-    if response.status in (UNAUTHORIZED, FORBIDDEN):
+    if response.status in REJECTIONS:
         return False
     return _json_object(response, provider.userinfo_endpoint).get("sub") == subject
 

@@ -38,6 +38,10 @@ class RejectedToken(Unauthenticated):
         self.problem = problem
 
 
+class WrongSignature(RejectedToken):
+    """A token that none of the known keys has signed."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenRules:
     """What the token of a directory must fulfil."""
@@ -150,7 +154,7 @@ def _verify_signature(token: str, keys: Sequence[SigningKey], rules: TokenRules)
             raise RejectedToken(f"has no claim {error.claim}") from None
         except (jwt.PyJWTError, ValueError, RecursionError):
             raise RejectedToken("is not a JSON Web Token with valid claims") from None
-    raise RejectedToken("is not signed by a key of the directory")
+    raise WrongSignature("is not signed by a key of the directory")
 
 
 def _instant(claims: Mapping[str, Any], name: str) -> datetime:

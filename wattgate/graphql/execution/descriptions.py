@@ -34,6 +34,18 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         },
         "TimeRange.end": "End of the range, exclusive. Default: now.",
         "TimeRange.start": "Start of the range, inclusive.",
+        "authenticate.accessToken": "Access token that the directory issued together with `directoryToken`, for its "
+        "userinfo or introspection endpoint. Default: `directoryToken`.",
+        "authenticate.directoryToken": "Token of the external directory `directoryId`: an ID token or access token in "
+        "the form of a JSON Web Token.",
+        "authenticate.username": "Username of the account. Required without `directoryToken`.",
+        "authenticate.password": "Password of the account. Required without `directoryToken`.",
+        **{
+            f"{operation}.code": "Code of the app, or a recovery code. Required if the account has a second factor."
+            for operation in ("authenticate", "authorise", "removeSecondFactor")
+        },
+        "confirmSecondFactor.code": "Code that the app shows.",
+        **{f"{name}SecondFactor.password": "Password of the account." for name in ("enrol", "remove")},
         "authorise.state": "Opaque value of the client, which the result returns unchanged.",
         "changeName.name": "New name of the person.",
         "consentChanges.kind": "Return only changes of this kind. Default: all changes.",

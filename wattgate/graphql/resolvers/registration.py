@@ -18,6 +18,7 @@ from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_account_credentials
+from wattgate.graphql.services.directories import require_own_directory
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -206,11 +207,13 @@ async def reset_password(
 
 
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     return account if account and account.status == UNVERIFIED else None
 
 
 async def _find_open_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     return account if account and account.status != "inactive" else None
 

@@ -48,9 +48,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(*application, name=op.f("fk_external_account_application_id")),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.account_id"], name=op.f("fk_external_account_account_id")
-        ),
+        sa.ForeignKeyConstraint(["account_id"], ["account.account_id"], name=op.f("fk_external_account_account_id")),
         sa.ForeignKeyConstraint(["user_id"], ["app_user.user_id"], name=op.f("fk_external_account_user_id")),
         sa.ForeignKeyConstraint(
             ["directory_id"], ["directory.directory_id"], name=op.f("fk_external_account_directory_id")
