@@ -1,5 +1,6 @@
 """External directories: log in with their tokens, and ask whether a token is still valid, over GraphQL and REST."""
 
+import asyncio
 import hmac
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -400,6 +401,15 @@ async def test_closed_account_cannot_log_in(opened: House, shared: ChosenProvide
     assert (await opened.call("GET", "/auth", headers)).status_code == 401
     status = (await opened.call("GET", "/account/status", jwt)).json()
     assert (status["status"], status["active"]) == ("inactive", False)
+
+
+async def test_concurrent_log_ins_of_a_new_subject_make_one_account(
+    opened: House, shared: ChosenProvider, directory_id: str
+) -> None:
+    token = shared.sign()
+    answers = await asyncio.gather(*(by_rest(opened, directory_id, token) for _ in range(5)))
+    assert [answer.status_code for answer in answers] == [200] * 5
+    assert len({answer.json()["accountId"] for answer in answers}) == 1
 
 
 # Tokens of the gateway

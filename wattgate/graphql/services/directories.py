@@ -103,6 +103,9 @@ async def log_in_externally(rows: Rows, verified: VerifiedToken) -> models.Accou
     directory = await find_directory(rows, verified.directory.directory_id)  # it may have changed in the meantime
     assert directory is not None
     external = await find_external_account(rows, directory, verified.claims.subject)
+    if external is None:  # concurrent log-ins of a new subject wait for each other
+        await rows.edit(models.Directory, directory.directory_id)
+        external = await find_external_account(rows, directory, verified.claims.subject)
     if external is None:
         account = await _admit(rows, directory, verified.claims)
     else:

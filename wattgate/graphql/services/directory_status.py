@@ -74,21 +74,23 @@ async def ask_about_presented_token(preparation: Preparation, token: str | None)
     refusal: GatewayError = RejectedToken("has another issuer (iss) than the directories of the application")
     for directory, client in candidates:  # several, if the application accepts several audiences by different rules
         try:
-            return await _ask_directory(preparation, directory, client, token)
+            known = await _verify_and_find_account(preparation, directory, token)
         except (RejectedToken, Forbidden) as error:
             refusal = refusal if isinstance(refusal, Forbidden) else error
+            continue
+        access_token = known.access_token if known.token == token else None
+        return _confirmed(
+            known.account_id, await verify_directory_token(preparation, directory, client, token, access_token)
+        )
     raise refusal
 
 
-async def _ask_directory(
-    preparation: Preparation, directory: models.Directory, client: ProviderClient, token: str
-) -> DirectoryAnswer:
+async def _verify_and_find_account(preparation: Preparation, directory: models.Directory, token: str) -> _StoredToken:
     claims = (await verify_directory_token(preparation, directory, ProviderClient(), token)).claims
-    known = await preparation.read(lambda rows: _known_account(rows, preparation, directory, claims.subject))
-    access_token = known.access_token if known.token == token else None
-    return _confirmed(
-        known.account_id, await verify_directory_token(preparation, directory, client, token, access_token)
+    known: _StoredToken = await preparation.read(
+        lambda rows: _known_account(rows, preparation, directory, claims.subject)
     )
+    return known
 
 
 async def ask_own_directory(rows: Rows, account: models.Account, token_id: str | None = None) -> DirectoryAnswer:
