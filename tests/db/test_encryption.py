@@ -32,7 +32,13 @@ from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
-SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
+SECRETS = {
+    "webhook_endpoint": ("secret", "secret_before"),
+    "mobile_app_token": ("token",),
+    "directory": ("client_secret",),
+    "external_account": ("token", "access_token"),
+    "second_factor": ("secret",),
+}
 
 
 def test_text_is_encrypted_and_decrypted() -> None:

@@ -27,6 +27,8 @@ from tests.support.openid import (
     to_base64,
 )
 from tests.support.servers import Databases
+from wattgate.db import models
+from wattgate.principal import Permission, Principal, Role
 
 LOG_IN = """
 mutation ($directory: ID, $token: String, $access: String) {
@@ -429,6 +431,30 @@ async def test_session_ends_with_its_directory_and_is_not_extended(opened: House
     path = f"/directory/{directory}"
     await opened.call("PUT", path, opened.one.headers["application"], json={"active": False})
     assert (await opened.call("GET", "/auth", second)).status_code == 401
+
+
+async def test_stored_token_ends_with_the_account_and_its_directory(opened: House, own: ChosenProvider) -> None:
+    directory = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE")
+    application = opened.one.headers["application"]
+    system = Principal(Role.SYSTEM, application_id=opened.one.application_id)
+
+    async def stored(account_id: str) -> bool:
+        read = models.ExternalAccount, account_id
+        row = await opened.gateway.runner.read(system, Permission.SYSTEM, lambda rows: rows.get(*read))
+        return row.token is not None or row.access_token is not None
+
+    async def new_account() -> str:
+        login = await by_rest(opened, directory, own.sign(), accessToken="opaque")
+        return str(login.json()["accountId"])
+
+    closed, other = await new_account(), await new_account()
+    assert await stored(closed)
+    await opened.call("DELETE", f"/account/{closed}", application)
+    assert (await stored(closed), await stored(other)) == (False, True)
+    await opened.call("PUT", f"/directory/{directory}", application, json={"active": False})
+    assert not await stored(other)
+    status = (await opened.call("GET", f"/account/{other}/status", application)).json()["directory"]
+    assert (status["valid"], status["reason"]) == (False, "The directory is not active.")
 
 
 async def test_token_of_a_directory_serves_only_to_ask_for_the_status(opened: House, own: ChosenProvider) -> None:

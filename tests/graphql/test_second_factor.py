@@ -250,6 +250,17 @@ async def test_reset_is_for_administrators_and_applications(enrolled: Holder) ->
     assert (await enrolled.log_in()).status_code == 200
 
 
+async def test_recovery_codes_end_with_the_second_factor(enrolled: Holder) -> None:
+    old = enrolled.recovery_codes[0]
+    path = f"/account/{enrolled.account_id}/secondfactor"
+    await enrolled.call("DELETE", path, enrolled.timed.house.one.headers["administrator"])
+    assert (await enrolled.call("GET", PATH)).json()["recoveryCodes"] == 0
+    enrolled.timed.pass_time(timedelta(minutes=1))
+    await enrolled.enrol()
+    assert (await enrolled.log_in(old)).status_code == 401
+    assert (await enrolled.log_in(enrolled.recovery_codes[0])).status_code == 200
+
+
 async def test_secret_is_stored_encrypted_and_codes_as_digests(enrolled: Holder) -> None:
     async with enrolled.timed.house.gateway.database.engine.connect() as connection:
         stored = [

@@ -92,13 +92,15 @@ def app_add_directory(
     ] = TokenCheck.SIGNATURE,
     client_id: Annotated[str, typer.Option(help="Client ID of the gateway, for INTROSPECTION.")] = "",
     client_secret: Annotated[
-        str | None, typer.Option(help="Client secret of the gateway.", envvar="DIRECTORY_CLIENT_SECRET")
+        str | None, typer.Option(help="Client secret of the gateway. Without it, INTROSPECTION asks for it.")
     ] = None,
 ) -> None:
     """Add an OpenID Connect provider as a directory of an application, and print its ID.
 
     Example: wattgate app add-directory APPLICATION https://id.example --audience my-app --rule link
     """
+    if client_secret is None and check is TokenCheck.INTROSPECTION:
+        client_secret = typer.prompt("Client secret", hide_input=True)
     directory = types.NewDirectory(
         name=name or issuer,
         issuer=issuer,

@@ -326,6 +326,16 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "AmbientLevel.LOW": "Less than 0.8 times the usual value.",
         "AmbientLevel.MEDIUM": "From 0.8 to less than 1.25 times the usual value.",
         "AmbientLevel.HIGH": "At least 1.25 times the usual value.",
+        "AccountRule": "Who may log in with a token of an external directory and has no account in the directory yet.",
+        "AccountRule.EXISTING": "Nobody. The application adds the accounts.",
+        "AccountRule.LINK": "The only user of the application with the same e-mail address, if the directory has "
+        "verified it.",
+        "AccountRule.CREATE": "Everybody. The gateway creates a new user.",
+        "TokenCheck": "How the gateway checks whether a token of an external directory is still valid, besides its "
+        "signature and times.",
+        "TokenCheck.SIGNATURE": "Not at all.",
+        "TokenCheck.USERINFO": "It sends the access token to the userinfo endpoint of the directory.",
+        "TokenCheck.INTROSPECTION": "It asks the introspection endpoint of the directory (RFC 7662).",
         "RuleKind.THRESHOLD": "The combined readings of a time window are above or below a threshold.",
         "RuleKind.NO_DATA": "No reading has arrived for the length of the time window.",
         "RuleKind.PACE": "A period will exceed its budget if use continues at the present rate.",
