@@ -37,6 +37,7 @@ PATTERNS = {
     "delivery.channels.smtp": ["_ENHANCED_STATUS"],
     "delivery.channels.webhook": ["_SECONDS", "EVENT_PATTERN"],
     "delivery.http.egress": ["_URL", "_LABEL", "_NUMERIC_LABEL"],
+    "delivery.openid.tokens": ["_JWT"],
     "delivery.mail_addresses": ["_ATOM"],
     "delivery.templates.cultures": ["_CULTURE"],
     "delivery.templates.escaping": [

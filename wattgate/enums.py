@@ -197,6 +197,22 @@ class DeviceProof(Enum):
     APPLICATION = "APPLICATION"
 
 
+class AccountRule(Enum):
+    """Who may log in with a token of an external directory, besides those who have an account in the directory."""
+
+    EXISTING = "EXISTING"
+    LINK = "LINK"
+    CREATE = "CREATE"
+
+
+class TokenCheck(Enum):
+    """How the gateway finds out whether a token of an external directory is still valid."""
+
+    SIGNATURE = "SIGNATURE"
+    USERINFO = "USERINFO"
+    INTROSPECTION = "INTROSPECTION"
+
+
 class DeviceActivity(Enum):
     """The age of a device's last packet, compared with its expected interval."""
 

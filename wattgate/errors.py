@@ -5,6 +5,7 @@
   - CostTooHigh: the request costs more than any budget allows at once (400)
   - PersistedQueryNotFound: the gateway does not have the named document; send its text (400)
   - Unauthenticated: no valid credentials (401)
+    - SecondFactorRequired: the password is right; a code of the second factor is missing or wrong (401)
   - Forbidden: the credentials do not allow this operation (403)
   - ConsentRevoked: the consent to the use of the data is revoked, expired or not recorded (403)
   - NotFound: no such record in the caller's application (404)
@@ -108,6 +109,12 @@ class Unauthenticated(GatewayError):
     """The credentials are missing or wrong. Clients log in again, so nothing else raises it."""
 
     code, status = "UNAUTHENTICATED", 401
+
+
+class SecondFactorRequired(Unauthenticated):
+    """The password is right, and a code of the second factor is missing or wrong. Clients ask for the code."""
+
+    code = "SECOND_FACTOR_REQUIRED"
 
 
 NO_CREDENTIALS = (

@@ -20,6 +20,8 @@ class Permission(Enum):
 
     ANYONE = auto()
     TOKEN = auto()
+    OWN_STATUS = auto()
+    SECOND_FACTOR = auto()
     ACCOUNT_READ = auto()
     ACCOUNT_WRITE = auto()
     ACCOUNT_ADD = auto()
@@ -71,6 +73,7 @@ class Permission(Enum):
     FLEXIBILITY_JOIN = auto()
     FLEXIBILITY_MANAGE = auto()
     AUDIT_READ = auto()
+    DIRECTORY_MANAGE = auto()
     SYSTEM = auto()
 
 
@@ -88,44 +91,56 @@ class Role(Enum):
     ACCOUNT = "account"
     TEMPLATE_EDITOR = "template_editor"
     ADMINISTRATOR = "administrator"
+    UNENROLLED_ADMINISTRATOR = "unenrolled_administrator"
     APPLICATION = "application"
     SYSTEM = "system"
 
 
-_ANONYMOUS_GRANTS = {Permission.ANYONE: AccessScope.APPLICATION}
-
-_ACCOUNT_GRANTS = _ANONYMOUS_GRANTS | {
-    Permission.TOKEN: AccessScope.OWN,
-    Permission.ACCOUNT_READ: AccessScope.OWN,
-    Permission.ACCOUNT_WRITE: AccessScope.OWN,
-    Permission.CREDENTIAL_WRITE: AccessScope.OWN,
-    Permission.VIRTUAL_ENTITY_READ: AccessScope.OWN,
-    Permission.VIRTUAL_ENTITY_WRITE: AccessScope.OWN,
-    Permission.VIRTUAL_ENTITY_TYPE_READ: AccessScope.APPLICATION,
-    Permission.RESOURCE_READ: AccessScope.OWN,
-    Permission.RESOURCE_WRITE: AccessScope.OWN,
-    Permission.RESOURCE_TYPE_READ: AccessScope.APPLICATION,
-    Permission.READINGS_READ: AccessScope.OWN,
-    Permission.READINGS_WRITE: AccessScope.OWN,
-    Permission.TARIFF_WRITE: AccessScope.OWN,
-    Permission.CONTENT_READ: AccessScope.APPLICATION,
-    Permission.ALERT_READ: AccessScope.APPLICATION,
-    Permission.USER_READ: AccessScope.OWN,
-    Permission.CONSENT_READ: AccessScope.OWN,
-    Permission.CONSENT_WRITE: AccessScope.OWN,
-    Permission.RESPONSE_READ: AccessScope.OWN,
-    Permission.RESPONSE_WRITE: AccessScope.OWN,
-    Permission.NOTIFICATION_READ: AccessScope.OWN,
-    Permission.NOTIFICATION_WRITE: AccessScope.OWN,
-    Permission.WEBHOOK_READ: AccessScope.OWN,
-    Permission.DEVICE_TYPE_READ: AccessScope.APPLICATION,
-    Permission.DEVICE_READ: AccessScope.OWN,
-    Permission.DEVICE_WRITE: AccessScope.OWN,
-    Permission.ELIGIBILITY_CHECK: AccessScope.OWN,
-    Permission.CATCH_UP: AccessScope.OWN,
-    Permission.FLEXIBILITY_READ: AccessScope.OWN,
-    Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
+_ANONYMOUS_GRANTS = {
+    Permission.ANYONE: AccessScope.APPLICATION,
+    Permission.OWN_STATUS: AccessScope.APPLICATION,  # the token of a directory, which the operation checks, names whose
 }
+
+_OWN_CREDENTIAL_GRANTS = dict.fromkeys(
+    (Permission.TOKEN, Permission.OWN_STATUS, Permission.SECOND_FACTOR), AccessScope.OWN
+)
+"""The permissions of every account for its own credentials. Applications have none of them."""
+
+_ACCOUNT_GRANTS = (
+    _ANONYMOUS_GRANTS
+    | _OWN_CREDENTIAL_GRANTS
+    | {
+        Permission.ACCOUNT_READ: AccessScope.OWN,
+        Permission.ACCOUNT_WRITE: AccessScope.OWN,
+        Permission.CREDENTIAL_WRITE: AccessScope.OWN,
+        Permission.VIRTUAL_ENTITY_READ: AccessScope.OWN,
+        Permission.VIRTUAL_ENTITY_WRITE: AccessScope.OWN,
+        Permission.VIRTUAL_ENTITY_TYPE_READ: AccessScope.APPLICATION,
+        Permission.RESOURCE_READ: AccessScope.OWN,
+        Permission.RESOURCE_WRITE: AccessScope.OWN,
+        Permission.RESOURCE_TYPE_READ: AccessScope.APPLICATION,
+        Permission.READINGS_READ: AccessScope.OWN,
+        Permission.READINGS_WRITE: AccessScope.OWN,
+        Permission.TARIFF_WRITE: AccessScope.OWN,
+        Permission.CONTENT_READ: AccessScope.APPLICATION,
+        Permission.ALERT_READ: AccessScope.APPLICATION,
+        Permission.USER_READ: AccessScope.OWN,
+        Permission.CONSENT_READ: AccessScope.OWN,
+        Permission.CONSENT_WRITE: AccessScope.OWN,
+        Permission.RESPONSE_READ: AccessScope.OWN,
+        Permission.RESPONSE_WRITE: AccessScope.OWN,
+        Permission.NOTIFICATION_READ: AccessScope.OWN,
+        Permission.NOTIFICATION_WRITE: AccessScope.OWN,
+        Permission.WEBHOOK_READ: AccessScope.OWN,
+        Permission.DEVICE_TYPE_READ: AccessScope.APPLICATION,
+        Permission.DEVICE_READ: AccessScope.OWN,
+        Permission.DEVICE_WRITE: AccessScope.OWN,
+        Permission.ELIGIBILITY_CHECK: AccessScope.OWN,
+        Permission.CATCH_UP: AccessScope.OWN,
+        Permission.FLEXIBILITY_READ: AccessScope.OWN,
+        Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
+    }
+)
 
 _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
     Permission.TEMPLATE_READ: AccessScope.APPLICATION,
@@ -135,7 +150,7 @@ _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
     permission: AccessScope.APPLICATION
     for permission in Permission
-    if permission not in (Permission.SYSTEM, Permission.TOKEN)
+    if permission is not Permission.SYSTEM and permission not in _OWN_CREDENTIAL_GRANTS
 }
 
 GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
@@ -143,7 +158,8 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
         Role.ANONYMOUS: _ANONYMOUS_GRANTS,
         Role.ACCOUNT: _ACCOUNT_GRANTS,
         Role.TEMPLATE_EDITOR: _EDITOR_GRANTS,
-        Role.ADMINISTRATOR: _APPLICATION_GRANTS | {Permission.TOKEN: AccessScope.OWN},
+        Role.ADMINISTRATOR: _APPLICATION_GRANTS | _OWN_CREDENTIAL_GRANTS,
+        Role.UNENROLLED_ADMINISTRATOR: _ANONYMOUS_GRANTS | _OWN_CREDENTIAL_GRANTS,
         Role.APPLICATION: _APPLICATION_GRANTS,
         Role.SYSTEM: dict.fromkeys(Permission, AccessScope.APPLICATION),
     }
@@ -170,14 +186,21 @@ An application has no token, so it has no permission for operations on one.
 """
 
 
-_PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN})
+_PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN, Permission.OWN_STATUS})
 
 OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
     {
         "read": _PERMISSIONS_OF_ALL_SCOPES
         | {permission for permission in Permission if permission.name.endswith("_READ")},
         "write": frozenset(Permission)
-        - {Permission.ACCOUNT_ADD, Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
+        - {
+            Permission.ACCOUNT_ADD,
+            Permission.ACCOUNT_MANAGE,
+            Permission.CREDENTIAL_WRITE,
+            Permission.DIRECTORY_MANAGE,
+            Permission.SECOND_FACTOR,
+            Permission.SYSTEM,
+        },
     }
 )
 """The permissions that each OAuth scope allows. No scope allows a client to change login credentials."""
@@ -191,8 +214,9 @@ class Principal:
     `token_id` and `expires_at` are set if the caller sent a token. `oauth_scopes` and `grant_id` are set if it is an
     OAuth token: all tokens from one authorization code share the grant. `credential_name` is the username of an
     application's credential. `secret_version` identifies the password or secret that the caller sent, without revealing
-    it: it differs after each change. `trusted_only` restricts the application's callers to registered GraphQL
-    documents.
+    it: it differs after each change. `directory_token` is the token of an external directory that an anonymous caller
+    sent. It is not verified, and grants nothing by itself. `trusted_only` restricts the application's callers to
+    registered GraphQL documents.
     """
 
     role: Role
@@ -207,6 +231,7 @@ class Principal:
     grant_id: str | None = None
     credential_name: str | None = None
     secret_version: str | None = field(default=None, repr=False)
+    directory_token: str | None = field(default=None, repr=False)
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -217,7 +242,7 @@ class Principal:
     @property
     def sees_own_records_only(self) -> bool:
         """Whether the caller is an account that sees no records of other users. A template editor is one too."""
-        return self.role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR)
+        return self.role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR, Role.UNENROLLED_ADMINISTRATOR)
 
     @property
     def acts_for_user(self) -> bool:

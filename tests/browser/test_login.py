@@ -4,10 +4,12 @@ import re
 from collections.abc import AsyncIterator
 from typing import Literal
 
+import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.support import people
 from tests.support.house import PASSWORD, House, house
 from tests.support.servers import Databases
 
@@ -59,6 +61,28 @@ async def test_user_chooses_the_application_and_a_log_out_keeps_it(page: Page, o
         await page.reload()
     await log_in(page, own.one.username)
     await expect(page.get_by_test_id("login-error")).to_have_text("The username or the password is wrong.")
+
+
+@pytest.mark.parametrize("path", ["display", "preview"])
+async def test_log_in_asks_for_the_code_of_a_second_factor(page: Page, own: House, path: str) -> None:
+    who = await people.active(own.one)
+    named, body = {"applicationId": own.one.application_id}, {"username": who["username"], "password": PASSWORD}
+    token = {"token": (await own.call("POST", "/auth", named, json=body)).json()["token"]}
+    secret = (await own.call("POST", "/account/secondfactor", token, json={"password": PASSWORD})).json()["secret"]
+    code = {"code": pyotp.TOTP(secret).now()}
+    recovery = (await own.call("PUT", "/account/secondfactor", token, json=code)).json()["recoveryCodes"]
+    await page.goto(f"/{path}?application={own.one.application_id}")
+    await expect(page.get_by_test_id("code")).to_be_hidden()
+    await log_in(page, who["username"])
+    await expect(page.get_by_test_id("login-error")).to_have_text("Enter the code of your app, or a recovery code.")
+    await expect(page.get_by_test_id("code")).to_be_focused()
+    assert await accessibility_violations(page) == []
+    await page.get_by_test_id("code").fill("000000")
+    await page.get_by_test_id("login").click()
+    await expect(page.get_by_test_id("login-error")).to_contain_text("The code is wrong")
+    await page.get_by_test_id("code").fill(recovery[0])
+    await page.get_by_test_id("login").click()
+    await expect(page.get_by_test_id("login-form")).to_be_hidden()
 
 
 async def test_sessions_of_two_applications_are_kept_apart(context: BrowserContext, own: House) -> None:

@@ -36,7 +36,14 @@ AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
 EARLY_SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
 """The columns that existed before encryption."""
-SECRETS = {**EARLY_SECRETS, "account_mail": ("secret",)}
+
+SECRETS = {
+    **EARLY_SECRETS,
+    "account_mail": ("secret",),
+    "directory": ("client_secret",),
+    "external_account": ("token", "access_token"),
+    "second_factor": ("secret",),
+}
 
 
 def test_text_is_encrypted_and_decrypted() -> None:

@@ -415,13 +415,18 @@ async def test_username_can_change_unless_taken_but_status_cannot(served: House,
 async def test_account_status_has_the_dates_of_the_token(served: House, person: Person) -> None:
     path = f"/account/{person.account_id}/status"
     none = (await served.call("GET", path, served.one.headers["application"])).json()
-    assert none["directory"] == {"data": {"tokenIssueDate": None, "tokenExpiryDate": None}}
+    assert none["directory"] == {
+        "data": {"tokenIssueDate": None, "tokenExpiryDate": None},
+        "valid": False,
+        "reason": "The account has no valid token.",
+    }
     first = await person.token()
     of_call = (await served.call("GET", "/account/status", first)).json()
     assert set(of_call) == {
         *("status", "active", "accountId", "applicationId", "directoryId", "createdAt", "updatedAt", "directory")
     }
     assert (of_call["accountId"], of_call["status"], of_call["active"]) == (person.account_id, "active", True)
+    assert (of_call["directory"]["valid"], of_call["directory"]["reason"]) == (True, None)
     issued, expires = (
         datetime.fromisoformat(of_call["directory"]["data"][name]) for name in ("tokenIssueDate", "tokenExpiryDate")
     )

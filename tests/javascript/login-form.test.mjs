@@ -19,6 +19,13 @@ const cases = [
   [new GatewayError("It is wrong.", "BAD_INPUT"), "The login failed: It is wrong."],
 ];
 
+test("a code that is missing or wrong", () => {
+  const error = new GatewayError("x", "SECOND_FACTOR_REQUIRED");
+  assert.equal(explainLoginError(error), "Enter the code of your app, or a recovery code.");
+  const wrong = "The code is wrong, has expired, or was used before. Enter the present one.";
+  assert.equal(explainLoginError(error, true), wrong);
+});
+
 for (const [error, text] of cases) {
   test(`${error.code ?? "an error without a code"} after ${error.retryAfter ?? "no"} s: ${text}`, () => {
     assert.equal(explainLoginError(error), text);

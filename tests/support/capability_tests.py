@@ -42,6 +42,12 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "OAuth refresh token": (
             "tests/credentials/test_other_capabilities.py::test_access_and_refresh_tokens_end_with_their_grant"
         ),
+        "Token of an external directory": (
+            "tests/graphql/test_directories.py::test_stored_token_ends_with_the_account_and_its_directory"
+        ),
+        "Recovery code of a second factor": (
+            "tests/graphql/test_second_factor.py::test_recovery_codes_end_with_the_second_factor"
+        ),
         "Push token": "tests/credentials/test_push_tokens.py::test_push_token_ends_with_the_log_in_that_added_it",
         "Verification code or password reset token": (
             "tests/credentials/test_other_capabilities.py::"
@@ -76,6 +82,11 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "account.password_hash": "A password is a credential itself.",
         "application_credential.secret_digest": "The secret of an application is a credential itself.",
         "oauth_client.secret_digest": "The secret of a client is a credential itself. It gives access to no account.",
+        "directory.client_secret": "The credential of the gateway at a directory. It gives access to no account.",
+        "directory.token_check": "The name of a check.",
+        "directory.session_seconds": "A number.",
+        "second_factor.account_id": "The second factor of the account. It grants nothing without the password.",
+        "second_factor.secret": "A part of the credential of an account, as its password.",
         "account_profile.account_id": "Data of the account. Its row grants nothing.",
         "account_mail.account_id": "A mail to the holder of the account. Its code has a row of its own.",
         "account_session.account_id": "Data of the account. Its row grants nothing.",
@@ -86,6 +97,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "secret_key.key_id": "The name of a key. The key itself is in the settings.",
         "class CallCharge": "Lives as long as a REST call.",
         "class OperationCharge": "Lives as long as an operation.",
+        "class Preparation": "Lives as long as an operation.",
         "class Call": "Lives as long as an operation.",
         "class ClientConnection": "The protocol of the kinds of connections.",
         "class GraphQLContext": "Lives as long as an operation, or the subscription of a connection.",

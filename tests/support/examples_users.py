@@ -1,14 +1,17 @@
 """Examples for users, accounts, profiles and OAuth, with their legacy REST formats."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import pyotp
+
 from tests.support import people
-from tests.support.example import NOTHING, Example, fixed
+from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, Tenant
-from wattgate.graphql.resolvers import profiles
+from wattgate.graphql.resolvers import profiles, second_factor, tokens
 
 OAUTH_NAMES = re.compile("^(client|code[A-Z]|grant|redirect|refresh)")
 
@@ -65,7 +68,50 @@ async def _session(tenant: Tenant) -> dict[str, Any]:
     return {}
 
 
+async def _new_directory(tenant: Tenant) -> dict[str, Any]:
+    return {"input": {"name": "People", "issuer": f"https://{uuid4().hex}.example", "audiences": ["app"]}}
+
+
+async def _enrolling(tenant: Tenant) -> tuple[dict[str, str], str]:
+    """Return the headers of a new account, and the secret of its second factor, which is not confirmed."""
+    who = await people.active(tenant)
+    login = await people.anonymously(tenant, tokens.authenticate, username=who["username"], password=PASSWORD)
+    account = replace(tenant.account, user_id=who["userId"], account_id=who["accountId"])
+    enrol = second_factor.enrol_second_factor
+    enrolment = await tenant.gateway.runner.run(enrol, account, {"password": PASSWORD})
+    return {"token": login.token}, enrolment.secret
+
+
+async def _confirming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    headers, secret = await _enrolling(tenant)
+    return headers, {"code": pyotp.TOTP(secret).now()}
+
+
+async def _removing(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    headers, secret = await _enrolling(tenant)
+    principal = await tenant.gateway.authenticator.authenticate(headers)
+    confirm, code = second_factor.confirm_second_factor, pyotp.TOTP(secret).now()
+    confirmed = await tenant.gateway.runner.run(confirm, principal, {"code": code})
+    return headers, {"password": PASSWORD, "code": confirmed.recovery_codes[0]}
+
+
+FRESH_CALLERS: dict[str, Callable[[Tenant], Awaitable[tuple[dict[str, str], dict[str, Any]]]]] = {
+    "confirm_second_factor": _confirming,
+    "remove_second_factor": _removing,
+}
+"""Operations that each caller can run once: functions that return the headers of a new caller, and its variables."""
+
+
 EXAMPLES: dict[str, Example] = {
+    "directory": by_id("directory", "directoryId"),
+    "directories": NOTHING,
+    "add_directory": _new_directory,
+    "update_directory": by_id("directory", "directoryId", input={"name": "Everybody", "sessionSeconds": 3_600}),
+    "second_factor": NOTHING,
+    "enrol_second_factor": fixed(lambda tenant: {"password": PASSWORD}),
+    "confirm_second_factor": fixed(lambda tenant: {"code": "000000"}),
+    "remove_second_factor": fixed(lambda tenant: {"password": PASSWORD, "code": "000000"}),
+    "reset_second_factor": fixed(lambda tenant: {"accountId": tenant.account_id}),
     "register": fixed(
         lambda tenant: {
             "name": "Ada",

@@ -9,7 +9,7 @@ from strawberry import ID
 from wattgate.enums import RuleKind
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import webhooks
-from wattgate.graphql.types import alert_rules, alerts, content, flexibility, prompts, webhook_endpoints
+from wattgate.graphql.types import alert_rules, alerts, content, directories, flexibility, prompts, webhook_endpoints
 from wattgate.graphql.types.alerts import Channel
 
 
@@ -35,6 +35,8 @@ async def add_sample_records(tenant: Any) -> None:
         reference="app",
     )
     ids["terms_conditions_user"] = (await run("add_terms_conditions_user", input=answer)).tc_user_id
+    provider = directories.NewDirectory(name="People", issuer="https://id.example", audiences=["app"])
+    ids["directory"] = (await run("add_directory", input=provider)).directory_id
     support = content.NewSupportDetails(reference="app", country="GB", email="help@example.org")
     ids["support_details"] = (await run("add_support_details", input=support)).support_details_id
     prompt_type = await run("add_prompt_type", input=prompts.NewPromptType(name="tour"))

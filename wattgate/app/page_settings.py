@@ -1,4 +1,4 @@
-"""Settings of the pages that users log in to."""
+"""Settings of the log-in of users, and of the pages that they log in to."""
 
 from pydantic import Field, field_validator
 
@@ -15,6 +15,11 @@ class PageSettings(ClientLimitSettings):
             "ID of the application whose users log in at /display and /preview. If not set, it is the only "
             "application; with several, users name theirs by /display?application=ID."
         ),
+    )
+
+    administrators_need_second_factor: bool = Field(
+        default=False,
+        description=("Whether administrators need a second factor. One without it can only enrol one, and log out."),
     )
 
     @field_validator("display_application_id")

@@ -76,6 +76,7 @@ QUOTAS: Mapping[type[Tenanted], Quota] = MappingProxyType(
         models.ResourceType: Quota("resource types", per_application=1_000),
         models.VirtualEntityType: Quota("virtual entity types", per_application=1_000),
         models.DfsEvent: Quota("flexibility events", per_application=50_000),
+        models.Directory: Quota("directories", per_application=50),
         models.OAuthClient: Quota("OAuth clients", per_application=1_000),
         models.TrustedDocument: Quota("trusted documents", per_application=20_000),
     }
@@ -87,6 +88,9 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
     {
         models.AccountProfile: "Its operation limits an account to 100 profiles.",
         models.AccountSession: "An account has one.",
+        models.ExternalAccount: "An account has at most one.",
+        models.SecondFactor: "An account has at most one.",
+        models.RecoveryCode: "An account has ten.",
         models.MobileAppToken: "Its operation replaces the oldest token of an account.",
         models.OneTimeCode: "Its operation limits the open codes of an account.",
         models.Token: "A log-in deletes expired tokens, and costs 1,000 units.",

@@ -13,7 +13,7 @@ from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOU
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
-from wattgate.graphql.services import device_claims, email_changes
+from wattgate.graphql.services import device_claims, email_changes, second_factor
 from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
@@ -63,6 +63,7 @@ _CONNECTIONS = (
     "application, together with the other connections"
 )
 _AT_ONCE = "immediately"
+_EXTERNAL_TOKEN_COLUMNS = ("account_id", "token", "access_token", "token_issued_at", "token_expires_at")
 _BY_NOTICE = f"{REVOKED_SECONDS} s; {_LIMITS.credential_recheck_seconds:g} s if Redis loses the notification"
 
 CAPABILITIES: tuple[Capability, ...] = (
@@ -168,6 +169,23 @@ CAPABILITIES: tuple[Capability, ...] = (
         tuple(
             f"refresh_token.{column}" for column in ("refresh_token_id", "account_id", "client_id", "family", "digest")
         ),
+    ),
+    Capability(
+        "Token of an external directory",
+        (Anchor.ACCOUNT,),
+        "the newest one of each account, and its access token",
+        "The gateway deletes its copies, also when the directory is switched off. They serve only to ask whether they "
+        "are still valid.",
+        _AT_ONCE,
+        tuple(f"external_account.{column}" for column in _EXTERNAL_TOKEN_COLUMNS),
+    ),
+    Capability(
+        "Recovery code of a second factor",
+        (Anchor.ACCOUNT,),
+        f"{second_factor.RECOVERY_CODES} for each account; valid once, together with the password",
+        "The rows are deleted with the second factor: by its holder, an administrator or the application.",
+        _AT_ONCE,
+        ("recovery_code.account_id", "recovery_code.digest"),
     ),
     Capability(
         "Push token",

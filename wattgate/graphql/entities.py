@@ -8,6 +8,7 @@ from wattgate.graphql.types import alert_types
 from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
+from wattgate.graphql.types import directories as directory_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import virtual_entities as home_types
@@ -16,6 +17,17 @@ from wattgate.graphql.types import webhooks as webhook_types
 from wattgate.principal import AuthScheme, Permission
 
 ENTITIES: tuple[Entity, ...] = (
+    Entity(
+        name="directory",
+        plural="directories",
+        noun="an external directory",
+        plural_noun="external directories",
+        path="/directory",
+        model=models.Directory,
+        graphql_type=directory_types.Directory,
+        read_permission=Permission.DIRECTORY_MANAGE,
+        write_permission=Permission.DIRECTORY_MANAGE,
+    ),
     Entity(
         name="alert_type",
         plural="alert_types",

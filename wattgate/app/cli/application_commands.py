@@ -9,7 +9,9 @@ from wattgate.app.cli.record_lists import JsonOption, print_records, to_text
 from wattgate.app.settings import Settings
 from wattgate.db.applications import ApplicationSummary
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
-from wattgate.graphql.resolvers import provisioning
+from wattgate.enums import AccountRule, TokenCheck
+from wattgate.graphql.resolvers import directories, provisioning
+from wattgate.graphql.types import directories as types
 from wattgate.principal import Principal, Role
 
 app_app = typer.Typer(no_args_is_help=True, help="Manage applications. Every record belongs to one.")
@@ -71,6 +73,51 @@ def app_rotate_secret(username: Annotated[str, typer.Argument(help="Username of 
             with_current_gateway(Settings(), lambda gateway: gateway.runner.run(rotate, system, {"username": username}))
         )
     )
+
+
+@app_app.command("add-directory")
+def app_add_directory(
+    application_id: Annotated[str, typer.Argument(help="ID of the application.")],
+    issuer: Annotated[str, typer.Argument(help="Issuer of the tokens: an https URL, exactly as in the tokens.")],
+    audience: Annotated[list[str], typer.Option(help="Accepted audience of tokens. Repeat it for several.")],
+    name: Annotated[str, typer.Option(help="Name of the directory for people. Default: the issuer.")] = "",
+    algorithm: Annotated[
+        list[str] | None, typer.Option(help="Accepted signature algorithm. Repeat it for several. Default: RS256.")
+    ] = None,
+    rule: Annotated[
+        AccountRule, typer.Option(help="Who may log in without an account in the directory.", case_sensitive=False)
+    ] = AccountRule.EXISTING,
+    check: Annotated[
+        TokenCheck, typer.Option(help="How to check whether a token is still valid.", case_sensitive=False)
+    ] = TokenCheck.SIGNATURE,
+    client_id: Annotated[str, typer.Option(help="Client ID of the gateway, for INTROSPECTION.")] = "",
+    client_secret: Annotated[
+        str | None, typer.Option(help="Client secret of the gateway. Without it, INTROSPECTION asks for it.")
+    ] = None,
+) -> None:
+    """Add an OpenID Connect provider as a directory of an application, and print its ID.
+
+    Example: wattgate app add-directory APPLICATION https://id.example --audience my-app --rule link
+    """
+    if client_secret is None and check is TokenCheck.INTROSPECTION:
+        client_secret = typer.prompt("Client secret", hide_input=True)
+    directory = types.NewDirectory(
+        name=name or issuer,
+        issuer=issuer,
+        audiences=audience,
+        algorithms=algorithm or ["RS256"],
+        account_rule=rule,
+        token_check=check,
+        client_id=client_id,
+        client_secret=client_secret,
+    )
+    system = Principal(Role.SYSTEM, application_id=application_id)
+    added = run_async(
+        with_current_gateway(
+            Settings(), lambda gateway: gateway.runner.run(directories.add_directory, system, {"input": directory})
+        )
+    )
+    out.print(f"Directory id  {added.directory_id}", soft_wrap=True)
 
 
 def _print_credential(created: provisioning.CreatedApplication) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.delivery.openid.tokens import looks_like_jwt
 from wattgate.errors import Forbidden, Unauthenticated
 from wattgate.principal import Principal, Role
 from wattgate.request_context import CURRENT_PRINCIPAL
@@ -21,7 +22,7 @@ class Authenticator:
     """Authenticator for two schemes: Basic and token.
 
     Basic carries the credential of an application, or the username and password of an account. A token is in the header
-    `token` or in `Authorization: Bearer`.
+    `token` or in `Authorization: Bearer`. The caller with a token of an external directory is anonymous.
     """
 
     def __init__(self, identity: CredentialLookup, clock: Clock = utc_now) -> None:
@@ -43,6 +44,9 @@ class Authenticator:
     async def _resolve_principal(self, headers: Mapping[str, str], application_id: str | None) -> Principal:
         scheme, _, credentials = headers.get("authorization", "").strip().partition(" ")
         token = headers.get("token") or (credentials if scheme.lower() == "bearer" else "")
+        if looks_like_jwt(token.strip()):
+            # the token of an external directory proves nothing before the operation verifies it
+            return replace(await self._anonymous_principal(application_id), directory_token=token.strip())
         if token:
             principal = await self._identity.principal_by_token(token.strip(), self._clock())
         elif scheme.lower() == "basic":

@@ -164,7 +164,7 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    identity = CredentialLookup(database, address_limits)
+    identity = _create_identity(settings, database, address_limits)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
@@ -191,6 +191,11 @@ def build_gateway(
 def _create_database(settings: Settings, tracer: Tracer) -> Database:
     key_ring = load_key_ring(settings)
     return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
+
+
+def _create_identity(settings: Settings, database: Database, address_limits: AddressLimits) -> CredentialLookup:
+    needs_factor = settings.administrators_need_second_factor
+    return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
 
 
 def _outbound_policy(settings: Settings) -> OutboundPolicy:

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from wattgate.db.models import AccountMail, MobileAppToken, Tenanted, WebhookEndpoint
+from wattgate.db.models import (
+    AccountMail,
+    Directory,
+    ExternalAccount,
+    MobileAppToken,
+    SecondFactor,
+    Tenanted,
+    WebhookEndpoint,
+)
 
 
 class Protection(Enum):
@@ -52,6 +60,15 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "mobile_app_token.mobile_app_token_id": _not_secret("An identifier."),
         "mobile_app_token.added_by_token_id": _not_secret("An identifier."),
         "account_mail.secret": _encrypted("It is the code of a mail that waits. The end of the delivery deletes it."),
+        "directory.client_secret": _encrypted("The gateway sends it to the directory."),
+        "directory.token_check": _not_secret("The name of a check."),
+        "external_account.token": _encrypted("The directory has issued it to the user's app."),
+        "external_account.access_token": _encrypted("Anyone who has it can call the directory for the user."),
+        "external_account.token_issued_at": _not_secret("A time."),
+        "external_account.token_expires_at": _not_secret("A time."),
+        "second_factor.secret": _encrypted("Anyone who has it can make codes."),
+        "recovery_code.digest": _hashed("SHA-256 of 79 random bits, with the account as salt. A code is valid once."),
+        "recovery_code.recovery_code_id": _not_secret("An identifier."),
         "email_change.digest": _hashed("SHA-256 of 256 random bits."),
         "login_source.digest": _hashed("SHA-256 of the random identifier of a device, or of a network address."),
         "audit_entry.digest": _not_secret("A checksum of the entry."),
@@ -88,6 +105,13 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
 """Each column that `SECRET_NAME` matches, as `table.column`."""
 
 ENCRYPTED_MODELS: Mapping[type[Tenanted], tuple[str, ...]] = MappingProxyType(
-    {WebhookEndpoint: ("secret", "secret_before"), MobileAppToken: ("token",), AccountMail: ("secret",)}
+    {
+        WebhookEndpoint: ("secret", "secret_before"),
+        MobileAppToken: ("token",),
+        Directory: ("client_secret",),
+        ExternalAccount: ("token", "access_token"),
+        AccountMail: ("secret",),
+        SecondFactor: ("secret",),
+    }
 )
 """The encrypted columns of each model. `SECRET_COLUMNS` has the same columns."""

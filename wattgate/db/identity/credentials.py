@@ -22,6 +22,7 @@ from wattgate.db.row_scope import RowScope, SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
+from wattgate.errors import SecondFactorRequired
 from wattgate.principal import AuthScheme, Principal, Role
 
 MAX_KEYS_PER_STATEMENT = 500
@@ -48,6 +49,7 @@ _TOKEN_STATEMENT = (
         col(Token.family),
         col(Account.administrator),
         col(Account.template_editor),
+        col(Account.second_factor),
         col(Application.trusted_only),
     )
     .join(Account, col(Account.account_id) == Token.account_id)
@@ -64,8 +66,15 @@ _TOKEN_STATEMENT = (
 class CredentialLookup:
     """Lookups by credential. Each uses a short session of its own."""
 
-    def __init__(self, database: Database, address_limits: AddressLimiter = UNLIMITED_ADDRESSES) -> None:
+    def __init__(
+        self,
+        database: Database,
+        address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
+        *,
+        administrators_need_second_factor: bool = False,
+    ) -> None:
         self._database = database
+        self._administrators_need_second_factor = administrators_need_second_factor
         self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
@@ -78,7 +87,7 @@ class CredentialLookup:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, *roles, trusted_only = rows[0]
         return Principal(
-            role=_account_role(*roles),
+            role=self._account_role(*roles),
             scheme=AuthScheme.TOKEN,
             application_id=application_id,
             user_id=user_id,
@@ -118,7 +127,7 @@ class CredentialLookup:
         """Return the principal of an active account in the application's own directory.
 
         Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
-        passwords.
+        passwords, and SecondFactorRequired for an account with a second factor.
         """
         async with self._database.reader(RowScope(application_id)) as session:
             rows = Rows(session, application_id, now=now)
@@ -136,8 +145,13 @@ class CredentialLookup:
         await self._record_attempt(attempt, application_id, now, is_right=is_right)
         if not is_right or account is None or application is None:
             return None
+        if account.second_factor:
+            raise SecondFactorRequired(
+                "The account has a second factor, so its password alone is not enough. Log in with POST /auth or "
+                "authenticate and a code, and send the token."
+            )
         return Principal(
-            role=_account_role(account.administrator, account.template_editor),
+            role=self._account_role(account.administrator, account.template_editor, account.second_factor),
             scheme=AuthScheme.BASIC,
             application_id=application_id,
             user_id=account.user_id,
@@ -149,6 +163,12 @@ class CredentialLookup:
     async def charge_wrong_credential(self) -> None:
         """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""
         await self._address_limits.charge(AddressPolicy.LOGIN, current_client())
+
+    def _account_role(self, administrator: bool, template_editor: bool, second_factor: bool) -> Role:
+        if administrator:
+            is_enrolled = second_factor or not self._administrators_need_second_factor
+            return Role.ADMINISTRATOR if is_enrolled else Role.UNENROLLED_ADMINISTRATOR
+        return Role.TEMPLATE_EDITOR if template_editor else Role.ACCOUNT
 
     async def _record_attempt(
         self, attempt: LoginAttempt, application_id: str, now: datetime, *, is_right: bool
@@ -240,12 +260,6 @@ class CredentialLookup:
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
-
-
-def _account_role(administrator: bool, template_editor: bool) -> Role:
-    if administrator:
-        return Role.ADMINISTRATOR
-    return Role.TEMPLATE_EDITOR if template_editor else Role.ACCOUNT
 
 
 def _names(principals: Collection[Principal], attribute: str) -> set[str]:

@@ -31,6 +31,7 @@ from wattgate.db.models.devices import (
     TypeProtocol,
     TypeSensor,
 )
+from wattgate.db.models.directories import Directory, ExternalAccount
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
 from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Token, User
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
@@ -43,6 +44,7 @@ from wattgate.db.models.resources import (
     Resource,
     ResourceType,
 )
+from wattgate.db.models.second_factor import RecoveryCode, SecondFactor
 from wattgate.db.models.secret_keys import SecretKey
 from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
@@ -86,7 +88,9 @@ __all__ = [
     "DfsEvent",
     "DfsParticipation",
     "DfsUser",
+    "Directory",
     "EmailChange",
+    "ExternalAccount",
     "Faq",
     "HardwareIds",
     "Intake",
@@ -113,9 +117,11 @@ __all__ = [
     "Reading",
     "ReadingDay",
     "ReadingHour",
+    "RecoveryCode",
     "RefreshToken",
     "Resource",
     "ResourceType",
+    "SecondFactor",
     "SecretKey",
     "StorageDefinition",
     "StorageField",

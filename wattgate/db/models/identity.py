@@ -35,8 +35,8 @@ class Account(Tenanted, table=True):
 
     An `administrator` manages the records of the application. A `template_editor` manages its templates and sees the
     records of its own user only. `status` is unverified, active or inactive; only an `active` account can log in. If
-    `email` is empty and `mails_username` is set, mails go to the username. `failures` and `failed_at` are unused: see
-    `LoginBackoff`.
+    `email` is empty and `mails_username` is set, mails go to the username. `second_factor` is true if a log-in also
+    needs a code. `failures` and `failed_at` are unused: see `LoginBackoff`.
     """
 
     __table_args__ = (
@@ -58,6 +58,7 @@ class Account(Tenanted, table=True):
     status: str = "active"
     active: bool = True
     mails_username: bool = Field(default=True, sa_column_kwargs={"server_default": true()})
+    second_factor: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     failures: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()

@@ -20,6 +20,7 @@ ADMINISTRATIVE = frozenset(
         # applications, users and their credentials
         *("create_application", "rotate_application_secret", "create_user", "create_oauth_client"),
         *("add_user", "delete_user", "add_account", "delete_account"),
+        *("add_directory", "update_directory", "reset_second_factor"),
         # documents that clients may send
         *("register_documents", "remove_documents", "require_trusted_documents"),
         # messages and events to other systems
@@ -44,6 +45,7 @@ ADMINISTRATIVE_FOR_OTHERS = frozenset(
     {
         *("update_account", "change_email", "change_name", "change_password", "rename_user", "update_user"),
         *("new_token", "delete_token", "revoke_token", "add_mobile_app_token", "remove_mobile_app_token"),
+        *("enrol_second_factor", "confirm_second_factor", "remove_second_factor"),
         *("set_account_profile", "update_account_session"),
         *("add_virtual_entity", "update_virtual_entity", "deactivate_virtual_entity"),
         *("set_virtual_entity_attributes", "remove_virtual_entity_attributes"),

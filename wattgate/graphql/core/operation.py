@@ -1,8 +1,9 @@
 """Operations of the gateway, each declared once for GraphQL and REST."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -11,6 +12,7 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, 
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
+from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
@@ -81,8 +83,8 @@ class Call:
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
-    meter network, the renderer of templates, the policy for outbound connections, the client, and the limits of client
-    addresses.
+    meter network, the renderer of templates, the policy for outbound connections, the client, the limits of client
+    addresses, and the result of the operation's `prepare`.
     """
 
     principal: Principal
@@ -93,6 +95,27 @@ class Call:
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
     client: Client = field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES
+    prepared: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The environment of a function that runs before the session of its operation opens.
+
+    It may wait for other systems, which an operation must not do while it holds a transaction. `read` returns the
+    result of a function over the rows that the operation may see.
+    """
+
+    principal: Principal
+    read: Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
+    openid: OpenIdClient
+    now: datetime
+    client: Client
+    address_limits: AddressLimiter
+
+
+Prepare = Callable[..., Awaitable[Any]]
+"""A function of a `Preparation` and the arguments of the operation. Its result is `Call.prepared`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +127,8 @@ class Operation:
     with `resumes` accepts `since`, and its field is null in payloads that only report the client's position. `weight`
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
     client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
-    rows of all applications. The system cannot run it without an application unless it declares one.
+    rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
+    before the session opens.
     """
 
     name: str
@@ -120,6 +144,7 @@ class Operation:
     sizes: tuple[ListSize, ...] = ()
     address_policy: AddressPolicy | None = None
     system_access: SystemAccess | None = None
+    prepare: Prepare | None = None
 
     @property
     def base_cost(self) -> Amount:
@@ -150,6 +175,7 @@ def operation(
     sizes: Sequence[ListSize] = (),
     address_policy: AddressPolicy | None = None,
     system_access: SystemAccess | None = None,
+    prepare: Prepare | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -171,6 +197,7 @@ def operation(
             sizes=tuple(sizes),
             address_policy=address_policy,
             system_access=system_access,
+            prepare=prepare,
         )
 
     return declare
@@ -182,6 +209,8 @@ def with_caller_note(description: str, needs: Permission) -> str:
         note = "No credentials are required."
     elif needs is Permission.TOKEN:
         note = "Requires the credentials or a token of an account."
+    elif needs is Permission.OWN_STATUS:
+        note = "Requires the credentials or a token of an account, or a token of an external directory."
     elif needs not in GRANTS[Role.TEMPLATE_EDITOR]:
         note = "For administrators and applications only."
     elif needs not in GRANTS[Role.ACCOUNT]:

@@ -19,6 +19,7 @@ from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.row_scope import RowScope, Scope
 from wattgate.db.rows import Rows
+from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
@@ -26,7 +27,7 @@ from wattgate.errors import NO_CREDENTIALS, Forbidden, GatewayError, Unauthentic
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
-from wattgate.graphql.core.operation import Call, Operation, OperationKind
+from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
@@ -34,6 +35,17 @@ from wattgate.tracer import NOOP_TRACER, Tracer
 
 NO_APPLICATION = ""
 """The application of callers that have none. It owns no rows."""
+
+EXCHANGE_FIRST = (
+    "The token is one of an external directory. Send it as directoryToken to POST /auth or authenticate, and use the "
+    "token that they return."
+)
+"""The message for a caller who sent the token of an external directory where only the gateway's own are accepted."""
+
+ENROL_FIRST = (
+    "Administrators need a second factor. Enrol one: POST /account/secondfactor or enrolSecondFactor, then confirm it."
+)
+"""The message for an administrator without the second factor that a setting requires."""
 
 
 class Runner:
@@ -56,6 +68,7 @@ class Runner:
         consent_required: bool = True,
         access_log: AccessLog | None = None,
     ) -> None:
+        self._openid = OpenIdClient(outbound_policy.egress)
         self._address_limits = address_limits
         self.tracer = tracer
         self.templates = TemplateRenderer()
@@ -103,6 +116,7 @@ class Runner:
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
         rows_scope = _rows_scope(principal, scope)
+        prepared = await self._prepare(operation, principal, rows_scope, arguments)
         session_scope = _session_scope(operation, principal, rows_scope)
         open_session = self._database.session if write else self._database.reader
         async with open_session(session_scope) as session:
@@ -119,6 +133,7 @@ class Runner:
                 outbound_policy=self._outbound_policy,
                 client=client,
                 address_limits=self._address_limits,
+                prepared=prepared,
             )
             try:
                 result = await operation.resolver(call, **arguments)
@@ -133,6 +148,20 @@ class Runner:
                 await session.commit()
         await self._publish(events)
         return result
+
+    async def _prepare(
+        self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]
+    ) -> Any:
+        """Return the result of the operation's `prepare`, which holds no transaction while it waits."""
+        if operation.prepare is None:
+            return None
+
+        async def read(query: Callable[[Rows], Awaitable[Any]]) -> Any:
+            async with self._database.reader(scope) as session:
+                return await query(self._rows(session, principal, scope))
+
+        preparation = Preparation(principal, read, self._openid, self._clock(), current_client(), self._address_limits)
+        return await operation.prepare(preparation, **arguments)
 
     async def _publish(self, events: Sequence[Event]) -> None:
         if events:
@@ -207,7 +236,9 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
     if scope is not None:
         return scope
     if principal.role is Role.ANONYMOUS:
-        raise Unauthenticated(NO_CREDENTIALS)
+        raise Unauthenticated(EXCHANGE_FIRST if principal.directory_token else NO_CREDENTIALS)
+    if principal.role is Role.UNENROLLED_ADMINISTRATOR:
+        raise Forbidden(ENROL_FIRST)
     subject = permission.name.lower().replace("_", " ")
     if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
         raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")

@@ -34,6 +34,18 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         },
         "TimeRange.end": "End of the range, exclusive. Default: now.",
         "TimeRange.start": "Start of the range, inclusive.",
+        "authenticate.accessToken": "Access token that the directory issued together with `directoryToken`, for its "
+        "userinfo or introspection endpoint. Default: `directoryToken`.",
+        "authenticate.directoryToken": "Token of the external directory `directoryId`: an ID token or access token in "
+        "the form of a JSON Web Token.",
+        "authenticate.username": "Username of the account. Required without `directoryToken`.",
+        "authenticate.password": "Password of the account. Required without `directoryToken`.",
+        **{
+            f"{operation}.code": "Code of the app, or a recovery code. Required if the account has a second factor."
+            for operation in ("authenticate", "authorise", "removeSecondFactor")
+        },
+        "confirmSecondFactor.code": "Code that the app shows.",
+        **{f"{name}SecondFactor.password": "Password of the account." for name in ("enrol", "remove")},
         "authorise.state": "Opaque value of the client, which the result returns unchanged.",
         "changeName.name": "New name of the person.",
         "accessLog.after": "ID of the last entry that you have. Default: the list starts at the beginning.",
@@ -321,6 +333,16 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "AmbientLevel.LOW": "Less than 0.8 times the usual value.",
         "AmbientLevel.MEDIUM": "From 0.8 to less than 1.25 times the usual value.",
         "AmbientLevel.HIGH": "At least 1.25 times the usual value.",
+        "AccountRule": "Who may log in with a token of an external directory and has no account in the directory yet.",
+        "AccountRule.EXISTING": "Nobody. The application adds the accounts.",
+        "AccountRule.LINK": "The only user of the application with the same e-mail address, if the directory has "
+        "verified it.",
+        "AccountRule.CREATE": "Everybody. The gateway creates a new user.",
+        "TokenCheck": "How the gateway checks whether a token of an external directory is still valid, besides its "
+        "signature and times.",
+        "TokenCheck.SIGNATURE": "Not at all.",
+        "TokenCheck.USERINFO": "It sends the access token to the userinfo endpoint of the directory.",
+        "TokenCheck.INTROSPECTION": "It asks the introspection endpoint of the directory (RFC 7662).",
         "RuleKind.THRESHOLD": "The combined readings of a time window are above or below a threshold.",
         "RuleKind.NO_DATA": "No reading has arrived for the length of the time window.",
         "RuleKind.PACE": "A period will exceed its budget if use continues at the present rate.",

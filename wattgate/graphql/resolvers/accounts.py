@@ -5,7 +5,6 @@ from sqlmodel import col
 
 from wattgate.client import AddressPolicy
 from wattgate.db import models
-from wattgate.db.identity.directory import directory_for
 from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.web_push import token_problem
@@ -13,10 +12,16 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.graphql.services.account_mails import enqueue_account_mail
 from wattgate.graphql.services.activation import change_status
 from wattgate.graphql.services.credential_endings import end_account_credentials
+from wattgate.graphql.services.directory_status import (
+    DirectoryAnswer,
+    ask_about_account,
+    ask_about_presented_token,
+    ask_own_directory,
+)
 from wattgate.graphql.services.email_changes import confirm_requested_change, mail_address, request_email_change
 from wattgate.graphql.services.login import (
     create_account,
@@ -28,7 +33,7 @@ from wattgate.graphql.services.login import (
     verify_password,
 )
 from wattgate.graphql.types import accounts as types
-from wattgate.principal import AuthScheme, Permission
+from wattgate.principal import AuthScheme, Permission, Role
 
 MAX_PUSH_TOKENS = 20
 """Maximum push tokens of an account. Adding another deletes the oldest."""
@@ -113,28 +118,58 @@ async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Acc
     return account
 
 
+async def _ask_about_account(preparation: Preparation, *, account_id: str) -> DirectoryAnswer | None:
+    return await ask_about_account(preparation, account_id)
+
+
 @operation(
     OperationKind.QUERY,
     returns=types.AccountStatus,
     needs=Permission.ACCOUNT_STATUS,
     rest=RestRoute("GET", "/account/{accountId}/status"),
+    prepare=_ask_about_account,
 )
 async def account_status(call: Call, *, account_id: strawberry.ID) -> types.AccountStatus:
-    """Return the status of an account and the dates of its newest token."""
+    """Return the status of an account and whether its newest token is valid.
+
+    For an account of an external directory, this is the newest token of the directory that the account logged in with,
+    and the gateway checks it again.
+    """
     return await _load_status(call, await call.rows.get(models.Account, account_id))
 
 
+async def _ask_about_caller(preparation: Preparation) -> DirectoryAnswer | None:
+    principal = preparation.principal
+    if principal.account_id is not None:
+        return await ask_about_account(preparation, principal.account_id)
+    if principal.role is Role.ANONYMOUS:
+        return await ask_about_presented_token(preparation, principal.directory_token)
+    return None
+
+
 @operation(
-    OperationKind.QUERY, returns=types.AccountStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/account/status")
+    OperationKind.QUERY,
+    returns=types.AccountStatus,
+    needs=Permission.OWN_STATUS,
+    rest=RestRoute("GET", "/account/status"),
+    prepare=_ask_about_caller,
 )
 async def own_account_status(call: Call) -> types.AccountStatus:
-    """Return the status of the calling account and the dates of the token of this request."""
+    """Return the status of the account of the token of this request, and whether the token is valid.
+
+    A token of an external directory (a JWT) is accepted here too, with the header `applicationId`. For an account of an
+    external directory, the gateway checks whether the token of the directory is still valid.
+    """
+    answer: DirectoryAnswer | None = call.prepared
+    if answer is not None and call.principal.account_id is None:
+        rows = rows_for_login(call, None)
+        return await _load_status(call, await rows.get(models.Account, answer.account_id))
     return await _load_status(call, await require_account(call), call.principal.token_id)
 
 
 async def _load_status(call: Call, account: models.Account, token_id: str | None = None) -> types.AccountStatus:
-    dates = await directory_for(call.rows, account).token_dates(account, token_id)
-    token = types.DirectoryToken(token_issue_date=dates.token_issue_date, token_expiry_date=dates.token_expiry_date)
+    answer: DirectoryAnswer = call.prepared or await ask_own_directory(call.rows, account, token_id)
+    dates = types.DirectoryToken(token_issue_date=answer.issued_at, token_expiry_date=answer.expires_at)
     return types.AccountStatus(
         status=account.status,
         active=account.active,
@@ -143,7 +178,7 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
         directory_id=strawberry.ID(account.directory_id),
         created_at=account.created_at,
         updated_at=account.updated_at,
-        directory=types.DirectoryAnswer(data=token),
+        directory=types.DirectoryAnswer(data=dates, valid=answer.valid, reason=answer.reason),
     )
 
 

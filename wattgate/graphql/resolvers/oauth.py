@@ -67,21 +67,23 @@ async def authorise(
     state: str | None = None,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
+    code: str | None = None,
 ) -> types.Authorisation:
     """Log a user in for an OAuth client and return an authorization code, which the client exchanges for tokens.
 
-    `redirectUri` must be registered for the client; `scope` is read, write or both.
+    `redirectUri` must be registered for the client; `scope` is read, write or both. An account with a second factor
+    also needs `code`.
     """
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
     if code_challenge_method != "S256" or not _S256_CHALLENGE.match(code_challenge):
         raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
-    account = await log_in(call, rows, username, password, directory_id)
-    code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
+    account = await log_in(call, rows, username, password, directory_id, code)
+    issued_code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
     return types.Authorisation(
         valid=True,
-        code=code,
+        code=issued_code,
         exp=to_ms(expires_at) // 1000,
         account_id=strawberry.ID(account.account_id),
         name=account.name,

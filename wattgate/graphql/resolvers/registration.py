@@ -25,6 +25,7 @@ from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activ
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.email_changes import mail_address
+from wattgate.graphql.services.directories import require_own_directory
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -242,11 +243,13 @@ async def reset_password(
 
 
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     return account if account and account.status == UNVERIFIED else None
 
 
 async def _find_open_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     return account if account and account.status != "inactive" else None
 

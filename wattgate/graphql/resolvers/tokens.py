@@ -1,22 +1,73 @@
 """Log in and out; list and revoke tokens."""
 
+from datetime import timedelta
+
 import strawberry
 from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
-from wattgate.errors import BadInput, NotFound
+from wattgate.db.rows import Rows
+from wattgate.delivery.openid.client import ProviderClient
+from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.graphql.services.credential_endings import end_token
+from wattgate.graphql.services.directories import (
+    VerifiedToken,
+    find_directory,
+    log_in_externally,
+    provider_client,
+    verify_directory_token,
+)
 from wattgate.graphql.services.login import (
     issue_token,
     log_in,
     require_account,
     rows_for_login,
+    rows_of_application,
 )
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission
+
+
+async def _verify_token(
+    preparation: Preparation,
+    *,
+    directory_token: str | None = None,
+    access_token: str | None = None,
+    application_id: str | None = None,
+    directory_id: str | None = None,
+    **other: str | None,
+) -> VerifiedToken | None:
+    """Return the verified token of an external directory, or None if there is none."""
+    if directory_token is None:
+        return None
+    if directory_id is None:
+        problem = Problem(("directoryId",), "is missing", is_missing=True)
+        raise BadInput("Name the directory of the token in directoryId.", problems=[problem])
+    if any(value is not None for value in other.values()):
+        problem = Problem(("directoryToken",), "is sent together with a username, a password or a code")
+        raise BadInput("Log in with a token of a directory or with a password, not with both.", problems=[problem])
+
+    async def load(rows: Rows) -> tuple[models.Directory, ProviderClient]:
+        of_application = rows_of_application(rows, preparation.principal, application_id)
+        directory = await find_directory(of_application, directory_id)
+        if directory is None:
+            problem = Problem(("directoryId",), "is the application's own directory, which issues no such tokens")
+            raise BadInput("Name the external directory that issued the token.", problems=[problem])
+        return directory, provider_client(of_application, directory)
+
+    directory, client = await preparation.read(load)
+    return await verify_directory_token(preparation, directory, client, directory_token, access_token)
+
+
+def _require_password(username: str | None, password: str | None) -> tuple[str, str]:
+    """Return both. Raise BadInput if one is missing."""
+    given = {"username": username, "password": password}
+    if missing := [Problem((name,), "is missing", is_missing=True) for name, value in given.items() if value is None]:
+        raise BadInput("Send a username and a password, or directoryId and directoryToken.", problems=missing)
+    return username or "", password or ""
 
 
 @operation(
@@ -25,22 +76,33 @@ from wattgate.principal import Permission
     needs=Permission.ANYONE,
     rest=RestRoute("POST", "/auth"),
     weight=PASSWORD_HASH_WEIGHT,
+    prepare=_verify_token,
 )
 async def authenticate(
     call: Call,
     *,
-    username: str,
-    password: str,
+    username: str | None = None,
+    password: str | None = None,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
+    code: str | None = None,
+    directory_token: str | None = None,
+    access_token: str | None = None,
 ) -> types.Login:
-    """Log in with the username and password of an account and return a token.
+    """Log in and return a token: with a username and password, or with a token of an external directory.
 
-    The application comes from `applicationId` or from the header `applicationId`.
+    An account with a second factor also needs `code`; without it, the error is `SECOND_FACTOR_REQUIRED`. The
+    application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
-    account = await log_in(call, rows, username, password, directory_id)
-    issued = await issue_token(rows, account)
+    verified: VerifiedToken | None = call.prepared
+    if verified is not None:
+        account = await log_in_externally(rows, verified)
+        until = rows.now + timedelta(seconds=verified.directory.session_seconds)
+        issued = await issue_token(rows, account, until=until)
+    else:
+        account = await log_in(call, rows, *_require_password(username, password), directory_id, code)
+        issued = await issue_token(rows, account)
     return types.Login(
         valid=True,
         token=issued.token,
@@ -78,8 +140,14 @@ async def token_status(call: Call) -> types.TokenStatus:
     rest=RestRoute("GET", "/auth/newToken"),
 )
 async def new_token(call: Call) -> types.NewToken:
-    """Issue an additional token for the calling account. The present token stays valid until it expires."""
-    issued = await issue_token(call.rows, await require_account(call))
+    """Issue an additional token for the calling account. The present token stays valid until it expires.
+
+    For an account of an external directory, the new token expires with the present one.
+    """
+    account = await require_account(call)
+    application = await call.rows.application()
+    is_external = application is None or account.directory_id != application.directory_id
+    issued = await issue_token(call.rows, account, until=call.principal.expires_at if is_external else None)
     return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
 
 

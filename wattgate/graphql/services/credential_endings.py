@@ -57,6 +57,8 @@ async def end_account_credentials(
         await rows.delete(stored.model, *where)
     await cancel_email_changes(rows, account_id)
     await withdraw_codes(rows, account_id)
+    of_account = col(models.ExternalAccount.account_id) == account_id
+    await rows.update(models.ExternalAccount, of_account, token=None, access_token=None)
     _emit(call, CredentialsRevoked(account_id, except_token_id=except_token_id))
 
 

@@ -1,7 +1,7 @@
 """Login: accounts, passwords and tokens, shared by the operations of the user system."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlmodel import col
@@ -15,6 +15,14 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.directories import (
+    add_external_account,
+    external_username,
+    find_directory,
+    require_own_directory,
+)
+from wattgate.graphql.services.second_factor import check_code
+from wattgate.principal import Principal
 
 TOKEN_LIFETIME = timedelta(days=7)
 
@@ -42,22 +50,28 @@ def normalize_username(text: str) -> str:
 
 def rows_for_login(call: Call, application_id: str | None) -> Rows:
     """Return the rows of the application that a caller without credentials names. Raise BadInput if none is named."""
-    requested_id = application_id or call.principal.application_id
+    return rows_of_application(call.rows, call.principal, application_id)
+
+
+def rows_of_application(rows: Rows, principal: Principal, application_id: str | None) -> Rows:
+    """Return the rows as `rows_for_login` does, before the operation has begun."""
+    requested_id = application_id or principal.application_id
     if requested_id is None:
         problem = Problem(("applicationId",), "is missing", is_missing=True)
         raise BadInput("name the application in applicationId", problems=[problem])
-    return call.rows.for_application(requested_id)
+    return rows.for_application(requested_id)
 
 
 async def find_account(rows: Rows, username: str, directory_id: str | None = None) -> models.Account | None:
     """Return the active or closed account with a username, or None.
 
-    The default of `directory_id` is the directory of the application.
+    The default of `directory_id` is the directory of the application. Raise BadInput if there is no such directory.
     """
     application = await rows.application()
+    directory = await find_directory(rows, directory_id) if directory_id else None
     return await rows.first(
         models.Account,
-        col(models.Account.username) == normalize_username(username),
+        col(models.Account.username) == (external_username(username) if directory else normalize_username(username)),
         col(models.Account.directory_id) == (directory_id or (application and application.directory_id)),
     )
 
@@ -83,16 +97,22 @@ async def verify_password(
     return True
 
 
-async def log_in(call: Call, rows: Rows, username: str, password: str, directory_id: str | None) -> models.Account:
-    """Return the active account with this name and password.
+async def log_in(
+    call: Call, rows: Rows, username: str, password: str, directory_id: str | None, code: str | None = None
+) -> models.Account:
+    """Return the active account with this name and password, and this code if it has a second factor.
 
-    Raise Unauthenticated without stating which of them is wrong.
+    Raise Unauthenticated without stating whether the name or the password is wrong. Raise SecondFactorRequired only
+    after the right password.
     """
+    await require_own_directory(rows, directory_id)
     account = await find_account(rows, username, directory_id)
     active_account = account if account and account.active else None
     is_right = await verify_password(call, rows, active_account, password, username, directory_id)
     if not is_right or active_account is None:
         raise Unauthenticated("the username or the password is wrong", commits_changes=True)
+    if active_account.second_factor:
+        await check_code(call, rows, active_account, code)
     return active_account
 
 
@@ -103,10 +123,15 @@ async def require_account(call: Call) -> models.Account:
     return await call.rows.get(models.Account, call.principal.account_id)
 
 
-async def issue_token(rows: Rows, account: models.Account, **oauth: Any) -> IssuedToken:
-    """Issue a token that is valid for TOKEN_LIFETIME. `oauth` contains the columns of an OAuth client's token."""
+async def issue_token(
+    rows: Rows, account: models.Account, *, until: datetime | None = None, **oauth: Any
+) -> IssuedToken:
+    """Issue a token that is valid for TOKEN_LIFETIME, and not after `until`.
+
+    `oauth` contains the columns of an OAuth client's token.
+    """
     token = new_secret()
-    expires_at = rows.now + TOKEN_LIFETIME
+    expires_at = min(rows.now + TOKEN_LIFETIME, until or datetime.max.replace(tzinfo=UTC))
     await rows.delete(
         models.Token,
         col(models.Token.account_id) == account.account_id,
@@ -151,19 +176,31 @@ async def create_account(
     **columns: Any,
 ) -> models.Account:
     """Add an account to a user, in a directory (by default that of the application)."""
-    if directory_id is None:
-        directory_id = await application_directory(rows)
-    name = await validate_new_username(rows, username, directory_id)
+    own_directory_id = await application_directory(rows)
+    directory = await find_directory(rows, directory_id or own_directory_id)
+    if directory is not None:
+        return await _create_external_account(rows, user, directory, username, password, **columns)
+    name = await validate_new_username(rows, username, own_directory_id)
     hashed = await hash_new_password(password) if password is not None else None
     return await rows.add(
         models.Account(
             user_id=user.user_id,
-            directory_id=directory_id,
+            directory_id=own_directory_id,
             username=name,
             password_hash=hashed,
             **columns,
         )
     )
+
+
+async def _create_external_account(
+    rows: Rows, user: models.User, directory: models.Directory, subject: str, password: str | None, **columns: Any
+) -> models.Account:
+    if password is not None:
+        problem = Problem(("password",), "is given for an account of an external directory")
+        raise BadInput("Accounts of external directories have no password. Leave it out.", problems=[problem])
+    await validate_new_username(rows, external_username(subject), directory.directory_id)
+    return await add_external_account(rows, user, directory, subject, **columns)
 
 
 async def application_directory(rows: Rows) -> str:

@@ -113,6 +113,8 @@ class DirectoryToken:
 @strawberry.type(description="Response of the directory that holds an account.")
 class DirectoryAnswer:
     data: DirectoryToken = strawberry.field(description="Dates of the token.")
+    valid: bool = strawberry.field(description="Whether the directory confirms that the token is valid.")
+    reason: str | None = strawberry.field(description="Why the token is not valid. Null if it is.")
 
 
 @strawberry.type(description="Status of an account and of its token.")

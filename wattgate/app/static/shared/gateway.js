@@ -75,6 +75,11 @@ export class GatewayError extends Error {
     return this.code === "UNAUTHENTICATED";
   }
 
+  /** Whether the password is right, and a code of the second factor is missing or wrong. */
+  get needsCode() {
+    return this.code === "SECOND_FACTOR_REQUIRED";
+  }
+
   /** Whether no response arrived. */
   get unreachable() {
     return this.code === "UNREACHABLE";
@@ -92,16 +97,16 @@ export function toGatewayError(thrown) {
 }
 
 /**
- * Log in to an account.
- * @param {{ applicationId: string, username: string, password: string }} credentials
+ * Log in to an account. `code` is that of the second factor, if the account has one.
+ * @param {{ applicationId: string, username: string, password: string, code?: string }} credentials
  * @returns {Promise<Login>}
  */
-export async function logIn({ applicationId, username, password }) {
+export async function logIn({ applicationId, username, password, code }) {
   const data = await call(
-    `mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {
-      authenticate(applicationId: $applicationId, username: $username, password: $password) { token exp }
+    `mutation LogIn($applicationId: ID!, $username: String!, $password: String!, $code: String) {
+      authenticate(applicationId: $applicationId, username: $username, password: $password, code: $code) { token exp }
     }`,
-    { applicationId, username, password },
+    { applicationId, username, password, code },
   );
   return data.authenticate;
 }

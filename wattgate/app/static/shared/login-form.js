@@ -1,11 +1,11 @@
-/** The login form. It sends the password to the gateway and keeps no copy. */
+/** The login form. It sends the password and the code to the gateway and keeps no copy. */
 
 import { find, findAs } from "./dom.js";
 import { logIn, toGatewayError } from "./gateway.js";
 
 /** @import { GatewayError, Login } from "./gateway.js" */
 
-const FIELDS = ["username", "password"];
+const FIELDS = ["username", "password", "code"];
 
 export class LoginForm {
   /** @type {HTMLFormElement} */
@@ -23,6 +23,7 @@ export class LoginForm {
     this.#form = form;
     this.#error = find(form, ".error");
     this.#button = findAs(form, "button", HTMLButtonElement);
+    this.#input("username").addEventListener("input", () => this.#showCode(false));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const login = await this.#submit();
@@ -49,17 +50,32 @@ export class LoginForm {
       return null;
     }
     this.#button.disabled = true;
+    const applicationId = this.#form.dataset.application ?? "";
+    const code = this.#input("code").value.trim() || undefined;
     try {
-      const login = await logIn({ username, password, applicationId: this.#form.dataset.application ?? "" });
+      const login = await logIn({ username, password, applicationId, code });
       this.#input("password").value = "";
+      this.#showCode(false);
       return login;
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      this.#showError(explainLoginError(error), error.unauthenticated ? FIELDS : []);
+      if (error.needsCode) this.#showCode(true);
+      this.#showError(explainLoginError(error, code !== undefined), wrongFields(error));
       return null;
     } finally {
       this.#button.disabled = false;
     }
+  }
+
+  /**
+   * Show or hide the field for the code of the second factor.
+   * @param {boolean} shown
+   */
+  #showCode(shown) {
+    const input = this.#input("code");
+    if (!shown) input.value = "";
+    const label = input.closest("label");
+    if (label) label.hidden = !shown;
   }
 
   /**
@@ -86,11 +102,24 @@ export class LoginForm {
 }
 
 /**
+ * Return the fields that an error is about.
+ * @param {GatewayError} error
+ * @returns {string[]}
+ */
+function wrongFields(error) {
+  if (error.needsCode) return ["code"];
+  return error.unauthenticated ? ["username", "password"] : [];
+}
+
+/**
  * Return the message after a failed login. It never says whether the username exists.
  * @param {GatewayError} error
+ * @param {boolean} [sentCode]  Whether the login had a code.
  * @returns {string}
  */
-export function explainLoginError(error) {
+export function explainLoginError(error, sentCode = false) {
+  if (error.needsCode && sentCode) return "The code is wrong, has expired, or was used before. Enter the present one.";
+  if (error.needsCode) return "Enter the code of your app, or a recovery code.";
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
   if (error.code === "RATE_LIMITED") return `Too many attempts to log in. Try again in ${formatWait(error.retryAfter)}.`;

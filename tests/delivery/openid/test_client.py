@@ -1,0 +1,180 @@
+"""The client of OpenID providers: cached keys, their rotation, outages, and bounds."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+
+import pytest
+
+from tests.support.openid import (
+    AUDIENCE,
+    RSA_KEYS,
+    ChosenProvider,
+    chosen_provider,
+    real_provider,
+)
+from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
+from wattgate.delivery.openid import client as client_module
+from wattgate.delivery.openid.client import OpenIdClient, ProviderClient
+from wattgate.delivery.openid.provider_cache import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    MAX_PROVIDERS,
+    MAX_WAITING,
+    MIN_REFRESH_SECONDS,
+)
+from wattgate.delivery.openid.tokens import ExternalToken, RejectedToken, TokenRules
+from wattgate.enums import TokenCheck
+from wattgate.errors import Unavailable
+
+LOOPBACK = EgressPolicy((ip_network("127.0.0.0/8"),), allow_http=True)
+
+
+class Seconds:
+    """A monotonic clock that advances only when a test sets it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[ChosenProvider]:
+    async with chosen_provider() as served:
+        yield served
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def client(seconds: Seconds) -> OpenIdClient:
+    return OpenIdClient(LOOPBACK, seconds)
+
+
+async def verify(client: OpenIdClient, issuer: str, token: str) -> ExternalToken:
+    rules = TokenRules(issuer, (AUDIENCE,), ("RS256",), timedelta(seconds=60))
+    return await client.verify(token, rules, datetime.now(UTC), "application")
+
+
+async def test_keys_are_fetched_once_for_concurrent_and_later_tokens(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
+) -> None:
+    tokens = [provider.sign() for _ in range(20)]
+    await asyncio.gather(*(verify(client, provider.issuer, token) for token in tokens))
+    seconds.now += FRESH_SECONDS - 1
+    await verify(client, provider.issuer, provider.sign())
+    assert provider.requests == {"/.well-known/openid-configuration": 1, "/keys": 1}
+    seconds.now += 2
+    await verify(client, provider.issuer, provider.sign())
+    assert provider.requests["/keys"] == 2
+
+
+async def test_new_key_is_fetched_and_old_one_ends(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
+) -> None:
+    old = provider.sign()
+    await verify(client, provider.issuer, old)
+    provider.keys = {"second": RSA_KEYS[1]}
+    with pytest.raises(RejectedToken, match="not signed by a key"):
+        await verify(client, provider.issuer, provider.sign("second"))
+    await verify(client, provider.issuer, old)
+    seconds.now += MIN_REFRESH_SECONDS
+    await verify(client, provider.issuer, provider.sign("second"))
+    with pytest.raises(RejectedToken, match="not signed by a key"):
+        await verify(client, provider.issuer, old)
+
+
+async def test_unknown_keys_cause_few_requests(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
+) -> None:
+    await verify(client, provider.issuer, provider.sign())
+    for _ in range(3):
+        seconds.now += MIN_REFRESH_SECONDS
+        for number in range(10):
+            with pytest.raises(RejectedToken):
+                await verify(client, provider.issuer, provider.sign(f"unknown-{number}", key=RSA_KEYS[1]))
+    assert provider.requests["/keys"] == 4
+
+
+async def test_cached_keys_serve_an_outage_for_a_bounded_time(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
+) -> None:
+    token = provider.sign()
+    await verify(client, provider.issuer, token)
+    provider.status = 503
+    seconds.now += KEPT_SECONDS - 1
+    await verify(client, provider.issuer, token)
+    with pytest.raises(Unavailable) as unknown_key:  # the provider may have it by now
+        await verify(client, provider.issuer, provider.sign("second", key=RSA_KEYS[1]))
+    assert unknown_key.value.retry_after == 30
+    seconds.now += 2
+    with pytest.raises(Unavailable):
+        await verify(client, provider.issuer, token)
+    provider.status = 200
+    with pytest.raises(Unavailable):  # not asked again at once
+        await verify(client, provider.issuer, token)
+    seconds.now += MIN_REFRESH_SECONDS
+    await verify(client, provider.issuer, token)
+
+
+async def test_restarted_real_provider_has_new_keys(client: OpenIdClient, seconds: Seconds) -> None:
+    with real_provider() as real:
+        old = (await real.log_in("ada"))["id_token"]
+        await verify(client, real.issuer, old)
+        real.stop()
+        await verify(client, real.issuer, old)
+        real.start()
+        seconds.now += MIN_REFRESH_SECONDS
+        new = (await real.log_in("ada"))["id_token"]
+        assert (await verify(client, real.issuer, new)).subject == "ada"
+        with pytest.raises(RejectedToken):
+            await verify(client, real.issuer, old)
+
+
+async def test_addresses_that_the_policy_forbids_are_not_called(provider: ChosenProvider) -> None:
+    token = provider.sign()
+    with pytest.raises(Unavailable):
+        await verify(OpenIdClient(PUBLIC_HTTPS_ONLY), provider.issuer, token)
+    provider.metadata = {"jwks_uri": "http://10.0.0.1/keys"}
+    with pytest.raises(Unavailable):
+        await verify(OpenIdClient(LOOPBACK), provider.issuer, token)
+    assert provider.requests == {"/.well-known/openid-configuration": 1}
+
+
+async def test_providers_in_memory_are_bounded(client: OpenIdClient) -> None:
+    for number in range(MAX_PROVIDERS + 5):
+        with pytest.raises(Unavailable):
+            await client._providers.get(f"https://10.0.0.1/{number}", "application")
+    assert len(client._providers._entries) == MAX_PROVIDERS
+
+
+async def test_callers_that_wait_for_keys_are_bounded(provider: ChosenProvider, client: OpenIdClient) -> None:
+    tokens = [provider.sign() for _ in range(2)] * ((MAX_WAITING + 10) // 2)
+    outcomes = await asyncio.gather(
+        *(verify(client, provider.issuer, token) for token in tokens), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, Unavailable) for outcome in outcomes) == 10
+
+
+async def test_questions_about_tokens_are_bounded(
+    provider: ChosenProvider, client: OpenIdClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "MAX_QUESTIONS", 3)
+    how = ProviderClient(TokenCheck.INTROSPECTION, "gateway", "hush")
+    questions = [client.confirm("token", "ada", provider.issuer, how, "application") for _ in range(5)]
+    outcomes = await asyncio.gather(*questions, return_exceptions=True)
+    assert [outcome is True for outcome in outcomes].count(True) == 3
+    assert sum(isinstance(outcome, Unavailable) for outcome in outcomes) == 2
+    assert client._questions == 0
+
+
+async def test_missing_endpoint_is_a_fault_of_the_directory(provider: ChosenProvider, client: OpenIdClient) -> None:
+    how = ProviderClient(TokenCheck.USERINFO)
+    with pytest.raises(Unavailable):
+        await client.confirm("token", "ada", provider.issuer, how, "application")

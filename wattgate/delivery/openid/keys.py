@@ -1,0 +1,68 @@
+"""The public keys of a provider that verify its tokens (RFC 7517, RFC 7518)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+MAX_KEYS = 50
+"""Maximum keys of a provider. Further ones are ignored."""
+
+RSA_BITS = range(2_048, 8_193)
+"""Sizes of RSA keys that are used. Smaller keys are weak, and verification with larger ones takes long."""
+
+KEY_TYPES: Mapping[str, tuple[str, str | None]] = MappingProxyType(
+    {
+        **{f"{family}{bits}": ("RSA", None) for family in ("RS", "PS") for bits in (256, 384, 512)},
+        "ES256": ("EC", "P-256"),
+        "ES384": ("EC", "P-384"),
+        "ES512": ("EC", "P-521"),
+        "EdDSA": ("OKP", "Ed25519"),
+    }
+)
+"""The key type and the curve of each algorithm. Algorithms with a shared secret (HS*) and `none` are never accepted."""
+
+ALGORITHMS = tuple(KEY_TYPES)
+"""The algorithms that a directory may allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A key for one algorithm. `key_id` is empty if the provider has given it none."""
+
+    key_id: str
+    algorithm: str
+    key: jwt.PyJWK
+
+
+def parse_keys(documents: Iterable[Any]) -> tuple[SigningKey, ...]:
+    """Return the usable keys of a key set. Keys of other kinds, and malformed ones, are ignored (RFC 7517, 5)."""
+    return tuple(key for document in list(documents)[:MAX_KEYS] for key in _parse_key(document))
+
+
+def find_keys(keys: Sequence[SigningKey], key_id: str | None, algorithm: str) -> list[SigningKey]:
+    """Return the keys that may have signed a token with this header. A token without a key ID may be by any."""
+    return [key for key in keys if key.algorithm == algorithm and key_id in (None, key.key_id)]
+
+
+def _parse_key(document: Any) -> list[SigningKey]:
+    if not isinstance(document, dict) or document.get("use", "sig") != "sig":
+        return []
+    key_type, curve, only = (document.get(name) for name in ("kty", "crv", "alg"))
+    key_id = document.get("kid", "")
+    if not isinstance(key_id, str):
+        return []
+    parsed = []
+    for algorithm, (wanted_type, wanted_curve) in KEY_TYPES.items():
+        if key_type == wanted_type and only in (None, algorithm) and wanted_curve in (None, curve):
+            try:
+                key = jwt.PyJWK(document, algorithm)
+            except (jwt.PyJWTError, ValueError, TypeError):
+                return []
+            if isinstance(key.key, RSAPublicKey) and key.key.key_size not in RSA_BITS:
+                return []
+            parsed.append(SigningKey(key_id, algorithm, key))
+    return parsed

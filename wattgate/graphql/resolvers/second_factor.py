@@ -1,0 +1,131 @@
+"""The second factor of accounts: enrol, confirm, remove and reset it."""
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.login import require_account, verify_password
+from wattgate.graphql.services.second_factor import (
+    check_code,
+    find_factor,
+    new_factor_secret,
+    otpauth_uri,
+    remove_factor,
+    replace_recovery_codes,
+)
+from wattgate.graphql.types import accounts as account_types
+from wattgate.graphql.types import second_factor as types
+from wattgate.principal import Permission, Role
+
+SECOND_FACTOR_PATH = "/account/secondfactor"
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.SecondFactor,
+    needs=Permission.SECOND_FACTOR,
+    rest=RestRoute("GET", SECOND_FACTOR_PATH),
+)
+async def second_factor(call: Call) -> types.SecondFactor:
+    """Return the state of the calling account's second factor."""
+    account = await require_account(call)
+    factor = await find_factor(call.rows, account.account_id)
+    codes = await call.rows.count(models.RecoveryCode, col(models.RecoveryCode.account_id) == account.account_id)
+    return types.SecondFactor(
+        enabled=account.second_factor,
+        required=call.principal.role is Role.UNENROLLED_ADMINISTRATOR,
+        confirmed_at=factor.confirmed_at if factor else None,
+        recovery_codes=codes,
+    )
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.SecondFactorEnrolment,
+    needs=Permission.SECOND_FACTOR,
+    rest=RestRoute("POST", SECOND_FACTOR_PATH),
+    weight=PASSWORD_HASH_WEIGHT,
+)
+async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFactorEnrolment:
+    """Create a secret for codes by time (TOTP). It is in use after `confirmSecondFactor`.
+
+    Another call replaces a secret that is not confirmed. Accounts of external directories have no second factor here.
+    """
+    account = await require_account(call)
+    await _require_password(call, account, password)
+    if account.second_factor:
+        raise Conflict("The account has a second factor. Remove it first.")
+    await call.rows.delete(models.SecondFactor, col(models.SecondFactor.account_id) == account.account_id)
+    factor = models.SecondFactor(
+        account_id=account.account_id, user_id=account.user_id, secret="", created_at=call.rows.now
+    )
+    secret = new_factor_secret()
+    call.rows.encrypt(factor, "secret", secret)
+    await call.rows.add(factor)
+    application = await call.rows.application()
+    uri = otpauth_uri(secret, account, application.name if application else "")
+    return types.SecondFactorEnrolment(secret=secret, uri=uri)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.RecoveryCodes,
+    needs=Permission.SECOND_FACTOR,
+    rest=RestRoute("PUT", SECOND_FACTOR_PATH),
+)
+async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes:
+    """Confirm a second factor with a code of the app. From now on, a log-in needs a code.
+
+    Basic authentication with the password of the account no longer works. Existing tokens stay valid.
+    """
+    account = await require_account(call)
+    factor = await find_factor(call.rows, account.account_id)
+    if factor is None or account.second_factor:
+        raise Conflict("The account has no second factor that waits for a confirmation. Enrol one first.")
+    await check_code(call, call.rows, account, code)
+    (await call.rows.edit(models.SecondFactor, account.account_id)).confirmed_at = call.rows.now
+    (await call.rows.edit(models.Account, account.account_id)).second_factor = True
+    return types.RecoveryCodes(recovery_codes=await replace_recovery_codes(call.rows, account))
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=account_types.Done,
+    needs=Permission.SECOND_FACTOR,
+    rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal"),
+    weight=PASSWORD_HASH_WEIGHT,
+)
+async def remove_second_factor(call: Call, *, password: str, code: str) -> account_types.Done:
+    """Remove the second factor of the calling account, with its password and a code or a recovery code."""
+    account = await require_account(call)
+    await _require_password(call, account, password)
+    if not account.second_factor:
+        raise Conflict("The account has no second factor.")
+    await check_code(call, call.rows, account, code)
+    await remove_factor(call.rows, account.account_id)
+    return account_types.Done(valid=True)
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=account_types.Done,
+    needs=Permission.ACCOUNT_MANAGE,
+    rest=RestRoute("DELETE", "/account/{accountId}/secondfactor"),
+)
+async def reset_second_factor(call: Call, *, account_id: strawberry.ID) -> account_types.Done:
+    """Remove the second factor of an account whose holder has lost the app and the recovery codes.
+
+    The call succeeds if the account has none.
+    """
+    await remove_factor(call.rows, account_id)
+    return account_types.Done(valid=True)
+
+
+async def _require_password(call: Call, account: models.Account, password: str) -> None:
+    """Raise BadInput unless this is the password of the calling account."""
+    if not await verify_password(call, call.rows, account, password, account.username, account.directory_id):
+        problem = Problem(("password",), "is wrong")
+        raise BadInput("The password is wrong.", problems=[problem], commits_changes=True)
