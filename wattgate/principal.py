@@ -71,6 +71,7 @@ class Permission(Enum):
     FLEXIBILITY_JOIN = auto()
     FLEXIBILITY_MANAGE = auto()
     AUDIT_READ = auto()
+    DATA_EXPORT = auto()
     SYSTEM = auto()
 
 
@@ -125,6 +126,7 @@ _ACCOUNT_GRANTS = _ANONYMOUS_GRANTS | {
     Permission.CATCH_UP: AccessScope.OWN,
     Permission.FLEXIBILITY_READ: AccessScope.OWN,
     Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
+    Permission.DATA_EXPORT: AccessScope.OWN,
 }
 
 _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
@@ -133,7 +135,7 @@ _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
 }
 
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
-    permission: AccessScope.APPLICATION
+    permission: AccessScope.OWN if permission is Permission.DATA_EXPORT else AccessScope.APPLICATION
     for permission in Permission
     if permission not in (Permission.SYSTEM, Permission.TOKEN)
 }
@@ -177,10 +179,19 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
         "read": _PERMISSIONS_OF_ALL_SCOPES
         | {permission for permission in Permission if permission.name.endswith("_READ")},
         "write": frozenset(Permission)
-        - {Permission.ACCOUNT_ADD, Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
+        - {
+            Permission.ACCOUNT_ADD,
+            Permission.ACCOUNT_MANAGE,
+            Permission.CREDENTIAL_WRITE,
+            Permission.DATA_EXPORT,
+            Permission.SYSTEM,
+        },
     }
 )
-"""The permissions that each OAuth scope allows. No scope allows a client to change login credentials."""
+"""The permissions that each OAuth scope allows.
+
+No scope allows a client to change login credentials, or to download all data of the user at once.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from wattgate.db.models.tenancy import Tenanted
 class User(Tenanted, table=True):
     """A person. Records of homes and meters belong to users; logins belong to their accounts.
 
-    `status` is unverified, active or inactive.
+    `status` is unverified, active or inactive. After `erased_at`, the record is the pseudonym of a person whose data is
+    erased.
     """
 
     __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
@@ -24,6 +25,7 @@ class User(Tenanted, table=True):
     user_id: str = AssignedId()
     status: str = "active"
     active: bool = True
+    erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

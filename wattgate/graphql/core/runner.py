@@ -135,6 +135,14 @@ class Runner:
         async with self._database.reader(scope) as session:
             return await query(self._rows(session, principal, scope))
 
+    async def forget_topics(self, topics: Sequence[str]) -> None:
+        """Delete the retained events of topics. Raise Unavailable if the bus is unavailable."""
+        await self._bus.forget(topics)
+
+    async def clear_log(self) -> None:
+        """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
+        await self._database.clear_log()
+
     def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         key_ring = self._database.key_ring

@@ -15,6 +15,7 @@ from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.email_changes import confirm_requested_change, request_email_change
+from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
@@ -67,6 +68,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     An application that names a user in the header `userId` can add accounts only to this user.
     """
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
+    await require_present(call.rows, user.user_id)
     return await create_account(
         call.rows,
         user,
@@ -86,7 +88,9 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
 )
 async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
     """Change an account. Omitted fields keep their values."""
-    return apply_input(await call.rows.edit(models.Account, account_id), input)
+    account = await call.rows.edit(models.Account, account_id)
+    await require_present(call.rows, account.user_id)
+    return apply_input(account, input)
 
 
 @operation(

@@ -26,6 +26,7 @@ from wattgate.realtime.events import (
     RuleReadingRecorded,
     StreamOperation,
     TariffChanged,
+    UserJobQueued,
     VirtualEntityChanged,
 )
 
@@ -38,6 +39,7 @@ PAYLOAD_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "alerts-read": AlertsRead,
         "catch-up": CatchUpStateChanged,
         "delivery-due": DeliveryQueued,
+        "user-job": UserJobQueued,
         "device": DeviceChanged,
         "device-state": DeviceStateChanged,
         "dfs-event": DfsEventStateChanged,
