@@ -138,6 +138,32 @@ class CatchUpState(Enum):
     FAILED = "FAILED"
 
 
+class JobState(Enum):
+    """The progress of a job on the data of a user."""
+
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+
+
+class ErasureStage(Enum):
+    """The stage of an erasure. CHECK repeats PERSONAL once, for records of transactions that were still open."""
+
+    PERSONAL = "PERSONAL"
+    CHECK = "CHECK"
+    BILLING = "BILLING"
+    ENDED = "ENDED"
+
+
+class ErasureAction(Enum):
+    """The treatment of the records of a table by an erasure."""
+
+    ERASED = "ERASED"
+    REPLACED = "REPLACED"
+    KEPT = "KEPT"
+
+
 class DeliveryKind(Enum):
     """The channel of a delivery."""
 

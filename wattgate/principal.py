@@ -74,6 +74,7 @@ class Permission(Enum):
     FLEXIBILITY_MANAGE = auto()
     AUDIT_READ = auto()
     DIRECTORY_MANAGE = auto()
+    DATA_EXPORT = auto()
     SYSTEM = auto()
 
 
@@ -139,6 +140,7 @@ _ACCOUNT_GRANTS = (
         Permission.CATCH_UP: AccessScope.OWN,
         Permission.FLEXIBILITY_READ: AccessScope.OWN,
         Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
+        Permission.DATA_EXPORT: AccessScope.OWN,
     }
 )
 
@@ -148,7 +150,7 @@ _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
 }
 
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
-    permission: AccessScope.APPLICATION
+    permission: AccessScope.OWN if permission is Permission.DATA_EXPORT else AccessScope.APPLICATION
     for permission in Permission
     if permission is not Permission.SYSTEM and permission not in _OWN_CREDENTIAL_GRANTS
 }
@@ -199,11 +201,15 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.CREDENTIAL_WRITE,
             Permission.DIRECTORY_MANAGE,
             Permission.SECOND_FACTOR,
+            Permission.DATA_EXPORT,
             Permission.SYSTEM,
         },
     }
 )
-"""The permissions that each OAuth scope allows. No scope allows a client to change login credentials."""
+"""The permissions that each OAuth scope allows.
+
+No scope allows a client to change login credentials, or to download all data of the user at once.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,6 +340,8 @@ def test_system_access_is_used_only_by_these_operations() -> None:
     assert uses == {
         "applications_with_catch_ups": SystemAccess.FIND_WORK,
         "applications_with_due_rules": SystemAccess.FIND_WORK,
+        "applications_with_erasures": SystemAccess.FIND_WORK,
+        "applications_with_exports": SystemAccess.FIND_WORK,
         "applications_with_home": SystemAccess.FIND_HOME,
         "applications_with_login_failures": SystemAccess.FIND_WORK,
         "applications_with_mail": SystemAccess.FIND_WORK,

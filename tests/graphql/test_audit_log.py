@@ -254,6 +254,7 @@ async def test_an_entry_does_not_hold_up_other_applications(home: House) -> None
     "statement",
     [
         "UPDATE audit_entry SET operation = 'other' WHERE application_id = :application",
+        "UPDATE audit_entry SET client_address = '192.0.2.1' WHERE application_id = :application",
         "DELETE FROM audit_entry WHERE application_id = :application",
         "TRUNCATE audit_entry",
         "INSERT OR REPLACE INTO audit_entry SELECT * FROM audit_entry WHERE application_id = :application",
@@ -297,10 +298,18 @@ async def _without_triggers(tenant: Tenant, statement: str) -> None:
     else:
         await execute(
             tenant,
-            "ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only",
+            "ALTER TABLE audit_entry DISABLE TRIGGER USER",
             statement,
-            "ALTER TABLE audit_entry ENABLE TRIGGER audit_entry_append_only",
+            "ALTER TABLE audit_entry ENABLE TRIGGER USER",
         )
+
+
+async def test_values_that_no_entry_attests_as_erased_are_found_missing(home: House) -> None:
+    """The database lets an erasure remove an address. The check accepts that only with the attestation of the chain."""
+    tenant = await settle(home.gateway, "address-removed")
+    await add_endpoint(tenant, administrator(tenant))
+    await execute(tenant, "UPDATE audit_entry SET changes = '[]' WHERE application_id = :application AND sequence = 2")
+    assert (await check(tenant)).problems != []
 
 
 @pytest.mark.parametrize("kind", ["changed", "removed", "the last removed", "swapped", "redigested"])

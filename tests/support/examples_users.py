@@ -11,6 +11,7 @@ import pyotp
 from tests.support import people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, Tenant
+from tests.support.user_jobs import erased, exported
 from wattgate.graphql.resolvers import profiles, second_factor, tokens
 
 OAUTH_NAMES = re.compile("^(client|code[A-Z]|grant|redirect|refresh)")
@@ -54,6 +55,15 @@ async def _new_address(tenant: Tenant) -> dict[str, Any]:
 
 async def _leaving(tenant: Tenant) -> dict[str, Any]:
     return {"userId": (await people.active(tenant))["userId"]}
+
+
+async def _erased(tenant: Tenant) -> dict[str, Any]:
+    return {"userId": await erased(tenant, (await people.active(tenant))["userId"])}
+
+
+async def _exported(tenant: Tenant) -> dict[str, Any]:
+    await exported(tenant)
+    return {"userId": tenant.user_id}
 
 
 async def _profile(tenant: Tenant) -> dict[str, Any]:
@@ -129,6 +139,10 @@ EXAMPLES: dict[str, Example] = {
     "user": fixed(lambda tenant: {"userId": tenant.user_id}),
     "add_user": fixed(lambda tenant: {"input": {"username": f"{uuid4().hex}@example.org", "name": "Grace"}}),
     "delete_user": _leaving,
+    "erasure": _erased,
+    "export_my_data": _exported,
+    "data_export": _exported,
+    "data_export_part": _exported,
     "rename_user": fixed(
         lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
     ),
@@ -176,6 +190,7 @@ REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
 REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /auth/token": _tokens,  # type: ignore[dict-item]
     "DELETE /user/{userId}": lambda result: {"valid": True},
+    "GET /user/{userId}/export.zip application/zip": lambda result: {"content": result["content"]},
     "POST /accountprofile": lambda result: {
         "status": "OK",
         "profileName": result["profileName"],

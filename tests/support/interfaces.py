@@ -1,6 +1,7 @@
 """Send the same operation over GraphQL and REST, with documents and requests built from the catalogue."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.execution.schema import build_schema
+from wattgate.graphql.resolvers.data_exports import ZIP
 from wattgate.graphql.resolvers.raw_readings import ARROW
 
 SCHEMA = build_schema(OPERATIONS)._schema
@@ -122,7 +124,9 @@ async def by_rest(
         options["json"] = remaining.pop("input", remaining)
     accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
     answer = await house.call(rest.method, path, headers | accept, **options)
-    body = read_columns(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
+    readers = {ARROW: read_columns, ZIP: lambda content: {"content": b64encode(content).decode()}}
+    reader = readers.get(answer.headers["content-type"])
+    body = answer.json() if reader is None else reader(answer.content)
     if answer.status_code >= 400:
         return InterfaceResult(code=body["code"], status=answer.status_code, body=body)
     return InterfaceResult(value=body, status=answer.status_code, body=body)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.account_settings import AccountSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
+from wattgate.app.personal_data_settings import PersonalDataSettings
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -28,7 +29,7 @@ SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
-class Settings(AccountSettings):
+class Settings(PersonalDataSettings, AccountSettings):
     """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(

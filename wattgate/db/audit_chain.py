@@ -21,6 +21,9 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 FIRST_DIGEST = "0" * 64
 """The previous digest of the first entry."""
 
+ERASE_VALUES = "eraseAuditValues"
+"""The operation of entries that attest which entries lost personal values, and the digests of what remains."""
+
 BATCH_SIZE = 500
 """The number of entries that the check reads at a time."""
 
@@ -42,10 +45,14 @@ class AuditAct:
 
 @dataclass(frozen=True, slots=True)
 class ChainCheck:
-    """The result of a check: the number of entries, and what is wrong with them."""
+    """The result of a check: the number of entries, and what is wrong with them.
+
+    `erased` is the number of entries that lost personal values, as later entries attest.
+    """
 
     entries: int
     problems: list[str]
+    erased: int = 0
 
 
 async def append_entry(session: AsyncSession, application_id: str, act: AuditAct, now: datetime) -> None:
@@ -90,14 +97,34 @@ async def check_chain(session: DatabaseSession, application_id: str) -> ChainChe
     """Compare every entry of an application with its digest, its predecessor and the head."""
     head = (await session.execute(_select_head(application_id))).one_or_none()
     sequence, digest, problems = 0, FIRST_DIGEST, list[str]()
+    changed, erased = dict[int, tuple[str, str]](), 0
     while (batch := await _read_batch(session, application_id, sequence)) and len(problems) < MAX_PROBLEMS:
         for entry in batch:
             problems += _find_problems(entry, sequence + 1, digest)
             sequence, digest = entry.sequence, entry.digest
+            if (content := entry_digest(entry)) != entry.digest:
+                changed[entry.sequence] = content, entry.audit_entry_id
+            elif entry.operation == ERASE_VALUES:
+                erased += _accept_erased(entry, changed)
+    problems += [
+        f"Entry {number} ({entry_id}) was changed: its digest does not match."
+        for number, (_, entry_id) in changed.items()
+    ]
     if (sequence, digest) != ((head.sequence, head.digest) if head else (0, FIRST_DIGEST)):
         last = head.sequence if head else 0
         problems.append(f"The last entry is {sequence}, but the head of the chain is entry {last}.")
-    return ChainCheck(sequence, problems[:MAX_PROBLEMS])
+    return ChainCheck(sequence, problems[:MAX_PROBLEMS], erased)
+
+
+def _accept_erased(attestation: Any, changed: dict[int, tuple[str, str]]) -> int:
+    """Remove the changed entries whose content has the attested digest. Return their number."""
+    accepted = 0
+    for item in attestation.changes:
+        content, _ = changed.get(item["sequence"], ("", ""))
+        if content and content == item["digest"]:
+            del changed[item["sequence"]]
+            accepted += 1
+    return accepted
 
 
 def _find_problems(entry: Any, sequence: int, previous_digest: str) -> list[str]:
@@ -106,8 +133,6 @@ def _find_problems(entry: Any, sequence: int, previous_digest: str) -> list[str]
         problems.append(f"Entries {sequence} to {entry.sequence - 1} are missing.")
     elif entry.previous_digest != previous_digest:
         problems.append(f"Entry {entry.sequence} does not follow entry {sequence - 1}: the digests differ.")
-    if entry_digest(entry) != entry.digest:
-        problems.append(f"Entry {entry.sequence} ({entry.audit_entry_id}) was changed: its digest does not match.")
     return problems
 
 

@@ -14,6 +14,12 @@ MAX_CHANGES = 100
 READABLE_TEXT = frozenset({"channel_type", "classifier", "culture_code", "kind", "scope", "state", "status"})
 """The text columns whose values an entry shows. Other texts may be secret or personal, so the default is to redact."""
 
+HIDDEN_TEXTS = frozenset({("device", "hardware_id"), ("device claim", "hardware_id"), ("prompt user", "status")})
+"""The texts that are personal, by table, although their names are those of identifiers or of READABLE_TEXT."""
+
+HIDDEN_KEYS = frozenset({"login backoff"})
+"""The tables whose identifiers are digests of usernames, which can be guessed."""
+
 IGNORED = frozenset({"created_at", "updated_at"})
 
 
@@ -67,14 +73,22 @@ class ChangeRecorder:
         if len(self._changes) >= MAX_CHANGES:
             self._omitted += 1
             return
-        self._changes.append({"record": table, "id": to_json(key), "before": redact(before), "after": redact(after)})
+        record_id = REDACTED if table in HIDDEN_KEYS else to_json(key)
+        values = {"before": redact(before, table), "after": redact(after, table)}
+        self._changes.append({"record": table, "id": record_id, **values})
 
 
-def redact(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def redact(values: Mapping[str, Any] | None, table: str = "") -> dict[str, Any] | None:
     """Return the values of columns as JSON. Replace those that may be secret or personal."""
     if values is None:
         return None
-    return {name: _redact_value(name, value) for name, value in values.items() if name not in IGNORED}
+    hidden = {column for hidden_table, column in HIDDEN_TEXTS if hidden_table == table}
+    hidden |= {"backoff_id"} if table in HIDDEN_KEYS else set()
+    return {
+        name: REDACTED if name in hidden and value is not None else _redact_value(name, value)
+        for name, value in values.items()
+        if name not in IGNORED
+    }
 
 
 def _redact_value(name: str, value: Any) -> Any:

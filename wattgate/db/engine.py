@@ -43,6 +43,7 @@ SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
+    "PRAGMA secure_delete=ON",  # an erased value must not stay in free parts of the file
     "PRAGMA busy_timeout=10000",
     "PRAGMA cache_size=-65536",
 )
@@ -181,6 +182,13 @@ class Database:
                 return _driver_of(pool_connection).row_role == ROW_ROLE
             finally:
                 pool_connection.close()
+
+    async def clear_log(self) -> None:
+        """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
+        if self.is_sqlite:
+            with _translate_errors():
+                async with self._reader_engine.connect() as connection:
+                    await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
         await self.autocommit_engine.dispose()

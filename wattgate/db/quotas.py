@@ -118,6 +118,9 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.LoginBackoff: "An application has at most 100,000. The oldest are forgotten.",
         models.LoginSource: "An account has at most 20 devices and 10 addresses.",
         models.Intake: "An application has one for each configured intake.",
+        models.Erasure: "A user has one.",
+        models.DataExport: "A user has one.",
+        models.DataExportPart: "The size of an archive is limited.",
     }
 )
 """Models without a quota, with the reason."""

@@ -31,6 +31,7 @@ class SystemAccess(Enum):
     CREATE_APPLICATION = "A new application has no rows yet."
     RECORD_READINGS = "COPY and the creation of partitions are not possible under policies. The resources are checked."
     ROTATE_KEYS = "The keys of the stored secrets of all applications are checked and change together."
+    ERASE_AUDIT_VALUES = "Entries of the audit log are read-only under policies. An erasure removes personal values."
     MAINTAIN_PARTITIONS = "Only the owner of a table creates and drops its partitions."
 
 

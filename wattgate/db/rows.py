@@ -87,8 +87,8 @@ class Rows:
         self._key_ring = key_ring
 
     @property
-    def _write_session(self) -> AsyncSession:
-        """Return the session of a mutation. Raise RuntimeError in a query, which is a defect of the operation."""
+    def write_session(self) -> AsyncSession:
+        """The session of a mutation, for modules of `db`. Raise RuntimeError in a query: its operation is wrong."""
         if isinstance(self._session, AsyncSession):
             return self._session
         raise RuntimeError("A query must not change records. Declare the operation as a mutation.")
@@ -135,7 +135,7 @@ class Rows:
 
     async def append_audit_entry(self, application_id: str, act: AuditAct) -> None:
         """Append an entry to the audit log of an application. Call it at the end of the transaction."""
-        await append_entry(self._write_session, application_id, act, self.now)
+        await append_entry(self.write_session, application_id, act, self.now)
 
     async def check_audit_chain(self) -> ChainCheck:
         """Check the audit log of the application."""
@@ -173,12 +173,12 @@ class Rows:
     ) -> Application:
         """Add a new application with its first credential and records. Only operations of the system use this."""
         credential.application_id = application.application_id
-        self._write_session.add(application)
-        await self._write_session.flush()
-        self._write_session.add(credential)
+        self.write_session.add(application)
+        await self.write_session.flush()
+        self.write_session.add(credential)
         for record in records:
             record.application_id = application.application_id
-        self._write_session.add_all(records)
+        self.write_session.add_all(records)
         if self.recorder is not None:
             self.recorder.record_added("application", "application_id", application)
             self.recorder.record_added("application credential", "application_id", credential)
@@ -186,7 +186,7 @@ class Rows:
 
     async def application_credential(self, username: str) -> ApplicationCredential | None:
         """Return the credential of an application for changes, or None. Only operations of the system use this."""
-        credential = await self._write_session.get(ApplicationCredential, username, with_for_update=True)
+        credential = await self.write_session.get(ApplicationCredential, username, with_for_update=True)
         if credential is not None and self.recorder is not None:
             self.recorder.record_edited("application_credential", "username", credential)
         return credential
@@ -252,7 +252,7 @@ class Rows:
         """Return the record with this identifier for changes, and lock it. Raise NotFound as `get` does."""
         statement = select(model).where(*self._scoped_conditions(model, [self.key_column(model) == key]))
         statement = statement.with_for_update(key_share=True)
-        record = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
+        record = (await self.write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
         if record is None:
             raise NotFound(f"no {display_name(model)} with id {key}")
         if self.recorder is not None:
@@ -267,22 +267,22 @@ class Rows:
         record.application_id = self.application_id
         if self._quotas is not None:
             await self._quotas.check(self, record)
-        self._write_session.add(record)
-        await self._write_session.flush()
+        self.write_session.add(record)
+        await self.write_session.flush()
         if self.recorder is not None:
             self.recorder.record_added(display_name(type(record)), record.key, record)
         return record
 
     async def flush(self) -> None:
         """Write changed records now, to learn which values the database rejects or assigns."""
-        await self._write_session.flush()
+        await self.write_session.flush()
 
     async def update(self, model: type[M], *where: Condition, **values: Any) -> int:
         """Change the visible records that meet the conditions, in one statement. Return their number."""
         await self._record_bulk(model, where, values)
         statement = update(model).where(*self._scoped_conditions(model, where)).values(**values)
         options = {**SCOPED_OPTION, "synchronize_session": False}
-        result = await self._write_session.execute(statement, execution_options=options)
+        result = await self.write_session.execute(statement, execution_options=options)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def add_or_update(self, record: Tenanted, **values: Any) -> None:
@@ -292,7 +292,7 @@ class Rows:
         insert_or_update = INSERTS[dialect_name(self._session)](model_table(model))
         columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
         statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
-        await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
 
     async def add_counts(self, records: Sequence[Tenanted], count: str, latest: str) -> None:
         """Add records of one model, or add their counts to the records with their keys.
@@ -314,7 +314,7 @@ class Rows:
                 latest: case((new[latest] > old[latest], new[latest]), else_=old[latest]),
             }
             statement = statement.on_conflict_do_update(index_elements=[model.key], set_=changes)
-            await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+            await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
 
     async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
         """Add a record if its parent exists, in one statement either way. Return whether it does.
@@ -334,7 +334,7 @@ class Rows:
         )
         values = [literal(getattr(record, column.name), column.type) for column in columns]
         statement = insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
-        result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         return bool(result.rowcount)  # type: ignore[attr-defined]
 
     async def claim(
@@ -347,7 +347,7 @@ class Rows:
         """
         key = self.key_column(model)
         candidates = select(key).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
-        result = await self._write_session.execute(
+        result = await self.write_session.execute(
             candidates.with_for_update(skip_locked=True), execution_options=SCOPED_OPTION
         )
         claimed_keys = list(result.scalars())
@@ -360,7 +360,7 @@ class Rows:
         """Delete the visible records that meet the conditions. Return their number."""
         await self._record_bulk(model, where, None)
         statement = delete(model).where(*self._scoped_conditions(model, where))
-        result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def keep_newest(self, model: type[M], max_count: int) -> None:

@@ -126,6 +126,12 @@ class DeliveryQueued(msgspec.Struct, frozen=True, gc=False):
     kind: DeliveryKind
 
 
+class UserJobQueued(msgspec.Struct, frozen=True, gc=False):
+    """An erasure or an export waits for a worker."""
+
+    user_id: str
+
+
 class RuleReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     """Payload on the topic of rule readings: readings were recorded for a field of a resource with alert rules."""
 

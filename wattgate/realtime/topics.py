@@ -57,6 +57,11 @@ def queued_catch_ups() -> str:
     return "queued-catch-ups"
 
 
+def user_jobs() -> str:
+    """Each erasure or export that waits for a worker, for the workers. No caller may subscribe."""
+    return "user-jobs"
+
+
 def rule_readings() -> str:
     """Each recording for a resource with alert rules, for the worker that evaluates them. No caller may subscribe."""
     return "watched-readings"

@@ -12,6 +12,7 @@ from wattgate.app.workers.catch_ups import run_catch_ups
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.app.workers.maintenance import Lifetimes, run_maintenance
+from wattgate.app.workers.user_jobs import JobPolicy, run_user_jobs
 from wattgate.clock import Clock
 from wattgate.graphql.core.runner import Runner
 from wattgate.realtime.hub import Hub
@@ -23,16 +24,23 @@ BackgroundTask = Callable[[Runner], Awaitable[None]]
 def background_workers(settings: Settings, hub: Hub, clock: Clock, access_log: AccessLog) -> list[BackgroundTask]:
     """Return the maintenance, the access log, and the workers that events of the bus or an MQTT broker wake.
 
-    These are catch-ups, alert rules, deliveries if they are enabled, and the MQTT intake if a broker is configured.
+    These are catch-ups, erasures and exports, alert rules, deliveries if they are enabled, and the MQTT intake if a
+    broker is configured.
     """
     return [
         lambda runner: run_maintenance(runner, Lifetimes(settings.unverified_lifetime, settings.access_log_lifetime)),
         lambda runner: run_access_log(runner, access_log),
         *_mqtt_intakes(settings),
         lambda runner: run_catch_ups(runner, hub),
+        lambda runner: run_user_jobs(runner, hub, job_policy(settings), clock),
         lambda runner: AlertRuleWorker(runner, hub).run(),
         *_delivery_workers(settings, hub, clock),
     ]
+
+
+def job_policy(settings: Settings) -> JobPolicy:
+    """Return for how long records are kept, by the settings."""
+    return JobPolicy(settings.billing_retention_days, settings.export_lifetime_hours)
 
 
 def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:

@@ -44,6 +44,9 @@ BACKOFF_LIFETIME = timedelta(days=1)
 MAX_BACKOFFS = 100_000
 """Maximum usernames with failed attempts in an application. Above it, the oldest are forgotten."""
 
+ATTEMPT_KINDS = ("password", "passwordReset")
+"""The kinds of attempts with a username."""
+
 NO_ACCOUNT = ""
 """The account id in statements about an unknown username. No account has it."""
 
@@ -89,6 +92,13 @@ async def load_failures(rows: Rows, key: str) -> tuple[int, datetime | None]:
 async def forget_failures(rows: Rows, key: str) -> None:
     """Forget the failed attempts, because an attempt has succeeded."""
     await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == key)
+
+
+async def forget_username(rows: Rows, directory_id: str, username: str) -> None:
+    """Forget the attempts with a username of every kind, also of those that named no directory."""
+    for kind in ATTEMPT_KINDS:
+        for directory in (directory_id, None):
+            await forget_failures(rows, backoff_id(rows, directory, username, kind))
 
 
 async def forget_old_failures(rows: Rows) -> None:

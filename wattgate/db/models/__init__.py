@@ -37,6 +37,7 @@ from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Toke
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
+from wattgate.db.models.personal_data import DataExport, DataExportPart, Erasure
 from wattgate.db.models.resources import (
     Reading,
     ReadingDay,
@@ -80,6 +81,8 @@ __all__ = [
     "CatchUp",
     "ConsentChange",
     "Content",
+    "DataExport",
+    "DataExportPart",
     "Delivery",
     "Device",
     "DeviceClaim",
@@ -90,6 +93,7 @@ __all__ = [
     "DfsUser",
     "Directory",
     "EmailChange",
+    "Erasure",
     "ExternalAccount",
     "Faq",
     "HardwareIds",

@@ -15,7 +15,7 @@ class User(Tenanted, table=True):
     """A person. Records of homes and meters belong to users; logins belong to their accounts.
 
     `status` is unverified, active or inactive. `culture_code` is the language and region of messages to the user; None
-    is the culture of the application.
+    is the culture of the application. After `erased_at`, the record is the pseudonym of a person whose data is erased.
     """
 
     __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
@@ -26,6 +26,7 @@ class User(Tenanted, table=True):
     status: str = "active"
     active: bool = True
     culture_code: str | None = None
+    erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

@@ -47,13 +47,17 @@ class TestMail(Tenanted, table=True):
 
 
 class KeptMail(Tenanted, table=True):
-    """A mail that would have been sent. Each delivery has one, independent of its number of attempts."""
+    """A mail that would have been sent. Each delivery has one, independent of its number of attempts.
+
+    `user_id` is the user of the delivery.
+    """
 
     __tablename__ = "kept_mail"
     __table_args__ = (Index(None, "application_id", "created_at"),)
     key: ClassVar[str] = "delivery_id"
 
     delivery_id: str = Field(primary_key=True)
+    user_id: str | None = Field(default=None, index=True)
     recipient: str
     subject: str
     content: bytes = Field(sa_type=LargeBinary)

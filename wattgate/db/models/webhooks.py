@@ -48,7 +48,7 @@ class WebhookEvent(Tenanted, table=True):
     number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
     event_id: str = Field(default_factory=new_id, unique=True)
     event_code: str
-    user_id: str | None = Field(default=None, foreign_key="app_user.user_id")
+    user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
     payload: Any = Field(sa_type=JsonColumn)
     created_at: datetime = created_at_field()
 
@@ -56,7 +56,8 @@ class WebhookEvent(Tenanted, table=True):
 class Webhook(Tenanted, table=True):
     """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md.
 
-    `endpoint_id` is its endpoint, which may be deleted. The callback of an alert has none.
+    `endpoint_id` is its endpoint, which may be deleted. The callback of an alert has none. `subject_id` is the user in
+    the payload, who sees the record only if it is `user_id` too.
     """
 
     key: ClassVar[str] = "webhook_id"
@@ -64,6 +65,7 @@ class Webhook(Tenanted, table=True):
 
     webhook_id: str = AssignedId()
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
+    subject_id: str | None = Field(default=None, index=True)
     callback_url: str
     payload: Any = Field(sa_type=JsonColumn)
     endpoint_id: str | None = Field(default=None, index=True)

@@ -116,6 +116,10 @@ _SELECT_EXPIRED = """
 _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
+_ERASE = """
+    DELETE FROM {table} WHERE (resource_number, field, at) IN (
+        SELECT resource_number, field, at FROM {table}
+        WHERE resource_number = :number AND field >= :field ORDER BY field, at LIMIT :limit)"""
 
 
 class ReadingStore:
@@ -151,6 +155,19 @@ class ReadingStore:
                 statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
                 await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
         return len(selected)
+
+    async def erase(self, number: int, *, first_field: int, limit: int) -> int:
+        """Delete up to `limit` readings and rollups of a resource, from a field on. Return the largest count."""
+        connection = await self._session.connection()
+        parameters = {"number": number, "field": first_field, "limit": limit}
+        if connection.dialect.name == "postgresql":  # a concurrent write would add rollups of erased readings
+            await recording.lock_resources(connection, [number])
+        with system_access(self._session, SystemAccess.RECORD_READINGS):
+            counts = [
+                (await connection.execute(text(_ERASE.format(table=table)), parameters)).rowcount
+                for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table)
+            ]
+        return max(counts)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""

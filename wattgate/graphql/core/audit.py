@@ -54,7 +54,7 @@ ADMINISTRATIVE_FOR_OTHERS = frozenset(
         *("set_tariff", "withdraw_tariff", "set_tariff_prices"),
         *("renew_consents", "revoke_consents", "opt_in_to_dfs", "opt_out_of_dfs", "participate_in_dfs_event"),
         *("add_alert_rule", "update_alert_rule", "remove_alert_rule"),
-        *("add_terms_conditions_user", "add_prompt_user", "add_user_action"),
+        *("add_terms_conditions_user", "add_prompt_user", "add_user_action", "export_my_data"),
     }
 )
 """Operations that users have for their own records. The calls of all other callers are recorded."""
@@ -80,6 +80,8 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("purge_unverified_accounts", "purge_account_mails"), _WORK),
         **dict.fromkeys(("record_test_mail_outcome", "store_kept_mail", "evaluate_rule"), _WORK),
         **dict.fromkeys(("purge_readings", "run_maintenance", "store_accesses", "purge_accesses"), _WORK),
+        **dict.fromkeys(("claim_erasure", "erase_batch"), _WORK),
+        **dict.fromkeys(("claim_export", "add_export_parts", "finish_export"), _WORK),
     }
 )
 """The mutations that leave no entry, each with the reason."""

@@ -199,6 +199,14 @@ class Runner:
             return None
         return AccessRecorder(self._access_log, principal, to_camel_case(name), reads or RequestReads())
 
+    async def forget_topics(self, topics: Sequence[str]) -> None:
+        """Delete the retained events of topics. Raise Unavailable if the bus is unavailable."""
+        await self._bus.forget(topics)
+
+    async def clear_log(self) -> None:
+        """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
+        await self._database.clear_log()
+
     def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         key_ring = self._database.key_ring

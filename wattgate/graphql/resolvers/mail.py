@@ -134,11 +134,18 @@ async def unsubscribe(call: Call, *, delivery_id: str) -> str:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subject: str, content: bytes) -> None:
-    """Store a mail that was not sent, once for each delivery. Delete the oldest above MAX_KEPT_MAILS."""
+    """Store a mail that was not sent, once for each delivery. Delete the oldest above MAX_KEPT_MAILS.
+
+    Store nothing if the delivery is gone: the data of its user was erased in the meantime.
+    """
+    delivery = await call.rows.first(Delivery, col(Delivery.delivery_id) == delivery_id)
+    if delivery is None:
+        return
     if await call.rows.first(KeptMail, col(KeptMail.delivery_id) == delivery_id) is None:
         await call.rows.add(
             KeptMail(
                 delivery_id=delivery_id,
+                user_id=delivery.user_id,
                 recipient=recipient,
                 subject=subject,
                 content=content,

@@ -24,8 +24,8 @@ from wattgate.graphql.services.account_mails import enqueue_account_mail, withdr
 from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activate
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
-from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.directories import require_own_directory
+from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,

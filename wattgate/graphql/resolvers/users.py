@@ -9,9 +9,9 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.services.credential_endings import end_user
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.email_changes import mail_address
+from wattgate.graphql.services.erasure import begin_erasure, require_present
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -75,14 +75,14 @@ async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserCh
     OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
 )
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
-    """Close all accounts of a user and revoke their tokens. Homes, meters and readings are kept."""
+    """Erase a user. The user cannot log in any more, and the username is free.
+
+    A job erases or replaces all personal data. Readings and tariffs by meter point are kept for billing, under the user
+    ID as a pseudonym. `erasure` reports the progress and the result. It cannot be undone.
+    """
     user = await call.rows.edit(models.User, user_id)
-    user.active, user.status = False, "inactive"
-    await call.rows.flush()
-    of_user = col(models.Account.user_id) == user_id
-    await call.rows.update(models.Account, of_user, active=False, status="inactive")
-    await end_user(call, call.rows, user_id)
-    return await build_user(call.rows, user)
+    await begin_erasure(call, user)
+    return await build_user(call.rows, await call.rows.get(models.User, user_id))
 
 
 @operation(
@@ -95,6 +95,7 @@ async def rename_user(
     call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
 ) -> account_types.Done:
     """Change the username of a user in the application's own directory."""
+    await require_present(call.rows, user_id)
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):
         problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")

@@ -78,6 +78,7 @@ def _build_webhook(call: Call, event: WebhookEvent, **to: Any) -> Webhook:
     return Webhook(
         event_id=event.event_id,
         event_number=event.number,
+        subject_id=event.user_id,
         payload=event.payload,
         created_at=call.rows.now,
         **to,

@@ -71,6 +71,12 @@ class Bus(Protocol):
         Raise Unavailable if the bus is unavailable.
         """
 
+    async def forget(self, topics: Sequence[str]) -> None:
+        """Delete the retained events of these topics. Their positions become invalid.
+
+        Raise Unavailable if the bus is unavailable.
+        """
+
     @property
     def is_connected(self) -> bool:
         """Whether events of other processes arrive at the moment."""

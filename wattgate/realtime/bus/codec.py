@@ -25,6 +25,7 @@ from wattgate.realtime.events import (
     RuleReadingRecorded,
     StreamOperation,
     TariffChanged,
+    UserJobQueued,
     VirtualEntityChanged,
 )
 
@@ -37,6 +38,7 @@ PAYLOAD_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "alerts-read": AlertsRead,
         "catch-up": CatchUpStateChanged,
         "delivery-due": DeliveryQueued,
+        "user-job": UserJobQueued,
         "device": DeviceChanged,
         "device-state": DeviceStateChanged,
         "dfs-event": DfsEventStateChanged,

@@ -104,6 +104,10 @@ class MemoryBus:
         streams = [(self._streams.get(topic), position) for topic, position in topic_positions]
         return [None if stream is None else stream.events_since(position) for stream, position in streams]
 
+    async def forget(self, topics: Sequence[str]) -> None:
+        for topic in self._streams.keys() & set(topics):
+            self._streams[topic] = _Stream(self._next_position(), self._now())
+
     @property
     def is_connected(self) -> bool:
         return True

@@ -173,6 +173,11 @@ class RedisBus:
             for topic, position in topic_positions
         ]
 
+    async def forget(self, topics: Sequence[str]) -> None:
+        for batch in _in_batches(topics):
+            calls = reset_calls(map(stream_key, batch))
+            await self._retry_until_timeout(lambda calls=calls: self.client.run(calls))  # type: ignore[misc]
+
     @property
     def is_connected(self) -> bool:
         return self._connected.is_set()

@@ -7,6 +7,7 @@ from wattgate.errors import ProblemPath
 from wattgate.rest_compat.formats.accounts import ACCOUNT_FORMATS
 from wattgate.rest_compat.formats.alerts import ALERT_FORMATS
 from wattgate.rest_compat.formats.consent import CONSENT_FORMATS
+from wattgate.rest_compat.formats.data_exports import DATA_EXPORT_FORMATS
 from wattgate.rest_compat.formats.devices import DEVICE_FORMATS
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.resources import RESOURCE_FORMATS
@@ -20,6 +21,7 @@ LEGACY_FORMATS: Mapping[str, LegacyFormat] = MappingProxyType(
         **VIRTUAL_ENTITY_FORMATS,
         **RESOURCE_FORMATS,
         **DEVICE_FORMATS,
+        **DATA_EXPORT_FORMATS,
     }
 )
 """The legacy formats by method and path, as in the catalogue, with the media type if it is not JSON."""

@@ -1,0 +1,43 @@
+"""Erasures and exports of tests: request one through the runner, and wait until a worker has finished it."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from sqlmodel import col
+
+from tests.support.house import Tenant
+from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
+from wattgate.db.models import DataExport, Erasure
+from wattgate.enums import JobState
+from wattgate.graphql.resolvers import data_exports, users
+from wattgate.principal import Permission, Principal, Role
+
+POLICY = JobPolicy(billing_retention_days=2_192, export_lifetime_hours=72)
+
+
+async def erased(tenant: Tenant, user_id: str) -> str:
+    """Erase a user and return the user ID."""
+    await tenant.gateway.runner.run(users.delete_user, replace(tenant.system, user_id=None), {"user_id": user_id})
+    await _finish(tenant, Erasure, user_id)
+    return user_id
+
+
+async def exported(tenant: Tenant) -> str:
+    """Export the data of the tenant's user and return the ID of the export."""
+    await tenant.gateway.runner.run(data_exports.export_my_data, tenant.account, {})
+    return str((await _finish(tenant, DataExport, tenant.user_id)).export_id)
+
+
+async def _finish(tenant: Tenant, model: Any, user_id: str) -> Any:
+    """Work until the job of a user has finished. A worker of a served gateway may do it too."""
+    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
+
+    async def find(rows: Any) -> Any:
+        return await rows.first(model, col(model.user_id) == user_id)
+
+    async with asyncio.timeout(60):
+        while (job := await tenant.gateway.runner.read(system, Permission.SYSTEM, find)).state is not JobState.DONE:
+            await process_jobs(tenant.gateway.runner, POLICY)
+            await asyncio.sleep(0.01)
+    return job

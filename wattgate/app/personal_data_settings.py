@@ -1,0 +1,25 @@
+"""Settings for the erasure and the export of personal data."""
+
+from pydantic import Field
+
+from wattgate.app.setting_names import StrictSettings
+
+
+class PersonalDataSettings(StrictSettings):
+    """A part of `Settings`."""
+
+    billing_retention_days: int = Field(
+        default=2_192,
+        ge=0,
+        le=36_500,
+        description=(
+            "Days for which the readings and tariffs of meter points are kept after their user is erased, for billing "
+            "(default: six years). 0 erases them with the user."
+        ),
+    )
+    export_lifetime_hours: int = Field(
+        default=72,
+        ge=1,
+        le=8_760,
+        description="Hours for which the archive of a user's data can be downloaded. Then it is deleted.",
+    )

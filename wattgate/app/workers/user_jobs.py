@@ -1,0 +1,143 @@
+"""The worker that erases users and builds the archives of exports."""
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+from wattgate.app.workers.background import WakeSignal, run_forever
+from wattgate.clock import Clock, utc_now
+from wattgate.db.models import DataExport
+from wattgate.enums import JobState
+from wattgate.errors import GatewayError, TooLarge, Unavailable
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.resolvers import data_exports, erasures
+from wattgate.graphql.services.data_archive import write_archive
+from wattgate.principal import Permission, Principal, Role
+from wattgate.realtime import topics
+from wattgate.realtime.hub import Hub
+
+log = logging.getLogger(__name__)
+
+MAX_IDLE_SECONDS = 5.0
+"""Maximum seconds between two searches for jobs. Jobs of a worker that died have no event."""
+
+ERROR_PAUSE_SECONDS = 5.0
+
+PART_BYTES = 256 * 1024
+"""Size of a stored part of an archive. A worker has one in memory, and the piece that it adds."""
+
+MAX_ARCHIVE_BYTES = 4 * 2**30
+"""Maximum size of an archive. About 400 million readings."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPolicy:
+    """For how long records are kept: those for billing after an erasure, and the archive of an export."""
+
+    billing_retention_days: int
+    export_lifetime_hours: int
+
+
+async def run_user_jobs(runner: Runner, hub: Hub, policy: JobPolicy, clock: Clock = utc_now) -> None:
+    """Process erasures and exports until cancelled."""
+    wake_signal = WakeSignal(hub, topics.user_jobs())
+    with wake_signal.subscribed():
+        await run_forever(
+            "erasures and exports",
+            lambda: _run_iteration(runner, wake_signal, policy, clock),
+            pause=0.0,
+            pause_after_error=ERROR_PAUSE_SECONDS,
+        )
+
+
+async def _run_iteration(runner: Runner, wake_signal: WakeSignal, policy: JobPolicy, clock: Clock) -> None:
+    """Process all waiting jobs, then wait for the next event."""
+    await wake_signal.wait_subscribed()
+    wake_signal.clear()
+    while await process_jobs(runner, policy, clock):
+        pass
+    await wake_signal.wait(MAX_IDLE_SECONDS)
+
+
+async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now) -> bool:
+    """Process one erasure and one export of each application. Return whether there were any."""
+    processed = False
+    for application_id in await runner.run(erasures.applications_with_erasures, Principal(Role.SYSTEM), {}):
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        processed = await _erase_next(runner, system, policy) or processed
+    for application_id in await runner.run(data_exports.applications_with_exports, Principal(Role.SYSTEM), {}):
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        export = await runner.run(data_exports.claim_export, system, {})
+        if export is not None:
+            processed = True
+            if export.state is JobState.RUNNING:
+                await _build_archive(runner, system, export, policy, clock)
+    return processed
+
+
+async def _erase_next(runner: Runner, system: Principal, policy: JobPolicy) -> bool:
+    """Run a stage of the erasure that waits longest. Return whether one waits."""
+    work = await runner.run(erasures.claim_erasure, system, {"retention_days": policy.billing_retention_days})
+    if work is None:
+        return False
+    await _forget_events(runner, work)
+    while await runner.run(erasures.erase_batch, system, {"erasure_id": work.erasure_id}):
+        pass
+    await _forget_events(runner, work)
+    await runner.clear_log()
+    return True
+
+
+async def _forget_events(runner: Runner, work: erasures.ErasureWork) -> None:
+    """Delete the retained events about a user. Without the bus, they expire by themselves."""
+    try:
+        await runner.forget_topics(work.topics)
+    except Unavailable as error:
+        log.warning("Erasure %s: retained events are not deleted, and expire: %s", work.erasure_id, error.message)
+
+
+async def _build_archive(
+    runner: Runner, system: Principal, export: DataExport, policy: JobPolicy, clock: Clock
+) -> None:
+    """Store the archive of an export part by part, and its end. Stop if the export is another worker's by now."""
+    claim = {"export_id": export.export_id, "attempt": export.attempt}
+    finish = partial(runner.run, data_exports.finish_export, system)
+    ending = {**claim, "lifetime_hours": policy.export_lifetime_hours}
+    try:
+        if await _store_parts(runner, system, export, clock):
+            await finish(ending)
+    except GatewayError as error:
+        if error.retryable:
+            raise  # another attempt follows when the lease ends
+        await finish({**ending, "reason": error.message})
+    except Exception:
+        await finish({**ending, "reason": "an unexpected error has occurred"})
+        raise
+
+
+async def _store_parts(runner: Runner, system: Principal, export: DataExport, clock: Clock) -> bool:
+    """Store the archive in parts of PART_BYTES. Return False if another worker has the export."""
+    read = partial(runner.read, system, Permission.SYSTEM)
+    waiting, size = bytearray(), 0
+
+    async def store(progress: tuple[int, int], *, is_last: bool) -> bool:
+        contents = []
+        while len(waiting) >= PART_BYTES or (is_last and waiting):
+            contents.append(bytes(waiting[:PART_BYTES]))
+            del waiting[:PART_BYTES]
+        arguments = {"export_id": export.export_id, "attempt": export.attempt, "contents": contents}
+        state = {**arguments, "files": progress[0], "files_done": progress[1]}
+        return bool(await runner.run(data_exports.add_export_parts, system, state))
+
+    last = (1, 0)
+    async for piece in write_archive(read, export.user_id, clock()):
+        waiting += piece.content
+        size += len(piece.content)
+        if size > MAX_ARCHIVE_BYTES:
+            raise TooLarge(f"the archive is larger than {MAX_ARCHIVE_BYTES:,} bytes")
+        if (len(waiting) >= PART_BYTES or piece.files_done != last[1]) and not await store(
+            (piece.files, piece.files_done), is_last=False
+        ):
+            return False
+        last = piece.files, piece.files_done
+    return await store(last, is_last=True)

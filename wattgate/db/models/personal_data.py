@@ -1,0 +1,79 @@
+"""Jobs on all personal data of a user: the erasure with its receipt, and the export with its archive."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import BigInteger, Enum, LargeBinary, UniqueConstraint
+from sqlmodel import Field
+
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field
+from wattgate.db.models.tenancy import Tenanted
+from wattgate.enums import ErasureStage, JobState
+
+
+class Erasure(Tenanted, table=True):
+    """The erasure of a user's personal data, and the receipt for it. It contains no personal data.
+
+    A worker takes it at `due_at` and extends that time while it works. `stage` and `step` are the next batch, and
+    `cursor` is the position in that step. `counts` has the numbers of rows by table and action. Records for billing are
+    kept until `kept_until`: `retention_days` after the erasure.
+    """
+
+    key: ClassVar[str] = "erasure_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    erasure_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", unique=True)
+    state: JobState = Field(default=JobState.QUEUED, sa_type=Enum(JobState, native_enum=False, length=16))
+    stage: ErasureStage = Field(default=ErasureStage.PERSONAL, sa_type=Enum(ErasureStage, native_enum=False, length=16))
+    step: int = 0
+    cursor: int = Field(default=0, sa_type=BigInteger)
+    retention_days: int | None = None
+    counts: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    kept_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    billing_erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class DataExport(Tenanted, table=True):
+    """An archive of all records of a user. `parts` is the number of its `DataExportPart` records.
+
+    A worker takes it at `due_at` and extends that time while it works. `attempt` counts the workers that took it: only
+    the last one may add parts. A finished export is deleted at `due_at`. `reason` is the cause of a failure.
+    """
+
+    __tablename__ = "data_export"
+    key: ClassVar[str] = "export_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    export_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", unique=True)
+    state: JobState = Field(default=JobState.QUEUED, sa_type=Enum(JobState, native_enum=False, length=16))
+    attempt: int = 0
+    files: int = 0
+    files_done: int = 0
+    parts: int = 0
+    size: int = Field(default=0, sa_type=BigInteger)
+    reason: str | None = None
+    created_at: datetime = created_at_field()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due_at: datetime | None = Field(default=None, sa_type=UtcDateTime, index=True)
+
+
+class DataExportPart(Tenanted, table=True):
+    """A part of the archive of an export. Parts are numbered from 0."""
+
+    __tablename__ = "data_export_part"
+    __table_args__ = (UniqueConstraint("export_id", "number"),)
+    key: ClassVar[str] = "part_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    part_id: str = AssignedId()
+    export_id: str = Field(foreign_key="data_export.export_id")
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    number: int
+    content: bytes = Field(sa_type=LargeBinary)

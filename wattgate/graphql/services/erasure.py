@@ -1,0 +1,92 @@
+"""The start of an erasure, and the check that a user still exists.
+
+Some effects are immediate: the user cannot log in, the username is free, no message is sent, and nothing more is
+recorded. A worker erases the rest in batches (`app/workers/user_jobs.py`).
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.db.identity.login_backoff import forget_username
+from wattgate.db.models import Tenanted
+from wattgate.db.personal_data.selection import condition, erase_rows, replace_values
+from wattgate.db.personal_data.steps import ADDRESS_STEPS, run_batch
+from wattgate.db.personal_data.tables import USER_RULES
+from wattgate.db.rows import Rows
+from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
+from wattgate.enums import DeliveryState
+from wattgate.errors import Conflict
+from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.credential_endings import end_user
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, UserJobQueued
+
+MAX_ROWS_AT_ONCE = 10_000
+"""Maximum rows of one kind that the start of an erasure changes. The worker continues with the others."""
+
+REPLACED_AT_ONCE = (models.Account, models.Resource, models.User)
+"""The models whose personal values are replaced at once: this frees the username, and closes the resources."""
+
+
+async def begin_erasure(call: Call, user: models.User) -> None:
+    """Begin the erasure of a user, or do nothing if it has begun before. The user record is locked."""
+    if user.erased_at is not None:
+        return
+    rows, user_id = call.rows, user.user_id
+    erasure = await rows.add(models.Erasure(user_id=user_id, due_at=rows.now, created_at=rows.now))
+    accounts = await rows.all(models.Account, col(models.Account.user_id) == user_id)
+    await _withdraw_deliveries(rows, user_id)
+    await _erase_by_address(rows, erasure, accounts)
+    await end_user(call, rows, user_id)
+    own_export = col(models.DataExport.user_id) == user_id
+    await rows.update(models.DataExport, own_export, attempt=col(models.DataExport.attempt) + 1)  # stops its worker
+    for rule in USER_RULES:
+        if rule.model in REPLACED_AT_ONCE:
+            model = cast(type[Tenanted], rule.model)
+            for selection in rule.selections:
+                where = condition(rows, model, selection, user_id)
+                await replace_values(rows, model, where, rule.replaced, MAX_ROWS_AT_ONCE)
+    call.emit(Event(topics.user_jobs(), user_id, UserJobQueued(user_id)))
+
+
+async def require_present(rows: Rows, user_id: str) -> None:
+    """Raise Conflict if the data of a user is erased, so that nothing is added to it."""
+    user = (await rows.get_many(models.User, [user_id])).get(user_id)
+    if user is not None and user.erased_at is not None:
+        raise Conflict(f"The data of user {user_id} is erased. Add a new user instead.")
+
+
+async def _withdraw_deliveries(rows: Rows, user_id: str) -> None:
+    """Delete deliveries that wait or are being sent. Workers that hold one can record nothing about it any more."""
+    is_open = col(models.Delivery.state).in_((DeliveryState.WAITING, DeliveryState.LEASED))
+    for rule in USER_RULES:
+        if rule.model is models.Delivery:
+            for selection in rule.selections:
+                where = condition(rows, models.Delivery, selection, user_id) & is_open
+                while await erase_rows(rows, models.Delivery, where, MAX_ROWS_AT_ONCE):
+                    pass
+
+
+async def _erase_by_address(rows: Rows, erasure: models.Erasure, accounts: Sequence[models.Account]) -> None:
+    """Erase the rows of the names and addresses of the accounts, before these are replaced."""
+    addresses = sorted({address for account in accounts for address in _addresses_of(account)})
+    for step in ADDRESS_STEPS:
+        while (await run_batch(rows, erasure, step, addresses)).has_more:
+            pass
+    for account in accounts:
+        await forget_username(rows, account.directory_id, account.username)
+
+
+def _addresses_of(account: models.Account) -> set[str]:
+    """Return the addresses of an account in lower case, as entered and in the form of suppressions."""
+    addresses = set()
+    for text in filter(None, (account.email, account.username)):
+        addresses.add(text.lower())
+        try:
+            addresses.add(parse_mailbox(text).address.lower())
+        except NotMailable:
+            continue
+    return addresses
