@@ -42,6 +42,9 @@ _ACCOUNT_RULES = (
     erased(models.OneTimeCode, "Codes that were sent to you, without the codes."),
     erased(models.EmailChange, "E-mail addresses that were not confirmed yet."),
     erased(models.MobileAppToken, "Apps that receive pushes, without their tokens."),
+    erased(models.ExternalAccount, "Your accounts in external directories, without the tokens."),
+    erased(models.RecoveryCode, "Codes that replace your second factor, without the codes."),
+    erased(models.SecondFactor, "Your second factor, without its secret."),
     erased(models.LoginSource, "Devices and networks from which you have logged in, without their identifiers."),
     erased(models.AuthorizationCode, "Authorizations of other software that were not used yet, without their codes."),
     erased(models.RefreshToken, "Access of other software to your data, without the tokens."),
@@ -148,7 +151,20 @@ _BILLING_RULES = (
             {},
             {
                 _PSEUDONYM: "application_id change_id user_id",
-                "It is the record of the consent.": "mpxn kind valid_until created_at",
+                "It is the record of the consent.": "mpxn kind valid_until basis purpose recorded_by created_at",
+            },
+        ),
+        billing=True,
+    ),
+    replace(
+        replaced(
+            models.AccessRecord,
+            "Who has read the data of your meters.",
+            "It proves who read the kept readings. Its identifiers are pseudonyms.",
+            {},
+            {
+                _PSEUDONYM: "application_id access_id user_id resource_id reader reader_user_id",
+                _NO_DATA: "operation purpose role own count hour last_at created_at",
             },
         ),
         billing=True,
@@ -181,7 +197,7 @@ _IDENTITY_RULES = (
             "username": _erased_username,
             **dict(each("", "name email")),
             **dict(each(None, "password_hash failed_at")),
-            **dict(each(False, "administrator template_editor active mails_username")),
+            **dict(each(False, "administrator template_editor second_factor active mails_username")),
             "status": constant("inactive"),
             "failures": constant(0),
         },
@@ -194,6 +210,7 @@ _IDENTITY_RULES = (
         {
             "status": constant("inactive"),
             "active": constant(False),
+            "culture_code": constant(None),
             "erased_at": lambda columns, now: func.coalesce(columns["erased_at"], now),
         },
         {_PSEUDONYM: "application_id user_id created_at updated_at"},
@@ -260,6 +277,12 @@ KEPT_RULES = (
         _OF_APPLICATION,
         "application_id client_id name secret_digest redirect_uris scope active created_at",
     ),
+    kept(
+        models.Directory,
+        _OF_APPLICATION,
+        "application_id directory_id name issuer audiences algorithms account_rule token_check clock_skew_seconds "
+        f"session_seconds client_id client_secret active {_CLOCK}",
+    ),
     kept(models.SecretKey, _NO_DATA, "key_id sample created_at"),
     kept(
         models.TrustedDocument, _OF_APPLICATION, "application_id trusted_document_id document_id text name created_at"
@@ -274,7 +297,7 @@ KEPT_RULES = (
     kept(
         models.AlertType,
         _APPLICATION_CONTENT,
-        "application_id alert_type_id name system_alert_type_id description active",
+        "application_id alert_type_id name system_alert_type_id description variables rule_kind active",
     ),
     kept(
         models.Template,

@@ -142,7 +142,7 @@ async def _count_remaining(rows: Rows, user_id: str) -> dict[str, int]:
 
 async def _topics_of(rows: Rows, user_id: str) -> list[str]:
     """Return the topics whose events contain data of a user."""
-    found = [make(user_id) for make in (topics.alerts, topics.alerts_read, topics.alert_steps, topics.one_time_codes)]
+    found = [make(user_id) for make in (topics.alerts, topics.alerts_read, topics.alert_steps)]
     resources = await rows.all(models.Resource, col(models.Resource.owner_id) == user_id)
     for resource in resources:
         found += [topics.readings(resource.resource_id), topics.catch_ups(resource.resource_id)]
