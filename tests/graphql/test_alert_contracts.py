@@ -7,6 +7,9 @@ import pytest
 
 from tests.support.house import House
 from tests.support.residents import resident
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.types.alerts import Alert
+from wattgate.realtime.events import AlertSent
 
 POWER = {"name": "power", "type": "POWER", "description": "Power at present", "sample": 4321}
 TIP = {"name": "tip", "type": "TEXT", "required": False}
@@ -276,3 +279,8 @@ async def test_rules_send_alerts_of_types_with_their_variables_only(served: Hous
     assert (await served.call("PUT", path, application, json={"ruleKind": "PACE"})).status_code == 409
     assert (await served.call("PUT", path, application, json={"ruleKind": None})).status_code == 200
     await served.call("DELETE", f"/alertrule/{added.json()['ruleId']}", headers)
+
+
+def test_events_of_alerts_have_the_fields_of_alerts() -> None:
+    fields = [field for field in Alert.__strawberry_definition__.fields if edge_of(field) is None]
+    assert {field.python_name for field in fields} <= set(AlertSent.__struct_fields__)
