@@ -4,9 +4,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from strawberry.types import get_object_definition
 
 from tests.support.house import House
 from tests.support.residents import resident
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.types.alerts import Alert
+from wattgate.realtime.events import AlertSent
 
 POWER = {"name": "power", "type": "POWER", "description": "Power at present", "sample": 4321}
 TIP = {"name": "tip", "type": "TEXT", "required": False}
@@ -161,6 +165,9 @@ async def test_alert_is_about_a_home_of_its_user(served: House) -> None:
     headers = served.one.headers["application"]
     answer = await served.graphql(document, headers, input={**alert, "veId": own})
     assert answer["data"]["sendAlert"] == {"veId": own}
+    assert (await send(served, alert_type, {}, veId=own)).status_code == 200
+    refused = await send(served, alert_type, {}, veId="unknown")
+    assert (refused.status_code, refused.json()["problems"][0]["path"]) == (400, ["veId"])
     for foreign in ("unknown", served.other.ids["virtual_entity"]):
         answer = await served.graphql(document, headers, input={**alert, "veId": foreign})
         assert answer["errors"][0]["extensions"]["problems"][0]["path"] == ["input", "veId"]
@@ -276,3 +283,8 @@ async def test_rules_send_alerts_of_types_with_their_variables_only(served: Hous
     assert (await served.call("PUT", path, application, json={"ruleKind": "PACE"})).status_code == 409
     assert (await served.call("PUT", path, application, json={"ruleKind": None})).status_code == 200
     await served.call("DELETE", f"/alertrule/{added.json()['ruleId']}", headers)
+
+
+def test_events_of_alerts_have_the_fields_of_alerts() -> None:
+    fields = [field for field in get_object_definition(Alert, strict=True).fields if edge_of(field) is None]
+    assert {field.python_name for field in fields} <= set(AlertSent.__struct_fields__)

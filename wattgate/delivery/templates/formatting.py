@@ -92,10 +92,10 @@ class Formats:
     def money(self, value: object, currency: str | None = None) -> str:
         """Return an amount with the decimal places of its currency, such as two for GBP."""
         amount = to_number(value)
-        if currency in MINOR_CURRENCIES:
-            amount, currency = amount / 100, MINOR_CURRENCIES[currency]
         if currency is None:
             raise FormatError('needs a currency, such as money: "GBP"')
+        if currency in MINOR_CURRENCIES:
+            amount, currency = amount / 100, MINOR_CURRENCIES[currency]
         if currency not in known_currencies():
             raise FormatError(f"does not know the currency {currency[:20]!r}; use a code such as GBP or EUR")
         return format_currency(_round(amount, get_currency_precision(currency)), currency, locale=self.locale)

@@ -121,7 +121,9 @@ class OutputWriter(StringIO):
         )
         if isinstance(value, DeclaredText | DeclaredInteger | DeclaredFloat) and not is_for_programs:
             return format_declared(value, self.formats)
-        if isinstance(value, float | Decimal) and math.isfinite(value) and abs(value) <= MAX_NUMBER:
+        if isinstance(value, float) and math.isfinite(value) and abs(value) <= MAX_NUMBER:
+            return plain_number(value)
+        if isinstance(value, Decimal) and value.is_finite() and abs(value) <= MAX_NUMBER:
             return plain_number(value)
         if isinstance(value, list):
             return "".join(map(self._text_of, value))

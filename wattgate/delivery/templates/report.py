@@ -8,7 +8,7 @@ from typing import Any
 
 from wattgate.delivery.templates.contract import Contract
 from wattgate.delivery.templates.contract_check import contract_findings, has_path, is_declared
-from wattgate.delivery.templates.contract_values import declared_tree, sample_values
+from wattgate.delivery.templates.contract_values import ANY_ITEM, declared_tree, sample_values
 from wattgate.delivery.templates.diagnostics import (
     Finding,
     Severity,
@@ -28,7 +28,7 @@ from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, Ren
 from wattgate.delivery.templates.plain_text import html_to_text
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
 from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
-from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
+from wattgate.delivery.templates.variables import Variable, find_variables, sample_data, value_paths
 
 HTML_WARNING_BYTES = 80_000
 """Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""
@@ -155,8 +155,13 @@ def _assemble_report(
     if len(findings) > MAX_FINDINGS:
         omitted = f"{len(findings) - MAX_FINDINGS:,} more findings are omitted"
         findings[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
-    sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
-    return RenderingReport(tuple(findings), tuple(required), *sizes, contract is not None and contract.declared)
+    return RenderingReport(
+        tuple(findings),
+        tuple(required),
+        html_bytes=len((rendering.html or "").encode()),
+        text_bytes=len((rendering.text or "").encode()),
+        names_checked=contract is not None and contract.declared,
+    )
 
 
 def _without_positions_of(findings: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:
