@@ -56,7 +56,7 @@ class Codes:
         await self.post.runner.run(accounts.change_password, account, passwords)
 
     async def deliver(self, channel: Recorder) -> list[str]:
-        """Deliver what is due, and return the texts of all mails that the channel has got."""
+        """Send all due mails, and return the texts of all mails that the channel has got."""
         handler = DeliveryHandler(mail.prepare_account_mail, channel, mail.record_account_mail_outcome)
         await self.post.worker_with({DeliveryKind.ACCOUNT_MAIL: handler}).deliver_due()
         return [message.content.text for message in channel.given]
