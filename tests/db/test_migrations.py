@@ -16,6 +16,7 @@ from wattgate.clock import to_ms
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.stored_json import check_json
 
 HALF_HOUR = timedelta(minutes=30)
@@ -482,4 +483,36 @@ async def test_migration_records_a_consent_for_each_meter_point_that_was_served_
         ("u", "grant", "migrated", "migration"),
         ("v", "x", "unrecorded", ""),
     ]
+    await database.close()
+
+
+async def test_existing_applications_get_the_alert_types_of_account_mails(empty_url: str) -> None:
+    database = Database(empty_url)
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0024")
+        for application_id in ("a", "b"):
+            put(connection, "application", application_id=application_id)
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "account", application_id="a", user_id="u", account_id="c")
+        put(connection, "alert_type", application_id="a", alert_type_id="own", system_alert_type_id="account.verify")
+        mail = {"account_mail_id": "m", "text": "The code is 1"}
+        put(connection, "account_mail", application_id="a", user_id="u", account_id="c", **mail)
+        migrate(connection, "0025")
+        migrate(connection, "0024", down=True)
+        migrate(connection, "0025")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+        select = "SELECT application_id, system_alert_type_id, name FROM alert_type ORDER BY 1, 2"
+        rows = [tuple(row) for row in await connection.execute(text(select))]
+        mails = await connection.execute(text("SELECT text, secret, expires_at FROM account_mail"))
+        assert [tuple(row) for row in mails] == [("The code is 1", None, None)]
+    assert [(application_id, code) for application_id, code, _ in rows] == [
+        (application_id, code) for application_id in ("a", "b") for code in sorted(ACCOUNT_MAIL_TYPES)
+    ]
+    assert {name for application_id, _, name in rows if application_id == "b"} == {
+        kind.name for kind in ACCOUNT_MAIL_TYPES.values()
+    }
+    assert ("a", "account.verify", "x") in rows
     await database.close()

@@ -203,9 +203,12 @@ CAPABILITIES: tuple[Capability, ...] = (
         "Verification code or password reset token",
         (Anchor.ACCOUNT,),
         f"{registration.MAX_OPEN_CODES} of each kind for each account; {registration.CODE_LIFETIME.seconds // 60} min",
-        "The row is deleted, also when the e-mail address changes.",
+        "The row is deleted, also when the e-mail address changes. Its mail is not sent any more.",
         _AT_ONCE,
-        ("one_time_code.code_id", "one_time_code.account_id", "one_time_code.digest"),
+        (
+            *(f"one_time_code.{column}" for column in ("code_id", "account_id", "digest")),
+            *(f"account_mail.{column}" for column in ("account_id", "secret")),
+        ),
     ),
     Capability(
         "Code that confirms an e-mail address",

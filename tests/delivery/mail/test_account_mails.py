@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -65,8 +66,9 @@ class Mailed:
                 await asyncio.sleep(0.02)
 
 
-@pytest.fixture(scope="module")
-async def mailed(databases: Databases) -> AsyncIterator[Mailed]:
+@asynccontextmanager
+async def serve_with_mails(databases: Databases) -> AsyncIterator[Mailed]:
+    """Serve a gateway on a new database that sends its mails to a new mail server."""
     async with mail_server() as smtp, databases() as url:
         settings = {
             "smtp_url": f"smtp://127.0.0.1:{smtp.port}",
@@ -76,6 +78,12 @@ async def mailed(databases: Databases) -> AsyncIterator[Mailed]:
         }
         async with house(url, **settings) as opened:
             yield Mailed(opened, smtp)
+
+
+@pytest.fixture(scope="module")
+async def mailed(databases: Databases) -> AsyncIterator[Mailed]:
+    async with serve_with_mails(databases) as opened:
+        yield opened
 
 
 def text_of(mail: ReceivedMail) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -76,11 +77,12 @@ def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, conf
         application = await find_login_application(runner, configured_id, request.query_params)
         form = login.substitute(
             welcome=welcome,
-            notice=_notice(application),
+            notice=login_notice(application),
             application=application.application_id or "",
             scope=session_scope(application),
             hidden="" if application.application_id else " hidden",
-            choice=_choice(application),
+            query=f"?{urlencode({'application': application.requested})}" if application.requested else "",
+            choice=application_choice(application),
         )
         return HTMLResponse(content.substitute(login=form))
 
@@ -95,14 +97,15 @@ def session_scope(application: LoginApplication) -> str:
     return OWN_SCOPE if application.problem in UNUSABLE_ADDRESSES else application.requested
 
 
-def _notice(application: LoginApplication) -> str:
+def login_notice(application: LoginApplication) -> str:
+    """Return why the page knows no application and what to do, or nothing if it knows one."""
     if application.problem is None:
         return ""
     text = NOTICES[application.problem].replace("{requested}", escape(_shorten(application.requested)))
     return f'<div class="login-notice" role="status" data-testid="login-notice">{text}</div>'
 
 
-def _choice(application: LoginApplication) -> str:
+def application_choice(application: LoginApplication) -> str:
     """Return the form for another application, or nothing if there can be no other."""
     if application.is_only or application.problem in WITHOUT_CHOICE:
         return ""

@@ -3,6 +3,7 @@
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
+from wattgate.app.server.account_pages import account_page_routes
 from wattgate.app.server.landing_page import Demonstration, landing_route
 from wattgate.app.server.login_page import login_page_route
 from wattgate.app.server.pages import STATIC_DIRECTORY, page_route
@@ -30,5 +31,6 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             runner=runner,
             configured_id=configured_id,
         ),
+        *account_page_routes(runner, configured_id),
         Mount("/static", StaticFiles(directory=STATIC_DIRECTORY)),
     ]

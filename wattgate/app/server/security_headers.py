@@ -111,6 +111,10 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
         "/display": PAGE,
+        "/verify": PAGE,
+        "/reset": PAGE,
+        "/confirm-email": PAGE,
+        "/register": PAGE,
         "/preview": PREVIEW,
         "/outbox": OUTBOX,
         "/outbox/mails": API,

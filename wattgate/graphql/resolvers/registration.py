@@ -105,7 +105,9 @@ async def register(
         raise BadInput(
             "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
         )
-    user = await rows.add(models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code)))
+    user = await rows.add(
+        models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now)
+    )
     account = await create_account(
         rows,
         user,
@@ -115,6 +117,7 @@ async def register(
         email=parse_email(email),
         status=UNVERIFIED,
         active=False,
+        created_at=rows.now,
     )
     await _send_code(replace(call, rows=rows), account, VERIFICATION_CODES)
     return await build_user(rows, user)

@@ -129,8 +129,12 @@ export function explainLoginError(error, sentCode = false) {
   return `The login failed: ${error.message.replace(/\.$/, "")}.`;
 }
 
-/** @param {number} [seconds] */
-function formatWait(seconds = 60) {
+/**
+ * Return a wait in words, such as 2 minutes.
+ * @param {number} [seconds]
+ * @returns {string}
+ */
+export function formatWait(seconds = 60) {
   if (seconds < 60) return seconds === 1 ? "1 second" : `${seconds} seconds`;
   const minutes = Math.ceil(seconds / 60);
   return minutes === 1 ? "1 minute" : `${minutes} minutes`;

@@ -1,0 +1,160 @@
+"""Account mails that wait: expired and withdrawn codes, retries, bounds, and mails of earlier versions."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlmodel import col
+from strawberry import ID
+
+from tests.support import people
+from tests.support.house import PASSWORD, Tenant
+from tests.support.outbox import Post, Recorder
+from wattgate.app.workers.deliveries import DeliveryHandler
+from wattgate.db.models import AccountMail, Delivery
+from wattgate.delivery.account_mails import CONFIRM_EMAIL, PASSWORD_CHANGED, RESET
+from wattgate.delivery.channels.channel import TemporaryFailure
+from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.resolvers import accounts, mail, registration, users
+from wattgate.graphql.resolvers.registration import CODE_LIFETIME
+from wattgate.graphql.services import outbox as outbox_service
+from wattgate.graphql.services.account_mails import MAX_NOTICES
+from wattgate.graphql.services.mail_bounds import MAIL_BOUNDS
+from wattgate.graphql.types.users import NewUser
+from wattgate.principal import Permission, Principal, Role
+
+Who = dict[str, str]
+
+
+class Codes:
+    """The outbox of a tenant with a channel that records account mails."""
+
+    def __init__(self, post: Post) -> None:
+        self.post = post
+
+    async def add_user(self, email: str = "") -> Who:
+        username = f"{uuid4().hex}@example.org"
+        new = NewUser(username=username, email=email or username, password=PASSWORD)
+        created = await self.post.run(users.add_user, input=new)
+        account_id = created.applications[0].account_id
+        return {"username": username, "userId": created.user_id, "accountId": account_id}
+
+    async def request_reset(self, who: Who) -> None:
+        anonymous = Principal(Role.ANONYMOUS, application_id=self.post.tenant.application_id)
+        await self.post.runner.run(registration.request_password_reset, anonymous, {"username": who["username"]})
+
+    async def change_password(self, who: Who) -> None:
+        account = Principal(
+            Role.ACCOUNT,
+            application_id=self.post.tenant.application_id,
+            user_id=who["userId"],
+            account_id=who["accountId"],
+        )
+        passwords = {"old_password": PASSWORD, "new_password": PASSWORD}
+        await self.post.runner.run(accounts.change_password, account, passwords)
+
+    async def deliver(self, channel: Recorder) -> list[str]:
+        """Send all due mails, and return the texts of all mails that the channel has got."""
+        handler = DeliveryHandler(mail.prepare_account_mail, channel, mail.record_account_mail_outcome)
+        await self.post.worker_with({DeliveryKind.ACCOUNT_MAIL: handler}).deliver_due()
+        return [message.content.text for message in channel.given]
+
+    async def states(self, who: Who, short_code: str) -> list[tuple[DeliveryState, str | None]]:
+        """Return the state and reason of the deliveries of a user's mails of a kind, oldest first."""
+        mails = {sent.account_mail_id for sent in await self.mails(who) if sent.name == short_code}
+        of_user = col(Delivery.user_id) == who["userId"]
+        deliveries = await self.post.rows(Delivery, of_user, order_by=[Delivery.number])
+        return [(delivery.state, delivery.reason) for delivery in deliveries if delivery.target_id in mails]
+
+    async def mails(self, who: Who) -> list[Any]:
+        return await self.post.rows(AccountMail, col(AccountMail.user_id) == who["userId"])
+
+
+@pytest.fixture
+async def codes(settled: Tenant) -> Codes:
+    post = Post(settled)
+    await post.clear()
+    return Codes(post)
+
+
+async def test_expired_code_is_not_sent(codes: Codes) -> None:
+    who = await codes.add_user()
+    await codes.request_reset(who)
+    codes.post.pass_time(CODE_LIFETIME)
+    assert await codes.deliver(Recorder()) == []
+    assert await codes.states(who, RESET) == [(DeliveryState.FAILED, "the code in the mail has expired")]
+    assert [sent.secret for sent in await codes.mails(who)] == [None]
+
+
+async def test_code_that_a_changed_password_ended_is_not_sent(codes: Codes) -> None:
+    who = await codes.add_user()
+    await codes.request_reset(who)
+    await codes.change_password(who)
+    (text,) = await codes.deliver(Recorder())
+    assert "was changed" in text
+    reason = "the code in the mail was used or replaced"
+    assert await codes.states(who, RESET) == [(DeliveryState.FAILED, reason)]
+
+
+async def test_each_attempt_sends_the_same_code_until_one_succeeds(codes: Codes) -> None:
+    who = await codes.add_user()
+    await codes.request_reset(who)
+    channel = Recorder(TemporaryFailure("the server is busy"))
+    await codes.deliver(channel)
+    (waiting,) = await codes.mails(who)
+    assert waiting.secret is not None
+    code = await people.newest_code(codes.post.tenant, who["accountId"], RESET)
+    codes.post.pass_time(timedelta(minutes=5))
+    first, second = await codes.deliver(channel)
+    assert first == second
+    assert code in first
+    (sent,) = await codes.mails(who)
+    assert sent.secret is None
+
+
+async def test_flood_of_codes_is_bounded_and_does_not_suppress_notices(codes: Codes) -> None:
+    bound = MAIL_BOUNDS[DeliveryKind.ACCOUNT_MAIL].for_address
+    flooded = f"{uuid4().hex}@example.org"
+    holders = [await codes.add_user(email=flooded) for _ in range(bound + 1)]
+    for who in holders:
+        await codes.request_reset(who)
+    *_, last = holders
+    ((state, reason),) = await codes.states(last, RESET)
+    assert (state, reason) == (DeliveryState.SUPPRESSED, f"more than {bound} mails to this address in 60 minutes")
+    assert [mail.secret for mail in await codes.mails(last)] == [None]
+    await codes.change_password(last)
+    assert await codes.states(last, PASSWORD_CHANGED) == [(DeliveryState.WAITING, None)]
+
+
+async def test_notices_to_an_account_are_bounded(codes: Codes) -> None:
+    who = await codes.add_user()
+    for _ in range(MAX_NOTICES + 1):
+        await codes.change_password(who)
+    states = [state for state, _ in await codes.states(who, PASSWORD_CHANGED)]
+    assert states == [DeliveryState.WAITING] * MAX_NOTICES + [DeliveryState.SUPPRESSED]
+
+
+async def test_account_without_an_address_gets_nothing(codes: Codes) -> None:
+    created = await codes.post.run(users.add_user, input=NewUser(username=uuid4().hex, password=PASSWORD))
+    who = {"userId": created.user_id, "accountId": created.applications[0].account_id, "username": ""}
+    await codes.change_password(who)
+    assert await codes.mails(who) == []
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def store_mail_of_an_earlier_version(call: Call, *, user_id: ID, account_id: ID) -> None:
+    """Store a mail with its text, as earlier versions of the gateway did."""
+    content = {"name": CONFIRM_EMAIL, "subject": "Confirm", "text": "Enter 4711.", "created_at": call.rows.now}
+    stored = await call.rows.add(AccountMail(user_id=user_id, account_id=account_id, **content))
+    await outbox_service.enqueue(
+        call, DeliveryKind.ACCOUNT_MAIL, stored.account_mail_id, user_id=user_id, address="x@example.org"
+    )
+
+
+async def test_mail_of_an_earlier_version_is_sent_as_it_was_stored(codes: Codes) -> None:
+    who = await codes.add_user()
+    await codes.post.run(store_mail_of_an_earlier_version, user_id=who["userId"], account_id=who["accountId"])
+    assert await codes.deliver(Recorder()) == ["Enter 4711."]
+    assert [sent.text for sent in await codes.mails(who)] == [""]
