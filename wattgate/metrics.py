@@ -145,6 +145,7 @@ METRICS = (
     REFUSED_CONNECTIONS,
     LOOP_DELAY_SECONDS,
     HTTP_SECONDS,
+    ACCESSES_DROPPED,
 )
 """All metrics, in the order of the documentation."""
 

@@ -144,7 +144,10 @@ async def test_consents_are_valid_but_one_that_was_withdrawn(demo: Demo) -> None
     states = {consent["mpxn"]: consent["state"] for consent in consents}
     assert states == {**dict.fromkeys(points, "VALID"), FORMER_METER_POINT: "REVOKED"}
     document = f'{{ consentChanges(mpxn: "{FORMER_METER_POINT}") {{ kind }} }}'
-    assert (await demo.graphql(USERNAME, document))["consentChanges"] == [{"kind": "REVOCATION"}]
+    assert (await demo.graphql(USERNAME, document))["consentChanges"] == [
+        {"kind": "GRANT"},
+        {"kind": "REVOCATION"},
+    ]
     assert FORMER_METER_POINT in str(await demo.rest(USERNAME, "/user/verification/status"))
     assert await demo.rest(USERNAME, f"/user/verification/status/mpxn/{FORMER_METER_POINT}/revocation")
     resources = (await demo.graphql(USERNAME, "{ resources { mpxn } }"))["resources"]

@@ -249,7 +249,7 @@ async def _add_basic_records(tenant: Tenant) -> None:
 class House:
     """A served gateway: its URL, an HTTP client on it, the parts of another gateway beside it, and two tenants.
 
-    `served_gateway` has the parts of the served gateway itself, if the house was opened by `house`.
+    `served_gateway` has the parts of the served gateway itself, if the function `house` opened it.
     """
 
     url: str

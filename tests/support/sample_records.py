@@ -6,9 +6,10 @@ from typing import Any
 
 from strawberry import ID
 
+from wattgate.access_log import ReadCounter, ReadData, Reader
 from wattgate.enums import RuleKind
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers import webhooks
+from wattgate.graphql.resolvers import access_log, webhooks
 from wattgate.graphql.types import alert_rules, alerts, content, directories, flexibility, prompts, webhook_endpoints
 from wattgate.graphql.types.alerts import Channel
 
@@ -135,6 +136,7 @@ async def _flexibility(tenant: Any) -> None:
     await run("verify_meter_point", mpxn=ids["mpxn"])
     await run("renew_consents", mpxns=[ids["mpxn"]])
     ids["consent_receipt"] = (await run("consent_receipts"))[0].receipt_id
+    await _add_access(tenant)
     ids["dfs_user"] = (await run("opt_in_to_dfs")).dfs_user_id
     start = datetime.now(UTC) + timedelta(days=1)
     event = await run(
@@ -146,3 +148,11 @@ async def _flexibility(tenant: Any) -> None:
     await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=flexibility.DfsEventState.OPEN)
     ids["dfs_event"] = event.dfs_event_id
     await run("participate_in_dfs_event", dfs_event_id=event.dfs_event_id)
+
+
+async def _add_access(tenant: Any) -> None:
+    """Add an entry of the access log about the resource."""
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    reader = Reader(tenant.application_id, "readings", "service", "application", "application", None, at)
+    read = (reader, ReadData(tenant.user_id, tenant.ids["resource"]), ReadCounter(1, at, at))
+    await tenant.gateway.runner.run(access_log.store_accesses, tenant.system, {"reads": [read]})

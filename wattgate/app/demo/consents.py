@@ -20,11 +20,11 @@ MIN_REMAINING = timedelta(days=180)
 
 
 async def grant_consents(runner: Runner, owner: Principal, meter_points: Iterable[str], now: datetime) -> None:
-    """Add the owner's missing consents, and renew those that end soon. A consent that was withdrawn stays so."""
+    """Verify the owner's consents, and renew those that end soon. A consent that was withdrawn stays so."""
     stored = await _consents_by_meter_point(runner, owner)
     for mpxn in meter_points:
         known = stored.get(mpxn)
-        if known is None:
+        if known is None or not (known.verified or known.revoked_at):
             await runner.run(consent.verify_meter_point, owner, {"mpxn": mpxn})
         elif known.revoked_at is None and known.valid_until < now + MIN_REMAINING:
             await runner.run(consent.renew_consents, owner, {"mpxns": [mpxn]})
