@@ -28,6 +28,7 @@ from tests.support.openid import (
 )
 from tests.support.servers import Databases
 from wattgate.db import models
+from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.principal import Permission, Principal, Role
 
 LOG_IN = """
@@ -312,6 +313,9 @@ async def test_each_application_manages_its_own_directories(opened: House, share
     secret = {"tokenCheck": "INTROSPECTION", "clientId": "gateway", "clientSecret": "hush"}
     changed = await opened.call("PUT", path, opened.one.headers["application"], json=secret)
     assert (changed.status_code, "hush" in changed.text) == (200, False)
+    system = Principal(Role.SYSTEM, application_id=opened.one.application_id)
+    stored = await opened.gateway.runner.read(system, Permission.SYSTEM, lambda rows: rows.get(models.Directory, mine))
+    assert is_encrypted(stored.client_secret)
 
 
 @pytest.mark.parametrize(
@@ -441,6 +445,8 @@ async def test_stored_token_ends_with_the_account_and_its_directory(opened: Hous
     async def stored(account_id: str) -> bool:
         read = models.ExternalAccount, account_id
         row = await opened.gateway.runner.read(system, Permission.SYSTEM, lambda rows: rows.get(*read))
+        for secret in filter(None, (row.token, row.access_token)):
+            assert is_encrypted(secret)
         return row.token is not None or row.access_token is not None
 
     async def new_account() -> str:

@@ -9,6 +9,7 @@ import strawberry
 from wattgate.clock import TimeRange
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.enums import (
+    AccountRule,
     AmbientBasis,
     AmbientLevel,
     Baseline,
@@ -29,6 +30,7 @@ from wattgate.enums import (
     SuppressionCause,
     TariffKind,
     ThresholdSide,
+    TokenCheck,
     Weekday,
 )
 
@@ -42,6 +44,15 @@ strawberry.enum(CatchUpState, description="State of a retrieval of readings from
 strawberry.enum(
     DeviceActivity,
     description="Activity of a device, derived from the age of its last packet.",
+)
+strawberry.enum(
+    AccountRule,
+    description="Who may log in with a token of an external directory and has no account in the directory yet.",
+)
+strawberry.enum(
+    TokenCheck,
+    description="How the gateway checks whether a token of an external directory is still valid, besides its signature "
+    "and times.",
 )
 strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
