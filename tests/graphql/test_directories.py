@@ -86,7 +86,7 @@ async def by_graphql(house: House, directory_id: str, token: str, **more: str) -
 
 async def exchange(house: House, directory_id: str, token: str, **more: str) -> dict[str, str]:
     """Exchange a token and return the headers with the one of the gateway."""
-    answer = await by_rest(house, directory_id, token, **more)
+    answer = await by_rest(house, directory_id, token, None, **more)
     assert answer.status_code == 200, answer.text
     return {"token": answer.json()["token"]}
 
@@ -366,18 +366,19 @@ async def test_link_rule_needs_a_verified_address_of_one_user(opened: House, sha
     directory = await add_directory(opened.one, opened, shared.issuer, accountRule="LINK")
     who = await people.active(opened.one)
     email = who["username"].upper()
-    for claims, problem in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"email": email}, "has no verified e-mail address"),
         ({"email": email, "email_verified": False}, "has no verified e-mail address"),
         ({"email": email, "email_verified": "true"}, "has no verified e-mail address"),
         ({"email_verified": True}, "has no verified e-mail address"),
         ({"email": "nobody@example.org", "email_verified": True}, "No active account of the application has"),
-    ):
+    ]
+    for claims, problem in wrong:
         await assert_refused(opened, directory, shared.sign(**claims), problem, 403)
     unverified = await people.registered(opened.one)
     claims = {"email": unverified["username"], "email_verified": True}
     await assert_refused(opened, directory, shared.sign(**claims), "No active account of the application has", 403)
-    linked = {"sub": uuid4().hex, "email": email, "email_verified": True}
+    linked: dict[str, Any] = {"sub": uuid4().hex, "email": email, "email_verified": True}
     headers = await exchange(opened, directory, shared.sign(**linked))
     accounts = (await opened.call("GET", "/account", headers)).json()
     assert {account["userId"] for account in accounts} == {who["userId"]}

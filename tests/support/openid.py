@@ -25,7 +25,7 @@ from starlette.routing import Route
 from tests.support.servers import serving
 
 AUDIENCE = "energy-app"
-LOOPBACK = {"callout_networks": ["127.0.0.0/8"], "callout_http": True}
+LOOPBACK: dict[str, Any] = {"callout_networks": ["127.0.0.0/8"], "callout_http": True}
 """Settings of a gateway that may reach a provider on this machine."""
 
 REDIRECT = "https://app.example/back"
