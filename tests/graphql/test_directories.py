@@ -501,7 +501,7 @@ async def test_status_by_introspection(opened: House, own: ChosenProvider) -> No
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "30")
 
 
-async def test_expired_token_of_the_directory_is_told_by_the_status(opened: House, own: ChosenProvider) -> None:
+async def test_status_reports_an_expired_token_of_the_directory(opened: House, own: ChosenProvider) -> None:
     directory = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE", clockSkewSeconds=300)
     headers = await exchange(opened, directory, own.sign(exp=datetime.now(UTC) - timedelta(seconds=100)))
     path = f"/directory/{directory}"

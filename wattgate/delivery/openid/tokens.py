@@ -52,7 +52,7 @@ class WrongSignature(RejectedToken):
 
 @dataclass(frozen=True, slots=True)
 class TokenRules:
-    """What the token of a directory must fulfil."""
+    """The conditions that the token of a directory must meet."""
 
     issuer: str
     audiences: tuple[str, ...]

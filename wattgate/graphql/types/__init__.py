@@ -47,7 +47,7 @@ strawberry.enum(
 )
 strawberry.enum(
     AccountRule,
-    description="Who may log in with a token of an external directory and has no account in the directory yet.",
+    description="Users of an external directory who may log in although they have no account in it yet.",
 )
 strawberry.enum(
     TokenCheck,
