@@ -291,6 +291,9 @@ async def test_accounts_of_a_directory_have_no_password(
     body = {"username": "someone", "directoryId": directory_id}
     answer = await opened.call("POST", "/account", tenant.headers["acting"], json={**body, "password": PASSWORD})
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
+    headers = await exchange(opened, directory_id, shared.sign())
+    enrolled = await opened.call("POST", "/account/secondfactor", headers, json={"password": PASSWORD})
+    assert (enrolled.status_code, enrolled.json()["code"]) == (409, "CONFLICT")
     named = {"applicationId": tenant.application_id}
     for method, path, more in (
         ("POST", "/auth", {"password": PASSWORD}),

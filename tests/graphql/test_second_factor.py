@@ -158,6 +158,8 @@ async def test_codes_outside_the_window_are_refused(enrolled: Holder) -> None:
     enrolled.timed.pass_time(timedelta(minutes=5))
     for steps in (-2, 2):
         assert (await enrolled.log_in(enrolled.code(steps))).status_code == 401
+        refused = (await enrolled.graphql_log_in(enrolled.code(steps)))["errors"][0]["extensions"]
+        assert refused["code"] == "SECOND_FACTOR_REQUIRED"
     assert (await enrolled.log_in(enrolled.code(-1))).status_code == 200
     assert (await enrolled.log_in(enrolled.code(1))).status_code == 200
 
