@@ -75,6 +75,7 @@ EMPTY_IS_TOO_LITTLE = {
     "PUT /user/verify",  # PUT, but every argument is required
     "PUT /user/resetpassword",
     "PUT /account/email",
+    "PUT /account/secondfactor",
     "PUT /user/{userId}/username",
     "PUT /account/{accountId}/mobileapptoken",
     "PUT /device/{deviceId}/owner",

@@ -224,7 +224,7 @@ class DeviceProof(Enum):
 
 
 class AccountRule(Enum):
-    """Who may log in with a token of an external directory, besides those who have an account in the directory."""
+    """Users of an external directory who may log in although they have no account in it yet."""
 
     EXISTING = "EXISTING"
     LINK = "LINK"

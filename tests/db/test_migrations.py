@@ -516,3 +516,34 @@ async def test_existing_applications_get_the_alert_types_of_account_mails(empty_
     }
     assert ("a", "account.verify", "x") in rows
     await database.close()
+
+
+async def test_existing_accounts_have_no_second_factor_and_no_external_directory(empty_url: str) -> None:
+    database = Database(empty_url)
+    account = {"application_id": "a", "user_id": "u", "directory_id": "d"}
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0023")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "account", account_id="old", username="x@y.example", **account)
+        migrate(connection, "0030")
+        # code of the version before inserts an account without the new column
+        connection.execute(
+            text(
+                "INSERT INTO account (application_id, account_id, user_id, directory_id, name, username, email, "
+                "administrator, status, active, created_at, updated_at) SELECT application_id, 'new', user_id, "
+                "directory_id, name, 'n@y.example', email, administrator, status, active, created_at, updated_at "
+                "FROM account WHERE account_id = 'old'"
+            )
+        )
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+        rows = await connection.execute(text("SELECT account_id, second_factor FROM account ORDER BY account_id"))
+        assert [(key, bool(enabled)) for key, enabled in rows] == [("new", False), ("old", False)]
+        for table in ("directory", "external_account", "second_factor", "recovery_code"):
+            assert (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one() == 0
+        await connection.run_sync(lambda inner: migrate(inner, "0023", down=True))
+        await connection.run_sync(lambda inner: migrate(inner, "0030"))
+    await database.close()

@@ -47,12 +47,12 @@ PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
 DEFAULT_SIZED_LISTS = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat
-    Device.parentHardwareId Device.tags DeviceProtocol.sensors Directory.algorithms Directory.audiences Faq.data
-    Inventory.inventory RecoveryCodes.recoveryCodes
+    Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
     Query.consents Query.currentTermsConditions Query.devices Query.dfsEvents Query.dfsTermsConditions Query.dfsUsers
     Query.faqs Query.languageContents Query.mobileAppTokens Query.resourceCounts Query.tokens Query.userDfsEvents
+    Directory.algorithms Directory.audiences RecoveryCodes.recoveryCodes
     RecordedColumns.refused Resource.catchUps ResourceCount.resourceIdList ResourceOptions.options
     Satisfaction.resources Tariff.bands Tariff.blocks TariffBand.weekdays Template.versions TemplatePreview.coverage
     TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors

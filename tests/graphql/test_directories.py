@@ -28,6 +28,7 @@ from tests.support.openid import (
 )
 from tests.support.servers import Databases
 from wattgate.db import models
+from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.principal import Permission, Principal, Role
 
 LOG_IN = """
@@ -85,7 +86,7 @@ async def by_graphql(house: House, directory_id: str, token: str, **more: str) -
 
 async def exchange(house: House, directory_id: str, token: str, **more: str) -> dict[str, str]:
     """Exchange a token and return the headers with the one of the gateway."""
-    answer = await by_rest(house, directory_id, token, **more)
+    answer = await by_rest(house, directory_id, token, None, **more)
     assert answer.status_code == 200, answer.text
     return {"token": answer.json()["token"]}
 
@@ -290,6 +291,9 @@ async def test_accounts_of_a_directory_have_no_password(
     body = {"username": "someone", "directoryId": directory_id}
     answer = await opened.call("POST", "/account", tenant.headers["acting"], json={**body, "password": PASSWORD})
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
+    headers = await exchange(opened, directory_id, shared.sign())
+    enrolled = await opened.call("POST", "/account/secondfactor", headers, json={"password": PASSWORD})
+    assert (enrolled.status_code, enrolled.json()["code"]) == (409, "CONFLICT")
     named = {"applicationId": tenant.application_id}
     for method, path, more in (
         ("POST", "/auth", {"password": PASSWORD}),
@@ -312,6 +316,9 @@ async def test_each_application_manages_its_own_directories(opened: House, share
     secret = {"tokenCheck": "INTROSPECTION", "clientId": "gateway", "clientSecret": "hush"}
     changed = await opened.call("PUT", path, opened.one.headers["application"], json=secret)
     assert (changed.status_code, "hush" in changed.text) == (200, False)
+    system = Principal(Role.SYSTEM, application_id=opened.one.application_id)
+    stored = await opened.gateway.runner.read(system, Permission.SYSTEM, lambda rows: rows.get(models.Directory, mine))
+    assert is_encrypted(stored.client_secret)
 
 
 @pytest.mark.parametrize(
@@ -362,18 +369,19 @@ async def test_link_rule_needs_a_verified_address_of_one_user(opened: House, sha
     directory = await add_directory(opened.one, opened, shared.issuer, accountRule="LINK")
     who = await people.active(opened.one)
     email = who["username"].upper()
-    for claims, problem in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"email": email}, "has no verified e-mail address"),
         ({"email": email, "email_verified": False}, "has no verified e-mail address"),
         ({"email": email, "email_verified": "true"}, "has no verified e-mail address"),
         ({"email_verified": True}, "has no verified e-mail address"),
         ({"email": "nobody@example.org", "email_verified": True}, "No active account of the application has"),
-    ):
+    ]
+    for claims, problem in wrong:
         await assert_refused(opened, directory, shared.sign(**claims), problem, 403)
     unverified = await people.registered(opened.one)
     claims = {"email": unverified["username"], "email_verified": True}
     await assert_refused(opened, directory, shared.sign(**claims), "No active account of the application has", 403)
-    linked = {"sub": uuid4().hex, "email": email, "email_verified": True}
+    linked: dict[str, Any] = {"sub": uuid4().hex, "email": email, "email_verified": True}
     headers = await exchange(opened, directory, shared.sign(**linked))
     accounts = (await opened.call("GET", "/account", headers)).json()
     assert {account["userId"] for account in accounts} == {who["userId"]}
@@ -441,6 +449,8 @@ async def test_stored_token_ends_with_the_account_and_its_directory(opened: Hous
     async def stored(account_id: str) -> bool:
         read = models.ExternalAccount, account_id
         row = await opened.gateway.runner.read(system, Permission.SYSTEM, lambda rows: rows.get(*read))
+        for secret in filter(None, (row.token, row.access_token)):
+            assert is_encrypted(secret)
         return row.token is not None or row.access_token is not None
 
     async def new_account() -> str:
@@ -494,7 +504,7 @@ async def test_status_by_introspection(opened: House, own: ChosenProvider) -> No
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "30")
 
 
-async def test_expired_token_of_the_directory_is_told_by_the_status(opened: House, own: ChosenProvider) -> None:
+async def test_status_reports_an_expired_token_of_the_directory(opened: House, own: ChosenProvider) -> None:
     directory = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE", clockSkewSeconds=300)
     headers = await exchange(opened, directory, own.sign(exp=datetime.now(UTC) - timedelta(seconds=100)))
     path = f"/directory/{directory}"

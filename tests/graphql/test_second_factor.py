@@ -1,4 +1,4 @@
-"""The second factor of accounts (TOTP): RFC vectors, enrolment, log-in, recovery codes and resets, on both doors."""
+"""The second factor of accounts (TOTP): RFC vectors, enrolment, log-in, recovery codes and resets."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -132,7 +132,7 @@ async def test_enrolment_shows_the_secret_once_and_needs_a_code(holder: Holder) 
     assert (await holder.call("POST", PATH, password=PASSWORD)).status_code == 409
 
 
-async def test_log_in_asks_for_the_code_on_both_doors(enrolled: Holder) -> None:
+async def test_log_in_asks_for_the_code_on_both_interfaces(enrolled: Holder) -> None:
     rest = await enrolled.log_in()
     assert (rest.status_code, rest.json()["code"], rest.json()["valid"]) == (401, "SECOND_FACTOR_REQUIRED", False)
     graphql = (await enrolled.graphql_log_in())["errors"][0]["extensions"]
@@ -158,6 +158,8 @@ async def test_codes_outside_the_window_are_refused(enrolled: Holder) -> None:
     enrolled.timed.pass_time(timedelta(minutes=5))
     for steps in (-2, 2):
         assert (await enrolled.log_in(enrolled.code(steps))).status_code == 401
+        refused = (await enrolled.graphql_log_in(enrolled.code(steps)))["errors"][0]["extensions"]
+        assert refused["code"] == "SECOND_FACTOR_REQUIRED"
     assert (await enrolled.log_in(enrolled.code(-1))).status_code == 200
     assert (await enrolled.log_in(enrolled.code(1))).status_code == 200
 

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from tests.support.servers import serving
 
 AUDIENCE = "energy-app"
-LOOPBACK = {"callout_networks": ["127.0.0.0/8"], "callout_http": True}
+LOOPBACK: dict[str, Any] = {"callout_networks": ["127.0.0.0/8"], "callout_http": True}
 """Settings of a gateway that may reach a provider on this machine."""
 
 REDIRECT = "https://app.example/back"
@@ -169,7 +169,7 @@ class ChosenProvider:
 
     async def _content(self, path: str, request: Request) -> dict[str, Any]:
         if path == "/keys":
-            return {"keys": [_public_jwk(key_id, key) for key_id, key in self.keys.items()]}
+            return {"keys": [public_jwk(key_id, key) for key_id, key in self.keys.items()]}
         if path == "/introspect":
             return {"active": self.active and request.headers.get("Authorization", "").startswith("Basic ")}
         return {
@@ -185,7 +185,7 @@ def to_base64(data: bytes) -> bytes:
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
-def _public_jwk(key_id: str, key: PrivateKey) -> dict[str, Any]:
+def public_jwk(key_id: str, key: PrivateKey) -> dict[str, Any]:
     if isinstance(key, rsa.RSAPrivateKey):
         document = RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
     elif isinstance(key, ec.EllipticCurvePrivateKey):

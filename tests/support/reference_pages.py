@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -203,7 +204,8 @@ def _parameter_default(parameter: Any) -> str:
         return "required"
     if isinstance(parameter.default, bool):
         return f"`{_switch(parameter)}`" if parameter.secondary_opts else "off"
-    return "not set" if parameter.default in (None, "") else f"`{parameter.default}`"
+    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    return "not set" if default in (None, "") else f"`{default}`"
 
 
 def _switch(parameter: Any) -> str:

@@ -35,7 +35,10 @@ class ClientLimitSettings(StrictSettings):
         default=60,
         ge=0,
         le=10**9,
-        description="Wrong passwords and application credentials from one address in a minute. 0 means no limit.",
+        description=(
+            "Wrong passwords, codes of second factors, application credentials and tokens of directories from one "
+            "address in a minute. 0 means no limit."
+        ),
     )
     address_registrations: int = Field(
         default=20, ge=0, le=10**9, description="Registrations from one address in an hour. 0 means no limit."

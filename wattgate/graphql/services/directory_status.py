@@ -25,7 +25,7 @@ MAX_SAME_ISSUER = 10
 
 @dataclass(frozen=True, slots=True)
 class DirectoryAnswer:
-    """What the directory of an account says about a token. The dates are None unless the token is valid."""
+    """The answer of an account's directory about a token. The dates are None unless the token is valid."""
 
     account_id: str
     valid: bool

@@ -11,6 +11,7 @@ from wattgate.delivery.templates.contract import VariableType
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.energy.display.meter import MeterKind
 from wattgate.enums import (
+    AccountRule,
     AmbientBasis,
     AmbientLevel,
     Baseline,
@@ -32,6 +33,7 @@ from wattgate.enums import (
     SuppressionCause,
     TariffKind,
     ThresholdSide,
+    TokenCheck,
     Weekday,
     WithheldReason,
 )
@@ -49,6 +51,15 @@ strawberry.enum(CatchUpState, description="State of a retrieval of readings from
 strawberry.enum(
     DeviceActivity,
     description="Activity of a device, derived from the age of its last packet.",
+)
+strawberry.enum(
+    AccountRule,
+    description="Users of an external directory who may log in although they have no account in it yet.",
+)
+strawberry.enum(
+    TokenCheck,
+    description="How the gateway checks whether a token of an external directory is still valid, besides its signature "
+    "and times.",
 )
 strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")

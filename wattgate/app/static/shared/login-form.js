@@ -60,7 +60,7 @@ export class LoginForm {
     } catch (thrown) {
       const error = toGatewayError(thrown);
       if (error.needsCode) this.#showCode(true);
-      this.#showError(explainLoginError(error, code !== undefined), wrongFields(error));
+      this.#showError(explainLoginError(error, code !== undefined), fieldsOf(error));
       return null;
     } finally {
       this.#button.disabled = false;
@@ -106,7 +106,7 @@ export class LoginForm {
  * @param {GatewayError} error
  * @returns {string[]}
  */
-function wrongFields(error) {
+function fieldsOf(error) {
   if (error.needsCode) return ["code"];
   return error.unauthenticated ? ["username", "password"] : [];
 }
