@@ -47,7 +47,9 @@ def test_description_of_an_operation_names_its_callers_if_they_are_limited(opera
     )
     is_for_editors = operation.needs in set(GRANTS[Role.TEMPLATE_EDITOR]) - set(GRANTS[Role.ACCOUNT])
     assert (last == "For template editors, administrators and applications only.") is is_for_editors
-    assert (last == "OAuth access tokens are rejected.") is (operation.needs is Permission.CREDENTIAL_WRITE)
+    assert (last == "OAuth access tokens are rejected.") is (
+        operation.needs in (Permission.CREDENTIAL_WRITE, Permission.DATA_EXPORT)
+    )
 
 
 def test_every_shared_description_is_used() -> None:

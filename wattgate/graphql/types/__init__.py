@@ -18,9 +18,11 @@ from wattgate.enums import (
     DeliveryState,
     DeviceActivity,
     DeviceProof,
+    ErasureAction,
     FreshnessCause,
     FreshnessState,
     Function,
+    JobState,
     NotificationState,
     NoValueReason,
     Period,
@@ -38,6 +40,8 @@ strawberry.enum(
 )
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")
 strawberry.enum(NotificationState, description="State of an alert's delivery through one channel.")
+strawberry.enum(JobState, description="State of an erasure or an export.")
+strawberry.enum(ErasureAction, description="Treatment of the records of a table by an erasure.")
 strawberry.enum(CatchUpState, description="State of a retrieval of readings from the meter network.")
 strawberry.enum(
     DeviceActivity,
