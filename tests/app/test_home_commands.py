@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import termios
 import time
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.settings import Settings
 from wattgate.graphql.resolvers.reading_imports import resources_by_id
 from wattgate.graphql.resolvers.resource_changes import update_resource
+from wattgate.graphql.resolvers.virtual_entities import deactivate_virtual_entity
 from wattgate.graphql.types.resource_changes import ResourceChange
 from wattgate.principal import Principal, Role
 
@@ -373,6 +375,40 @@ def test_another_application_may_have_the_same_meter_point_and_user(command: Com
     first, second = create(command), create(command, application="Other app")
     assert first["veId"] != second["veId"]
     assert ("user", USER) in created(second)
+
+
+def test_a_closed_home_is_opened_again(command: Command) -> None:
+    first = create(command, **FLAT)
+    close(command, first["veId"])
+    again = create(command, **FLAT)
+    assert (again["veId"], created(again)) == (first["veId"], [])
+    assert [home["veId"] for home in listed(command, "home", "list")] == [first["veId"]]
+
+
+def test_meter_point_and_user_are_free_after_an_erasure(command: Command, tmp_path: Path) -> None:
+    first = create(command, **FLAT)
+    archive = tmp_path / "ada.zip"
+    exported = command("user", "export", USER, str(archive))
+    assert (exported.status, archive.stat().st_mode & 0o777) == (0, 0o600), exported.error
+    refused(command("user", "export", USER, str(archive)), "exists. Give the name of a new file")
+    with zipfile.ZipFile(archive) as content:
+        assert USER in content.read("records/account.json").decode()
+    erased = command("user", "erase", USER, "--yes", "--json")
+    assert erased.status == 0, erased.error
+    assert {"table": "account", "action": "REPLACED", "records": 1} in [
+        {name: entry[name] for name in ("table", "action", "records")} for entry in json.loads(erased.out)
+    ]
+    refused(command("user", "erase", USER, "--yes"), "No user 'ada@mine.example'")
+    again = create(command, **FLAT)
+    assert [kind for kind, _ in created(again)] == ["user", "resource", "resource", "tariff", "home"]
+    assert again["veId"] != first["veId"]
+
+
+def close(command: Command, ve_id: str) -> None:
+    application_id = listed(command, "app", "list")[0]["applicationId"]
+    system = Principal(Role.SYSTEM, application_id=application_id)
+    closing = {"ve_id": ve_id}
+    run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(deactivate_virtual_entity, system, closing)))
 
 
 def test_a_home_that_exists_differently_is_refused(command: Command) -> None:

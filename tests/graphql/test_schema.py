@@ -48,7 +48,7 @@ def test_description_of_an_operation_names_its_callers_if_they_are_limited(opera
     is_for_editors = operation.needs in set(GRANTS[Role.TEMPLATE_EDITOR]) - set(GRANTS[Role.ACCOUNT])
     assert (last == "For template editors, administrators and applications only.") is is_for_editors
     assert (last == "OAuth access tokens are rejected.") is (
-        operation.needs in (Permission.CREDENTIAL_WRITE, Permission.SECOND_FACTOR)
+        operation.needs in (Permission.CREDENTIAL_WRITE, Permission.DATA_EXPORT, Permission.SECOND_FACTOR)
     )
 
 

@@ -21,6 +21,7 @@ from wattgate.app.cli.gateway_context import err, out, run_async, with_current_g
 from wattgate.app.cli.home_commands import home_app
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.cli.key_commands import keys_app, require_keys
+from wattgate.app.cli.personal_data_commands import user_erase, user_export
 from wattgate.app.cli.template_commands import template_app
 from wattgate.app.cli.user_commands import user_app
 from wattgate.app.cli.watch import watch
@@ -51,6 +52,8 @@ DEMO_FOLDER = Path(".wattgate")
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
+user_app.command("erase")(user_erase)
+user_app.command("export")(user_export)
 for name, commands in (
     ("db", db_app),
     ("app", app_app),

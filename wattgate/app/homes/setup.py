@@ -189,6 +189,10 @@ class _Builder:
         home = self.state.home
         if home is None:
             return await self._add_home(resource_ids)
+        if not home.active:
+            change = home_types.VirtualEntityChange(active=True)
+            arguments = {"ve_id": ID(home.ve_id), "input": change}
+            await self.runner.run(virtual_entities.update_virtual_entity, self.system, arguments)
         present = {resource.resource_id for resource in self.state.home_resources}
         for resource_id in resource_ids:
             if resource_id not in present:

@@ -39,8 +39,8 @@ class HomeState:
 
     @property
     def home(self) -> models.VirtualEntity | None:
-        """The active home of this name, if there is one."""
-        return next((home for home in self.homes if home.active), None)
+        """The active home of this name, or else the newest closed one, which is opened again."""
+        return next((home for home in self.homes if home.active), self.homes[-1] if self.homes else None)
 
     def find_resource(self, series: Series, number: str, *, cost_of: str | None = None) -> models.Resource | None:
         """Return the user's resource of a series at a meter point, first one of the home.
@@ -144,8 +144,6 @@ def _home_problems(state: HomeState, request: HomeRequest) -> Iterator[Problem]:
     if len(active) > 1:
         ids = ", ".join(home.ve_id for home in active)
         yield Problem(("--name",), f"the user has {len(active)} homes with the name {request.name!r}: {ids}")
-    elif state.homes and not active:
-        yield Problem(("--name",), f"the home {request.name!r} of the user is closed. Use another name")
     if state.home is None:
         return
     zone = state.home.time_zone or DEFAULT_ZONE

@@ -22,9 +22,11 @@ from wattgate.enums import (
     DeliveryState,
     DeviceActivity,
     DeviceProof,
+    ErasureAction,
     FreshnessCause,
     FreshnessState,
     Function,
+    JobState,
     NotificationState,
     NoValueReason,
     Period,
@@ -47,6 +49,8 @@ strawberry.enum(WithheldReason, description="Why the data of a meter point is wi
 strawberry.enum(MeterKind, description="Kind of energy that a meter of a home counts.")
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")
 strawberry.enum(NotificationState, description="State of an alert's delivery through one channel.")
+strawberry.enum(JobState, description="State of an erasure or an export.")
+strawberry.enum(ErasureAction, description="Treatment of the records of a table by an erasure.")
 strawberry.enum(CatchUpState, description="State of a retrieval of readings from the meter network.")
 strawberry.enum(
     DeviceActivity,

@@ -17,7 +17,7 @@ class ErasedTable:
 
 @strawberry.type(description="Erasure of a user's personal data: its progress, and the receipt for it.")
 class Erasure:
-    erasure_id: strawberry.ID
+    erasure_id: strawberry.ID = strawberry.field(description="ID of the erasure.")
     user_id: strawberry.ID = strawberry.field(description="ID of the user, which is the pseudonym of kept records.")
     state: JobState
     progress: float = strawberry.field(description="Finished part of the work, from 0 to 1.")
