@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
   addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
-    input: {name: "Weekly budget", htmlTemplate: $html}) { templateId }
+    input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { templateId }
 }"""
 
 SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {

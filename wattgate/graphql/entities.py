@@ -36,6 +36,7 @@ ENTITIES: tuple[Entity, ...] = (
         path="/template",
         model=models.Template,
         graphql_type=alert_types.Template,
+        has_list=False,
         read_permission=Permission.TEMPLATE_READ,
         write_permission=Permission.TEMPLATE_WRITE,
     ),

@@ -98,6 +98,12 @@ MAIL_HTML = HeaderPolicy(
     is_document=True,
     reason="The HTML of a mail contains styles, and images of any site. It runs nothing, in a frame of the outbox.",
 )
+SHARED_PREVIEW = HeaderPolicy(
+    "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    is_document=True,
+    reason="The page of a shared preview runs no scripts. A sandboxed frame shows the HTML of the mail.",
+)
 IDE = HeaderPolicy(
     "default-src 'none'; script-src https://unpkg.com 'unsafe-inline'; style-src https://unpkg.com 'unsafe-inline'; "
     "img-src 'self' data:; font-src https://unpkg.com data:; connect-src 'self' https://unpkg.com; worker-src blob:; "
@@ -117,6 +123,8 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/outbox/mails/{application_id}/{delivery_id}": API,
         "/outbox/mails/{application_id}/{delivery_id}/html": MAIL_HTML,
         "/unsubscribe/{token}": PAGE,
+        "/preview/shared/{token}": SHARED_PREVIEW,
+        "/preview/shared/{token}/html": MAIL_HTML,
         "/static": STATIC,
         "/graphql": API,
         "/healthz": API,

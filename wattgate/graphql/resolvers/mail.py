@@ -160,6 +160,12 @@ async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
     return await call.rows.get(KeptMail, delivery_id)
 
 
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def purge_kept_mails(call: Call) -> int:
+    """Delete the kept mails of the application. Return their number."""
+    return await call.rows.delete(KeptMail)
+
+
 def suppression_key(address: str) -> str:
     """Return the form of an address that suppressions are stored under. Raise NotMailable if it is malformed."""
     return parse_mailbox(address).address.lower()

@@ -11,8 +11,8 @@ from wattgate.db.queries.templates import (
     TemplateChoice,
     application_culture,
     choose_from,
+    current_versions,
     list_templates,
-    published,
 )
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
@@ -93,7 +93,7 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
     others, choice = await _choose_template(call, input, named)
     template = named or choice.template
-    source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
+    source = _merge_source(input, None if template is None else (await current_versions(call.rows, [template]))[0])
     data, data_from = await _preview_data(call, input)
     try:
         preview = await call.templates.preview(source, data)
