@@ -81,10 +81,7 @@ class HeaderPolicy:
 API = HeaderPolicy(CLOSED)
 PAGE = HeaderPolicy(OWN_FILES, "no-cache", is_document=True)
 STATIC = HeaderPolicy(OWN_FILES, "no-cache", reason="Browsers revalidate the files, and get 304 if they are the same.")
-OUTBOX = HeaderPolicy(
-    f"{OWN_FILES}; frame-src 'self'", "no-cache", is_document=True, reason="A sandboxed frame shows the HTML of a mail."
-)
-PREVIEW = HeaderPolicy(
+MAIL_PAGE = HeaderPolicy(
     OWN_FILES.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
         "img-src 'self' data:", "img-src 'self' data: https:"
     ),
@@ -117,8 +114,8 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
         "/display": PAGE,
-        "/preview": PREVIEW,
-        "/outbox": OUTBOX,
+        "/preview": MAIL_PAGE,
+        "/outbox": MAIL_PAGE,
         "/outbox/mails": API,
         "/outbox/mails/{application_id}/{delivery_id}": API,
         "/outbox/mails/{application_id}/{delivery_id}/html": MAIL_HTML,
