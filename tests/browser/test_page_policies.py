@@ -76,7 +76,7 @@ async def test_page_runs_no_inline_script(context: BrowserContext, demo: tuple[s
 
 async def test_no_site_may_show_a_page_in_a_frame(context: BrowserContext, demo: tuple[str, str]) -> None:
     page = await context.new_page()
-    await page.goto("/outbox", wait_until="load")
+    await page.goto("/preview/shared/nothing", wait_until="load")  # a page that may have frames of the gateway
     async with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         await page.evaluate(
             "() => { document.body.append(Object.assign(document.createElement('iframe'), { src: '/display' })); }"
