@@ -406,3 +406,26 @@ async def test_migration_makes_no_existing_account_a_template_editor(empty_url: 
         await connection.run_sync(lambda inner: migrate(inner, "0022", down=True))
         await connection.run_sync(lambda inner: migrate(inner, "0023"))
     await database.close()
+
+
+async def test_existing_users_follow_the_culture_of_their_application(empty_url: str) -> None:
+    database = Database(empty_url)
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0023")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="existing")
+        migrate(connection, "0024")
+        # code of the version before inserts a user without the new column
+        connection.execute(
+            text(
+                "INSERT INTO app_user (application_id, user_id, status, active, created_at, updated_at) "
+                "SELECT application_id, 'new', status, active, created_at, updated_at FROM app_user"
+            )
+        )
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+        rows = await connection.execute(text("SELECT user_id, culture_code FROM app_user ORDER BY user_id"))
+        assert [tuple(row) for row in rows] == [("existing", None), ("new", None)]
+    await database.close()

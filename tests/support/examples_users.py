@@ -86,6 +86,7 @@ EXAMPLES: dict[str, Example] = {
     "rename_user": fixed(
         lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
     ),
+    "update_user": fixed(lambda tenant: {"userId": tenant.user_id, "input": {"cultureCode": "en-GB"}}),
     "account_status": fixed(lambda tenant: {"accountId": tenant.account_id}),
     "own_account_status": NOTHING,
     "change_email": fixed(lambda tenant: {"email": "new@example.org"}),

@@ -8,6 +8,7 @@ from wattgate.graphql.entities import ENTITIES
 from wattgate.graphql.resolvers import (
     accounts,
     alert_rules,
+    alert_types,
     alerts,
     audit,
     bulk_recording,
@@ -52,7 +53,7 @@ from wattgate.graphql.resolvers import (
     webhooks,
 )
 from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import audit as audit_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import mail as mail_types
@@ -92,6 +93,7 @@ OPERATIONS: tuple[Operation, ...] = (
     users.add_user,
     users.delete_user,
     users.rename_user,
+    users.update_user,
     registration.register,
     registration.request_verification,
     registration.verify_user,
@@ -156,6 +158,10 @@ OPERATIONS: tuple[Operation, ...] = (
     content.current_terms_conditions,
     content.add_terms_conditions_user,
     # Notification system
+    alert_types.add_alert_type,
+    alert_types.update_alert_type,
+    alert_types.alert_type_variables,
+    alert_types.recent_alerts,
     templates.templates,
     templates.add_template,
     templates.template_for,
@@ -225,7 +231,7 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.meter_point_eligible,
     # Long lists, page by page
     paginate("account", models.Account, account_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
-    paginate("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
+    paginate("alert", models.Alert, notification_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
     paginate(
         "mail_suppression",
         models.MailSuppression,

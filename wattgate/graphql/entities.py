@@ -4,7 +4,8 @@ from wattgate.db import models
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE
 from wattgate.graphql.core.entity import Entity
 from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import alert_types
+from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import prompts as prompt_types
@@ -22,11 +23,8 @@ ENTITIES: tuple[Entity, ...] = (
         path="/alerttype",
         model=models.AlertType,
         graphql_type=alert_types.AlertType,
-        add_input=alert_types.NewAlertType,
-        update_input=alert_types.AlertTypeChange,
         read_permission=Permission.ALERT_READ,
         write_permission=Permission.ALERT_WRITE,
-        schemes=(("POST", AuthScheme.BASIC), ("PUT", AuthScheme.BASIC)),
         order_by="name",
     ),
     Entity(
@@ -35,7 +33,7 @@ ENTITIES: tuple[Entity, ...] = (
         noun="a template",
         path="/template",
         model=models.Template,
-        graphql_type=alert_types.Template,
+        graphql_type=notification_types.Template,
         has_list=False,
         read_permission=Permission.TEMPLATE_READ,
         write_permission=Permission.TEMPLATE_WRITE,

@@ -35,6 +35,10 @@ def user_create(
         ),
     ],
     name: Annotated[str, typer.Option(help="Name of the person.")] = "",
+    culture: Annotated[
+        str | None,
+        typer.Option(help="Language and region of messages to the user. Default: the culture of the application."),
+    ] = None,
     administrator: Annotated[
         bool, typer.Option(help="Allow the user to manage the records of the application.")
     ] = False,
@@ -51,6 +55,7 @@ def user_create(
         "username": username,
         "password": password,
         "name": name,
+        "culture_code": culture,
         "administrator": administrator,
         "template_editor": template_editor,
     }

@@ -269,6 +269,7 @@ async def _ensure_users(runner: Runner) -> dict[str, Principal]:
                 "username": login.username,
                 "password": PASSWORD,
                 "name": login.name,
+                "culture_code": login.culture_code,
                 "template_editor": login.template_editor,
             }
             added = await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, new_user)

@@ -77,6 +77,7 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         ),
         "webhook_event.event_code": _not_secret("The kind of an event."),
         "alert.culture_code": _not_secret("A language and region."),
+        "app_user.culture_code": _not_secret("A language and region."),
         "application.culture_code": _not_secret("A language and region."),
         "language_content.culture_code": _not_secret("A language and region."),
         "template.culture_code": _not_secret("A language and region."),

@@ -14,7 +14,8 @@ from wattgate.db.models.tenancy import Tenanted
 class User(Tenanted, table=True):
     """A person. Records of homes and meters belong to users; logins belong to their accounts.
 
-    `status` is unverified, active or inactive.
+    `status` is unverified, active or inactive. `culture_code` is the language and region of messages to the user; None
+    is the culture of the application.
     """
 
     __tablename__ = "app_user"  # "user" is a reserved word of PostgreSQL
@@ -24,6 +25,7 @@ class User(Tenanted, table=True):
     user_id: str = AssignedId()
     status: str = "active"
     active: bool = True
+    culture_code: str | None = None
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

@@ -43,7 +43,7 @@ ADMINISTRATIVE = frozenset(
 
 ADMINISTRATIVE_FOR_OTHERS = frozenset(
     {
-        *("update_account", "change_email", "change_name", "change_password", "rename_user"),
+        *("update_account", "change_email", "change_name", "change_password", "rename_user", "update_user"),
         *("new_token", "delete_token", "revoke_token", "add_mobile_app_token", "remove_mobile_app_token"),
         *("set_account_profile", "update_account_session"),
         *("add_virtual_entity", "update_virtual_entity", "deactivate_virtual_entity"),

@@ -7,10 +7,11 @@ from wattgate.db.applications import ApplicationSummary
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.row_scope import SystemAccess
-from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.credential_endings import end_application_credential
+from wattgate.graphql.services.cultures import parse_culture, parse_optional_culture
 from wattgate.graphql.services.login import hash_new_password, normalize_username, parse_optional_email
 from wattgate.principal import Permission
 
@@ -40,9 +41,7 @@ async def create_application(
     culture_code: str = DEFAULT_CULTURE,
 ) -> CreatedApplication:
     """Add an application with a credential of this username. Generate the secret unless one is given."""
-    if not is_culture(culture_code):
-        problem = Problem(("cultureCode",), "is not a language tag such as en-GB")
-        raise BadInput(f"Invalid culture code {culture_code!r}. Give a language tag such as en-GB.", problems=[problem])
+    culture_code = parse_culture(culture_code)
     chosen = secret or new_secret()
     application = await call.rows.create_application(
         models.Application(
@@ -95,10 +94,12 @@ async def create_user(
     name: str = "",
     administrator: bool = False,
     template_editor: bool = False,
+    culture_code: str | None = None,
 ) -> models.Account:
     """Add a user with an account in the application's own directory.
 
-    An administrator manages the records of the application; a template editor manages its templates only.
+    An administrator manages the records of the application; a template editor manages its templates only. The default
+    of `culture_code` is the culture of the application.
     """
     if administrator and template_editor:
         problem = Problem(("templateEditor",), "is set together with administrator")
@@ -106,7 +107,8 @@ async def create_user(
     application = await call.rows.application()
     if application is None:
         raise NotFound(f"No application with id {call.rows.application_id}.")
-    user = await call.rows.add(models.User())
+    culture_code = parse_optional_culture(culture_code) or application.culture_code
+    user = await call.rows.add(models.User(culture_code=culture_code))
     return await call.rows.add(
         models.Account(
             user_id=user.user_id,

@@ -18,6 +18,7 @@ from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_account_credentials
+from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -61,6 +62,7 @@ async def register(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
+    culture_code: str | None = None,
 ) -> types.User:
     """Register as a new user. The account can log in after its e-mail address is verified.
 
@@ -71,7 +73,7 @@ async def register(
         raise BadInput(
             "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
         )
-    user = await rows.add(models.User(status=UNVERIFIED))
+    user = await rows.add(models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code)))
     await create_account(
         rows,
         user,

@@ -14,6 +14,7 @@ from wattgate.delivery.templates.report import Preview
 from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.message_context import sample_context
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
@@ -82,8 +83,10 @@ async def shared_preview(call: Call, *, template_id: str, version: int, expires_
     if template.archived_at is not None or expires_at <= call.rows.now:
         raise NotFound("The link to this preview has expired.")
     source = template_source(await _find_version(call, template_id, version))
+    alert_type = await call.rows.get(models.AlertType, template.alert_type_id)
+    scope = sample_context(alert_type, template.culture_code).scope(template.culture_code)
     try:
-        return SharedPreviewResult(template, await call.templates.preview(source))
+        return SharedPreviewResult(template, await call.templates.preview(source, None, scope))
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
 

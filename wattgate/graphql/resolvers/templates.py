@@ -17,6 +17,8 @@ from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
+from wattgate.graphql.services.message_context import sample_context
+from wattgate.graphql.services.template_names import check_names
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
@@ -130,7 +132,7 @@ async def update_template(call: Call, *, template_id: strawberry.ID, input: type
         template.version, template.html_template = current.version, current.html_template
         publishes = is_active
     if publishes:
-        await _require_no_errors(call, current)
+        await _require_no_errors(call, template, current)
         await _publish(call, template, await _edit_version(call, template, current.version))
     template.active = is_active
     return template
@@ -167,7 +169,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     """
     template = await _edit_template(call, template_id)
     to_publish = await _edit_version(call, template, version)
-    await _require_no_errors(call, to_publish, ("version",))
+    await _require_no_errors(call, template, to_publish, ("version",))
     await _publish(call, template, to_publish)
     return template
 
@@ -254,7 +256,7 @@ async def _store_template(
     await call.rows.add(template)
     version = await _add_version(call, template, content)
     if input.active:
-        await _require_no_errors(call, version)
+        await _require_no_errors(call, template, version)
         await _publish(call, template, version)
     return template
 
@@ -295,10 +297,19 @@ async def _edit_version(call: Call, template: models.Template, version: int) -> 
     return await call.rows.edit(models.TemplateVersion, known.version_id)
 
 
-async def _require_no_errors(call: Call, version: models.TemplateVersion, path: ProblemPath | None = None) -> None:
-    """Raise BadInput if the report on a version has an ERROR. `path` is the argument that names the version."""
+async def _require_no_errors(
+    call: Call, template: models.Template, version: models.TemplateVersion, path: ProblemPath | None = None
+) -> None:
+    """Raise BadInput if a version uses a name that its alert type does not declare, or its report has an ERROR.
+
+    `path` is the argument that names the version.
+    """
+    source = template_source(version)
+    await check_names(call, template, source)
+    alert_type = await call.rows.get(models.AlertType, template.alert_type_id)
+    scope = sample_context(alert_type, template.culture_code).scope(template.culture_code)
     try:
-        report = (await call.templates.preview(template_source(version))).report
+        report = (await call.templates.preview(source, None, scope)).report
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
     errors = [

@@ -4,11 +4,13 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries.templates import user_culture
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.credential_endings import end_user
+from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
@@ -44,7 +46,8 @@ async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
 )
 async def add_user(call: Call, *, input: types.NewUser) -> types.User:
     """Add a user with an account. Both are active immediately."""
-    added = await call.rows.add(models.User())
+    culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
+    added = await call.rows.add(models.User(culture_code=culture_code))
     await create_account(
         call.rows,
         added,
@@ -55,6 +58,17 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
         email=parse_optional_email(input.email, ("input", "email")),
     )
     return await build_user(call.rows, added)
+
+
+@operation(
+    OperationKind.MUTATION, returns=types.User, needs=Permission.ACCOUNT_WRITE, rest=RestRoute("PUT", "/user/{userId}")
+)
+async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserChange) -> types.User:
+    """Change a user. Omitted fields keep their values."""
+    user = await call.rows.edit(models.User, user_id)
+    if input.culture_code is not strawberry.UNSET:
+        user.culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
+    return await build_user(call.rows, user)
 
 
 @operation(
@@ -136,6 +150,7 @@ async def build_user(rows: Rows, user: models.User) -> types.User:
         ],
         status=user.status,
         active=user.active,
+        culture_code=await user_culture(rows, user),
         created_at=user.created_at,
         updated_at=user.updated_at,
     )

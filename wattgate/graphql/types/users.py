@@ -35,6 +35,9 @@ class User:
     applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
     status: str = strawberry.field(description="Status of the user: unverified, active or inactive.")
     active: bool
+    culture_code: str = strawberry.field(
+        description="Language and region of messages to the user. The application's culture if the user has none."
+    )
     created_at: datetime
     updated_at: datetime
 
@@ -51,6 +54,18 @@ class NewUser:
     email: str = ""
     password: str | None = strawberry.field(
         default=None, description="Password of at least 8 characters. Without a password, the account cannot log in."
+    )
+    culture_code: str | None = strawberry.field(
+        default=None,
+        description="Language and region of messages to the user, such as fr-CA. Default: the application's culture.",
+    )
+
+
+@strawberry.input(description="Fields of a user to change.")
+class UserChange:
+    culture_code: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Language and region of messages to the user, such as fr-CA. Null for the application's culture.",
     )
 
 
