@@ -55,6 +55,8 @@ VOLATILE = {
     "uri",
     "recoveryCodes",
     "issuer",
+    "previewUrl",
+    "expiresAt",
 }
 
 
@@ -65,6 +67,11 @@ EMPTY_IS_ENOUGH = {
     "POST /webhook/endpoint/{endpointId}/secret",  # the path has every required argument
     "POST /webhook/endpoint/{endpointId}/ping",
     "POST /webhook/endpoint/{endpointId}/redrive",
+    "POST /template/{templateId}/version",  # the same texts again
+    "POST /template/{templateId}/rollback",  # the path has every required argument
+    "POST /template/{templateId}/archive",
+    "POST /template/{templateId}/restore",
+    "POST /template/{templateId}/share",
     "POST /virtualentity/{veId}/attribute",  # no metadata to merge
     "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path has every required argument
     "POST /user/verification/status/mpxn/{mpxn}/revocation",

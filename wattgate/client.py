@@ -13,6 +13,7 @@ class AddressPolicy(Enum):
     REGISTRATION = "address-registration"
     CODE = "address-code"
     DOCUMENT = "address-document"
+    SHARED_PREVIEW = "address-shared-preview"
 
 
 @dataclass(slots=True)

@@ -20,10 +20,9 @@ from wattgate.app.server.security_headers import (
     HEADER_POLICIES,
     HTML_POLICIES,
     IDE,
+    MAIL_PAGE,
     MOUNTS,
-    OUTBOX,
     PAGE,
-    PREVIEW,
     HeaderPolicies,
     HeaderPolicy,
 )
@@ -31,7 +30,7 @@ from wattgate.app.settings import Settings
 
 BASE_PATH = "/api/v0-1"
 STRICT_DIRECTIVES = ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")
-UNSAFE_REASONED = {PREVIEW, IDE, HEADER_POLICIES["/outbox/mails/{application_id}/{delivery_id}/html"]}
+UNSAFE_REASONED = {MAIL_PAGE, IDE, HEADER_POLICIES["/outbox/mails/{application_id}/{delivery_id}/html"]}
 
 
 def settings(folder: Path, **more: str) -> Settings:
@@ -170,7 +169,7 @@ def test_policies_run_no_inline_scripts_and_are_strict_without_a_reason() -> Non
 def test_rows_of_the_outbox_are_its_routes() -> None:
     declared = {route.path for route in outbox_routes(None) if isinstance(route, Route)}  # type: ignore[arg-type]
     assert declared == {path for path in HEADER_POLICIES if path.startswith("/outbox")}
-    assert HEADER_POLICIES["/outbox"] is OUTBOX
+    assert HEADER_POLICIES["/outbox"] is MAIL_PAGE
 
 
 def test_longest_mount_wins_and_unknown_paths_get_the_strictest_policy() -> None:

@@ -1,15 +1,17 @@
 """The outbox page of the demonstration in a real browser."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.browser.test_display import accessibility_violations
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import seed
@@ -18,9 +20,10 @@ from wattgate.app.server.factory import create_app
 
 pytestmark = pytest.mark.browser
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
   addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
-    input: {name: "Weekly budget", htmlTemplate: $html}) { templateId }
+    input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { templateId }
 }"""
 
 ADD_ALERT_TYPE = """mutation {
@@ -30,6 +33,10 @@ ADD_ALERT_TYPE = """mutation {
 SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
   sendAlert(input: {userId: $userId, alertTypeId: $kind, channels: [EMAIL], priority: HIGH,
     data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { alertId }
+}"""
+
+SEND_TEST = """mutation ($address: String!, $subject: String!, $kind: ID!) {
+  sendTestMail(address: $address, input: {alertTypeId: $kind, html: "<p>Hello</p>", subject: $subject}) { state }
 }"""
 
 HTML = """<style>h1 { color: #0a5; font-family: sans-serif } p { font-family: sans-serif }</style>
@@ -49,6 +56,10 @@ class Outbox:
     async def send(self) -> None:
         """Send an alert by mail."""
         await query_graphql(self.url, SEND_ALERT, userId=self.user_id, kind=self.alert_type_id)
+
+    async def send_test(self, address: str, subject: str) -> None:
+        """Send a test mail."""
+        await query_graphql(self.url, SEND_TEST, address=address, subject=subject, kind=self.alert_type_id)
 
     async def sent(self) -> list[dict[str, str]]:
         """Send a mail, wait until the outbox lists a mail, and return the list."""
@@ -106,6 +117,83 @@ async def test_outbox_shows_mail_as_it_would_be_sent(page: Page, outbox: Outbox)
     await expect(page.locator("#source")).to_contain_text("multipart/alternative")
     await page.set_viewport_size({"width": 390, "height": 844})
     assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
+
+
+async def test_mails_are_searched_and_filtered_by_kind_and_recipient(page: Page, outbox: Outbox) -> None:
+    await outbox.sent()
+    await outbox.send_test("tester@wattgate.example", "A quick test")
+    await page.goto("/outbox")
+    mails = page.get_by_test_id("mail")
+    tests = mails.filter(has_text="[TEST] A quick test")
+    await expect(tests).to_have_count(1)
+    all_mails = await mails.count()
+    await page.get_by_test_id("search").fill("QUICK tester@")
+    await expect(mails).to_have_count(1)
+    await expect(page.locator("#count")).to_have_text(f"1 of {all_mails} mails")
+    await page.get_by_test_id("search").fill("nothing like it")
+    await expect(page.get_by_text("No mail matches.")).to_be_visible()
+    await page.get_by_test_id("search").fill("")
+    await page.get_by_test_id("kind").select_option(label="Tests")
+    await expect(mails).to_have_count(1)
+    await page.get_by_test_id("kind").select_option(label="Alerts")
+    await expect(mails).to_have_count(all_mails - 1)
+    await page.get_by_test_id("kind").select_option(label="All kinds")
+    await page.get_by_test_id("recipient").select_option(label="tester@wattgate.example")
+    await expect(mails).to_have_count(1)
+    await outbox.send()  # the next refresh keeps the filter
+    await expect(page.locator("#count")).to_have_text(f"1 of {all_mails + 1} mails")
+
+
+async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page, outbox: Outbox) -> None:
+    await outbox.sent()
+    await page.goto("/outbox")
+    frame = page.locator("#frame")
+    heading = page.frame_locator("#frame").get_by_role("heading")
+    await expect(heading).to_be_visible()
+    for width in (320, 375, 600):
+        await page.get_by_role("radio", name=f"{width} pixels").check(force=True)
+        assert await frame.evaluate("(one) => one.getBoundingClientRect().width") == width
+    await page.get_by_role("radio", name="Full width").check(force=True)
+    assert await frame.evaluate("(one) => one.getBoundingClientRect().width") > 700
+    body = page.frame_locator("#frame").locator("body")
+    backgrounds = []
+    for dark in ("light", "partial", "full"):
+        await page.get_by_test_id("dark").select_option(dark)
+        await expect(frame).to_have_attribute("data-dark", dark)
+        await expect(body).to_be_visible()
+        backgrounds.append(await body.evaluate("(one) => getComputedStyle(one).backgroundColor"))
+    assert backgrounds == ["rgba(0, 0, 0, 0)", "rgb(27, 27, 31)", "rgba(0, 0, 0, 0)"]
+
+
+async def test_times_are_written_in_the_preferred_language(page: Page, outbox: Outbox) -> None:
+    await outbox.sent()
+    await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['de-DE'] })")
+    await page.goto("/outbox")
+    await expect(page.locator("#at")).to_have_text(re.compile(r"^\d{2}\.\d{2}\.\d{4}, \d{2}:\d{2}$"))
+
+
+async def test_outbox_is_cleared_after_confirmation(page: Page, outbox: Outbox) -> None:
+    await outbox.sent()
+    async with httpx.AsyncClient(base_url=outbox.url) as client:
+        refused = await client.delete("/outbox/mails", headers={"Sec-Fetch-Site": "cross-site"})
+    assert refused.status_code == 403
+    await page.goto("/outbox")
+    await expect(page.get_by_test_id("mail").first).to_be_visible()
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        assert await accessibility_violations(page) == []
+    await page.get_by_test_id("clear").click()
+    await expect(page.get_by_role("dialog", name="Clear the outbox?")).to_contain_text("cannot be restored")
+    assert await accessibility_violations(page) == []
+    await page.get_by_test_id("cancel").click()
+    await expect(page.get_by_test_id("mail").first).to_be_visible()
+    await page.get_by_test_id("clear").click()
+    await page.get_by_test_id("confirm").click()
+    await expect(page.get_by_role("heading", name="No mail yet")).to_be_visible()
+    await expect(page.get_by_test_id("mail")).to_have_count(0)
+    await expect(page.locator("#mail")).to_be_hidden()
+    await outbox.sent()
+    await expect(page.get_by_test_id("mail")).to_have_count(1)
 
 
 async def test_mail_html_has_strict_content_security_policy(outbox: Outbox) -> None:

@@ -11,12 +11,12 @@ from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo.demo_settings import DEMO_LINK_KEY
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.security_headers import BASE, HEADER_POLICIES, OUTBOX, PAGE, PREVIEW
+from wattgate.app.server.security_headers import BASE, HEADER_POLICIES, MAIL_PAGE, PAGE
 from wattgate.delivery.signed_links import SignedLinks
 
 pytestmark = pytest.mark.browser
 
-PAGES = sorted(path for path, policy in HEADER_POLICIES.items() if policy in (PAGE, OUTBOX, PREVIEW))
+PAGES = sorted(path for path, policy in HEADER_POLICIES.items() if policy in (PAGE, MAIL_PAGE))
 
 COLLECT_VIOLATIONS = """
 window.violations = [];
@@ -76,7 +76,7 @@ async def test_page_runs_no_inline_script(context: BrowserContext, demo: tuple[s
 
 async def test_no_site_may_show_a_page_in_a_frame(context: BrowserContext, demo: tuple[str, str]) -> None:
     page = await context.new_page()
-    await page.goto("/outbox", wait_until="load")
+    await page.goto("/preview/shared/nothing", wait_until="load")  # a page that may have frames of the gateway
     async with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         await page.evaluate(
             "() => { document.body.append(Object.assign(document.createElement('iframe'), { src: '/display' })); }"

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Dialog, Page, expect
+from playwright.async_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
 from tests.browser.test_display import accessibility_violations, overflow_pixels
 from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PLAIN_HTML = "<!doctype html><html lang='en'><body><p>Hello {{ recipient.name }}</p></body></html>"
 HOSTILE_HTML = """<!doctype html>
 <html lang="en"><body>
@@ -48,7 +49,39 @@ async def open_editor(page: Page) -> None:
 
 async def wait_until_rendered(page: Page) -> None:
     """Wait until the page shows the current source, rendered with its sample data."""
-    await expect(page.get_by_test_id("status")).to_have_text("Up to date")
+    await expect(page.get_by_test_id("status")).to_have_text("Rendered")
+
+
+async def add_template(page: Page, name: str, culture: str) -> None:
+    """Add a draft of a new template."""
+    await page.get_by_test_id("new").click()
+    await page.get_by_test_id("name").fill(name)
+    await page.get_by_test_id("culture").fill(culture)
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML)
+    await page.get_by_test_id("save").click()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Draft")
+
+
+async def publish(page: Page, title: str, words: str) -> None:
+    """Publish the content of the page, and confirm it in a dialog with these words."""
+    await page.get_by_test_id("publish").click()
+    await expect(page.get_by_role("dialog", name=title)).to_contain_text(words)
+    await page.get_by_test_id("confirm").click()
+    await expect(page.get_by_test_id("notice")).to_contain_text("is published.")
+
+
+async def choose(page: Page, item: str) -> None:
+    """Click on an item of the menu."""
+    await page.get_by_test_id("menu").click()
+    await page.get_by_test_id(item).click()
+
+
+async def expect_rows(old: Locator, new: Locator, *, side_by_side: bool) -> None:
+    """Expect the new line beside the old one, or below it."""
+    left, right = await old.bounding_box(), await new.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert (left["y"] == right["y"]) is side_by_side
 
 
 async def test_landing_page_links_to_templates(page: Page) -> None:
@@ -169,26 +202,156 @@ async def test_template_cannot_run_scripts(context: BrowserContext) -> None:
     assert await page.get_by_test_id("mail").get_attribute("sandbox") == ""
 
 
-async def test_template_can_be_saved_published_and_rolled_back(page: Page) -> None:
+async def test_template_is_a_draft_until_it_is_published_and_each_step_can_be_undone(page: Page) -> None:
     await open_editor(page)
-    await page.get_by_test_id("new").click()
-    await page.get_by_test_id("name").fill("Of a test")
-    await page.get_by_test_id("culture").fill("cy")
-    await page.get_by_test_id("html-source").fill(PLAIN_HTML)
-    await page.get_by_test_id("save").click()
+    await add_template(page, "Of a test", "cy")
     versions = page.get_by_test_id("versions").locator("option")
+    state = page.get_by_test_id("edit-state")
+    await expect(versions).to_have_text(["Version 1, draft"])
+    await expect(state).to_have_text("Draft")
+    await publish(page, "Publish version 1?", "No version is published now.")
     await expect(versions).to_have_text(["Version 1, published"])
+    await expect(state).to_have_text("Published")
+    await expect(page.get_by_test_id("publish")).to_be_disabled()
+    await page.get_by_test_id("undo").click()
+    await expect(versions).to_have_text(["Version 1"])
+    await publish(page, "Publish version 1?", "No version is published now.")
     await page.get_by_test_id("subject").fill("A second subject")
+    await expect(state).to_have_text("Unsaved changes")
     await page.get_by_test_id("save").click()
     await expect(versions).to_have_text(["Version 2, draft", "Version 1, published"])
-    await page.get_by_test_id("publish").click()
+    await publish(page, "Publish version 2?", "It changes the subject.")
     await expect(versions).to_have_text(["Version 2, published", "Version 1"])
-    await page.get_by_test_id("roll-back").click()
+    await page.get_by_test_id("undo").click()
     await expect(versions).to_have_text(["Version 2", "Version 1, published"])
-    await page.get_by_test_id("versions").select_option(label="Version 1, published")
+    await publish(page, "Publish version 2?", "From then on it is sent instead of version 1.")
+    await choose(page, "roll-back")
+    await expect(page.get_by_role("dialog", name="Roll back to version 1?")).to_contain_text("instead of version 2")
+    await page.get_by_test_id("confirm").click()
+    await expect(versions).to_have_text(["Version 2", "Version 1, published"])
+    await page.get_by_test_id("undo").click()
+    await expect(versions).to_have_text(["Version 2, published", "Version 1"])
+    await page.get_by_test_id("versions").select_option(label="Version 1")
     await expect(page.get_by_test_id("subject")).to_have_value(
         '{{ alert.name }}: {{ home.name | default: "your home" }}'
     )
+
+
+async def test_cancelled_confirmation_publishes_nothing(page: Page) -> None:
+    await open_editor(page)
+    await add_template(page, "Cancelled", "gd")
+    for key in ("Escape", "Enter"):
+        await page.get_by_test_id("publish").click()
+        await page.get_by_test_id("cancel").focus()
+        await page.keyboard.press(key)
+        await expect(page.get_by_test_id("confirmation")).to_be_hidden()
+    await expect(page.get_by_test_id("versions").locator("option")).to_have_text(["Version 1, draft"])
+
+
+async def test_template_with_errors_cannot_be_published(page: Page) -> None:
+    await open_editor(page)
+    await page.get_by_test_id("html-source").fill("<p><img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='></p>")
+    await expect(page.get_by_test_id("verdict")).to_contain_text("1 error")
+    await page.get_by_test_id("publish").click()
+    await expect(page.get_by_test_id("confirmation")).to_contain_text("The report has an error. Correct it first.")
+    await expect(page.get_by_test_id("confirm")).to_be_disabled()
+
+
+async def test_archived_template_is_hidden_and_can_be_restored(page: Page) -> None:
+    await open_editor(page)
+    await add_template(page, "Retired", "ga")
+    await publish(page, "Publish version 1?", "")
+    await choose(page, "archive")
+    await page.get_by_test_id("confirm").click()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Archived")
+    for button in ("save", "publish"):
+        await expect(page.get_by_test_id(button)).to_be_disabled()
+    await page.get_by_test_id("undo").click()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
+    await choose(page, "archive")
+    await page.get_by_test_id("confirm").click()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Archived")
+    templates = page.get_by_test_id("templates")
+    await templates.select_option(index=0)
+    await expect(templates).not_to_contain_text("Retired")
+    await page.get_by_test_id("menu").click()
+    await page.get_by_test_id("show-archived").check()
+    await page.keyboard.press("Escape")
+    await templates.select_option(label="Retired · email · ga · archived")
+    await choose(page, "restore")
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Former version")
+
+
+async def test_second_template_for_the_same_alerts_has_a_warning(page: Page) -> None:
+    await open_editor(page)
+    await add_template(page, "First", "kw")
+    await publish(page, "Publish version 1?", "")
+    warning = page.get_by_test_id("duplicate")
+    await expect(warning).to_be_hidden()
+    await page.get_by_test_id("new").click()
+    await page.get_by_test_id("culture").fill("kw")
+    await expect(warning).to_contain_text("“First” is published for the same alerts, channel and culture.")
+    await add_template(page, "Second", "kw")
+    await publish(page, "Publish version 1?", "")
+    await expect(warning).to_contain_text("Alerts use this template, because it is newer.")
+    await page.get_by_test_id("templates").select_option(label="First · email · kw · not used")
+    await expect(warning).to_contain_text("Alerts use it, because it is newer, so that this template is not sent.")
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Published, not used")
+
+
+async def test_versions_and_unsaved_changes_can_be_compared(page: Page) -> None:
+    await open_editor(page)
+    source = page.get_by_test_id("html-source")
+    await source.fill((await source.input_value()).replace("More energy than usual", "Much energy than usual"))
+    await choose(page, "compare")
+    dialog = page.get_by_role("dialog", name="Compare versions")
+    changed = dialog.locator("tr.changed")
+    await expect(changed.first.locator("del.part")).to_have_text("More")
+    await expect(changed.first.locator("ins.part")).to_have_text("Much")
+    await expect(page.get_by_test_id("compare-to").locator("option:checked")).to_have_text("Unsaved changes")
+    old, new = changed.first.locator(".code.left"), changed.first.locator(".code.right")
+    await expect_rows(old, new, side_by_side=True)
+    assert await accessibility_violations(page) == []
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await expect_rows(old, new, side_by_side=False)
+    assert await accessibility_violations(page) == []
+    await page.get_by_test_id("compare-to").select_option(label="Version 1, published")
+    await expect(dialog).to_contain_text("There are no differences.")
+
+
+async def test_preview_is_shared_by_a_link_without_log_in(page: Page, browser: Browser, demo_url: str) -> None:
+    await open_editor(page)
+    await choose(page, "share")
+    await page.get_by_test_id("share-hours").select_option(label="1 day")
+    await page.get_by_test_id("share-create").click()
+    await expect(page.get_by_test_id("share-status")).to_contain_text("Everybody who has the link")
+    link = await page.get_by_test_id("share-link").input_value()
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 390, "height": 844})
+    visitor = await context.new_page()
+    for scheme in SCHEMES:
+        await visitor.emulate_media(color_scheme=scheme)
+        await visitor.goto(link[link.index("/preview/shared/") :])
+        await expect(visitor.get_by_role("heading", name="High consumption")).to_be_visible()
+        await expect(visitor.frame_locator("iframe").get_by_role("heading")).to_have_text("More energy than usual")
+        assert (await overflow_pixels(visitor))["across"] == 0
+        assert await accessibility_violations(visitor) == []
+    frame = visitor.locator("iframe")
+    for name, width in (("320", 320), ("600", 600)):
+        await visitor.get_by_role("radio", name=name).check(force=True)
+        assert await frame.evaluate("(one) => one.getBoundingClientRect().width") == width
+    await context.close()
+
+
+async def test_source_is_highlighted_under_the_letters_that_are_typed(page: Page) -> None:
+    await open_editor(page)
+    source = page.get_by_test_id("html-source")
+    await source.fill("<p class='a'>\n" + "<b>{{ name }}</b>\n" * 80)
+    colours = page.locator('.source[data-part="html"] .colours')
+    await expect(colours).to_have_text(await source.input_value())
+    await expect(colours.locator(".variable").first).to_have_text("{{ name }}")
+    await source.evaluate("(one) => { one.scrollTop = 500; one.dispatchEvent(new Event('scroll')); }")
+    positions = "(one) => [one.scrollTop, getComputedStyle(one).fontSize, getComputedStyle(one).lineHeight]"
+    assert await source.evaluate(positions) == await colours.evaluate(positions)
 
 
 async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
@@ -218,24 +381,47 @@ async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
 async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     await open_editor(page)
     selected = await page.get_by_test_id("templates").input_value()
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
+    await expect(page.get_by_test_id("save")).to_be_disabled()
     await page.get_by_test_id("subject").fill("Not saved")
-    dialogs: list[str] = []
-
-    async def dismiss_dialog(dialog: Dialog) -> None:
-        dialogs.append(dialog.message)
-        await dialog.dismiss()
-
-    page.once("dialog", dismiss_dialog)
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Unsaved changes")
+    dialog = page.get_by_role("dialog", name="Discard your changes?")
     await page.get_by_test_id("templates").select_option(index=1)
+    assert await accessibility_violations(page) == []
+    await dialog.get_by_role("button", name="Keep editing").click()
     await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
     assert await page.get_by_test_id("templates").input_value() == selected
-    assert dialogs == ["Your changes are not saved. Discard them?"]
-    page.once("dialog", lambda dialog: dialog.accept())
-    await page.get_by_test_id("new").click()
-    await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
-    await wait_until_rendered(page)
     await page.get_by_test_id("templates").select_option(index=1)
-    assert len(dialogs) == 1  # without changes, the page shows no dialog
+    await dialog.get_by_role("button", name="Discard changes").click()
+    await expect(page.get_by_test_id("subject")).to_have_value(
+        "Votre logement a consommé {{ value | round: 2 }} {{ unit }}"
+    )
+    await wait_until_rendered(page)
+    await page.get_by_test_id("templates").select_option(index=0)  # without changes, the page does not ask
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
+    assert await page.get_by_test_id("subject").input_value() != "Not saved"
+
+
+async def test_unsaved_changes_survive_a_reload(page: Page) -> None:
+    await open_editor(page)
+    saved = await page.get_by_test_id("subject").input_value()
+    await page.get_by_test_id("subject").fill("Not saved")
+    asked: list[str] = []
+
+    async def accept_dialog(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        await dialog.accept()
+
+    page.on("dialog", accept_dialog)
+    await page.reload()
+    await wait_until_rendered(page)
+    assert asked == ["beforeunload"]
+    await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Unsaved changes")
+    await expect(page.get_by_test_id("notice")).to_contain_text("are restored. They are not saved yet.")
+    await page.get_by_role("button", name="Discard").click()
+    await expect(page.get_by_test_id("subject")).to_have_value(saved)
+    await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
 
 
 async def test_empty_text_is_generated_from_html(page: Page) -> None:
@@ -256,8 +442,7 @@ async def test_keyboard_reaches_all_controls(page: Page) -> None:
     for _ in range(19):
         reached.append(await page.evaluate(focused))
         await page.keyboard.press("Tab")
-    actions = ["save", "publish", "roll-back", "send-test"]
-    expected = ["templates", "new", "versions", *actions, "logout", "culture", "subject"]
+    expected = ["templates", "new", "versions", "send-test", "menu", "logout", "culture", "subject"]
     assert reached[: len(expected)] == expected
     assert {"html-source", "view", "width", "dark"} <= set(reached)
 

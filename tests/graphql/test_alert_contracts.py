@@ -44,7 +44,7 @@ async def send(served: House, alert_type: dict[str, Any], data: Any, **more: Any
 
 async def add_template(served: House, alert_type: dict[str, Any], **content: str) -> Any:
     path = f"/template/{alert_type['alertTypeId']}/inbox/en-GB"
-    body = {"name": "Power", "htmlTemplate": "<p>x</p>", **content}
+    body = {"name": "Power", "htmlTemplate": "<p>x</p>", "active": True, **content}
     return await served.call("POST", path, served.one.headers["application"], json=body)
 
 

@@ -107,7 +107,7 @@ async def test_editor_runs_no_operation_of_administrators_by_rest(
 
 
 async def test_editor_reads_previews_and_publishes_templates(served: House, editor: Tenant) -> None:
-    body = {"name": "Edited", "htmlTemplate": "<p>{{ value }}</p>"}
+    body = {"name": "Edited", "active": True, "htmlTemplate": "<p>{{ value }}</p>"}
     path = f"/template/{served.one.ids['alert_type']}/email/de-DE"
     added = await served.call("POST", path, editor.headers["account basic"], json=body)
     assert added.status_code == 200, added.text

@@ -26,7 +26,7 @@ async def add_alert_type(served: House, code: str) -> str:
 
 async def add_template(served: House, alert_type_id: str, html: str, culture: str = "en-GB", **more: Any) -> str:
     path = f"/template/{alert_type_id}/email/{culture}"
-    body = {"name": "Mail", "htmlTemplate": html, **more}
+    body = {"name": "Mail", "htmlTemplate": html, "active": True, **more}
     response = await served.call("POST", path, served.one.headers["application"], json=body)
     assert response.status_code == 200, response.text
     return str(response.json()["templateId"])

@@ -66,6 +66,7 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "Unsubscribe link in a mail": (
             "tests/credentials/test_other_capabilities.py::test_unsubscribe_link_ends_with_the_link_key"
         ),
+        "Link to the preview of a template": "tests/app/test_shared_previews.py::test_link_ends_at_its_expiry",
         "Signing secret of a webhook endpoint": (
             "tests/delivery/webhooks/test_deliveries.py::"
             "test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends"

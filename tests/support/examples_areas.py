@@ -67,11 +67,17 @@ async def _own_endpoint(tenant: Tenant) -> dict[str, Any]:
 
 async def _twice_published(tenant: Tenant) -> dict[str, Any]:
     channel = Channel.INBOX
-    arguments = NewTemplateText(name="Twice", html_template=MARK)
+    arguments = NewTemplateText(name="Twice", html_template=MARK, active=True)
     kind = {"alert_type_id": tenant.ids["alert_type"], "channel_type": channel, "culture_code": "it"}
     created = await tenant.run("add_template_for", **kind, input=arguments)
     await tenant.run("update_template", template_id=created.template_id, input=TemplateChange(subject="Second"))
     return {"templateId": created.template_id}
+
+
+async def _draft_to_continue(tenant: Tenant) -> dict[str, Any]:
+    kind = {"alert_type_id": tenant.ids["alert_type"], "channel_type": Channel.INBOX, "culture_code": "nl"}
+    draft = await tenant.run("add_template_for", **kind, input=NewTemplateText(name="Draft", html_template=MARK))
+    return {"templateId": draft.template_id, "input": {"subject": MARK, "text": None}}
 
 
 async def _own_rule(tenant: Tenant) -> dict[str, Any]:
@@ -152,9 +158,12 @@ EXAMPLES: dict[str, Example] = {
         cultureCode="en-GB",
         input={"name": "Inbox", "htmlTemplate": MARK},
     ),
-    "add_template_version": by_id("template", "templateId", input={"subject": MARK, "text": None}),
+    "add_template_version": _draft_to_continue,
     "publish_template": by_id("template", "templateId", version=1),
     "roll_back_template": _twice_published,
+    "archive_template": _twice_published,
+    "restore_template": _twice_published,
+    "share_template_preview": by_id("template", "templateId", version=1, hours=1),
     "send_test_mail": fixed(_mail_to_try),
     "test_mail": _own_test_mail,
     "preview_template": fixed(lambda tenant: {"input": {"templateId": tenant.ids["template"], "data": {"name": "A"}}}),

@@ -39,7 +39,10 @@ from wattgate.principal import Principal, Role
 PASSWORD = "correct horse"
 CALLER_BUDGET = 10_000_000
 """Budget of an account per minute. It is high because all tests of a run share the account."""
-ADDRESS_LIMITS = ("address_logins", "address_registrations", "address_codes", "address_documents")
+ADDRESS_LIMITS = (
+    *("address_logins", "address_registrations", "address_codes", "address_documents"),
+    "address_shared_previews",
+)
 """Settings that are as high, because all tests of a run share the address."""
 OWN_RECORDS = {"redis_url", "secret_keys"}
 """Settings with which a house has records of its own: ids meet in Redis, and keys encrypt secrets."""
@@ -273,6 +276,10 @@ class House:
         return await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
 
 
+PUBLIC_URL = "http://gateway.example"
+"""The public URL in links. Tests replace it by the address of the gateway."""
+
+
 @asynccontextmanager
 async def house(
     database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now, **more: Any
@@ -285,6 +292,8 @@ async def house(
         "database_url": database_url,
         "allowed_origins": ["*"],
         "test_addresses": ["@testers.example"],
+        "public_url": PUBLIC_URL,
+        "link_key": "the key of the links in the tests",
         "caller_budget": CALLER_BUDGET,
         **dict.fromkeys(ADDRESS_LIMITS, CALLER_BUDGET),
     }

@@ -77,6 +77,7 @@ async def _notifications(tenant: Any) -> None:
         channel_type=Channel.EMAIL,
         culture_code="en-GB",
         html_template="<p>{{name}}</p>",
+        active=True,
     )
     ids["template"] = (await run("add_template", input=template)).template_id
     alert = await run(

@@ -58,6 +58,12 @@ class ClientLimitSettings(StrictSettings):
         le=10**9,
         description="GraphQL documents from one address in a minute without credentials. 0 means no limit.",
     )
+    address_shared_previews: int = Field(
+        default=120,
+        ge=0,
+        le=10**9,
+        description="Requests from one address in a minute to shared previews of templates. 0 means no limit.",
+    )
     head_seconds: float = Field(
         default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
     )

@@ -210,13 +210,15 @@ class Settings(PersonalDataSettings, AccountSettings):
     public_url: str | None = Field(
         default=None,
         validate_default=True,
-        description="Public URL of the gateway, used for links in mails. Required with WATTGATE_SMTP_URL.",
+        description=(
+            "Public URL of the gateway, used for links in mails and to previews. Required with WATTGATE_SMTP_URL."
+        ),
     )
     link_key: SecretStr | None = Field(
         default=None,
         min_length=32,
         validate_default=True,
-        description="Secret that signs the links in mails; the same in every process. Required with WATTGATE_SMTP_URL.",
+        description="Secret that signs the links; the same in every process. Required with WATTGATE_SMTP_URL.",
     )
 
     test_addresses: list[str] = Field(

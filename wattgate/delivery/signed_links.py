@@ -1,14 +1,29 @@
-"""Signed links in messages that act for the user who follows them. The signature prevents forged links."""
+"""Signed links: to unsubscribe from mail, and to see the preview of a template. The signature prevents forged links."""
 
 import base64
 import hashlib
 import hmac
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 UNSUBSCRIBE_PATH = "/unsubscribe"
+SHARED_PREVIEW_PATH = "/preview/shared"
+
+MAX_TOKEN_LENGTH = 200
+"""Maximum characters of the token in a link. A longer one is not examined."""
 
 _SIGNATURE_BYTES = 16
 """Bytes of the signature in a link. 128 bits cannot be guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPreview:
+    """The version of a template that the holders of a link see until `expires_at`, which is in whole seconds."""
+
+    application_id: str
+    template_id: str
+    version: int
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,32 @@ class SignedLinks:
         valid = hmac.compare_digest(self._token(application_id, delivery_id).encode(), token.encode())
         return (application_id, delivery_id) if valid else None
 
+    def shared_preview_url(self, shared: SharedPreview) -> str:
+        """Return the link that shows a version of a template until it expires."""
+        return f"{self.base_url.rstrip('/')}{SHARED_PREVIEW_PATH}/{self._shared_preview_token(shared)}"
+
+    def parse_shared_preview_token(self, token: str) -> SharedPreview | None:
+        """Return what a link shows; None if its signature is invalid. The caller checks `expires_at`."""
+        parts = token.split(".") if len(token) <= MAX_TOKEN_LENGTH else []
+        if len(parts) != 5 or not all(part.isascii() and part.isdecimal() for part in parts[2:4]):
+            return None
+        application_id, template_id, version, expires_at, _ = parts
+        try:
+            instant = datetime.fromtimestamp(int(expires_at), UTC)
+        except (OverflowError, ValueError, OSError):
+            return None
+        shared = SharedPreview(application_id, template_id, int(version), instant)
+        valid = hmac.compare_digest(self._shared_preview_token(shared).encode(), token.encode())
+        return shared if valid else None
+
+    def _shared_preview_token(self, shared: SharedPreview) -> str:
+        expires_at = int(shared.expires_at.timestamp())
+        return self._sign("preview", f"{shared.application_id}.{shared.template_id}.{shared.version}.{expires_at}")
+
     def _token(self, application_id: str, delivery_id: str) -> str:
-        content = f"unsubscribe.{application_id}.{delivery_id}"
-        signature = hmac.digest(self.key, content.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
-        return f"{application_id}.{delivery_id}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+        return self._sign("unsubscribe", f"{application_id}.{delivery_id}")
+
+    def _sign(self, purpose: str, content: str) -> str:
+        """Return the content with its signature, which is valid for one purpose only."""
+        signature = hmac.digest(self.key, f"{purpose}.{content}".encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
+        return f"{content}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"

@@ -11,7 +11,7 @@ from enum import Enum
 
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
-from wattgate.graphql.resolvers import oauth, registration
+from wattgate.graphql.resolvers import oauth, registration, template_sharing
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
 from wattgate.graphql.services import device_claims, email_changes, second_factor
 from wattgate.graphql.services.login import TOKEN_LIFETIME
@@ -243,6 +243,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "A new link key makes all links invalid. A link does not end with an account: the holder of an address must be "
         "able to stop mail.",
         "the restart with the new key",
+    ),
+    Capability(
+        "Link to the preview of a template",
+        (Anchor.LINK_KEY,),
+        f"lives at most {template_sharing.MAX_HOURS // 24} days; shows one version with sample data, and no records",
+        "The link expires, its template is archived, or a new link key makes all links invalid.",
+        _AT_ONCE,
     ),
     Capability(
         "Signing secret of a webhook endpoint",

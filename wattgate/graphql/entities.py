@@ -46,6 +46,7 @@ ENTITIES: tuple[Entity, ...] = (
         path="/template",
         model=models.Template,
         graphql_type=notification_types.Template,
+        has_list=False,
         read_permission=Permission.TEMPLATE_READ,
         write_permission=Permission.TEMPLATE_WRITE,
     ),

@@ -43,7 +43,7 @@ async def write_template(outbox: Post, html: str) -> None:
     (alert_type_id,) = [
         alert_type.alert_type_id for alert_type in alert_types if alert_type.system_alert_type_id == "CM01"
     ]
-    template = NewTemplateText(name="Budget", html_template=html)
+    template = NewTemplateText(name="Budget", html_template=html, active=True)
     await outbox.tenant.run(
         "add_template_for",
         alert_type_id=alert_type_id,

@@ -54,7 +54,7 @@ async def add_rule(post: Post, person: Tenant) -> None:
     """Add a home in Paris, a French template for the alerts of rules, and a rule that a third of 1 kWh breaks."""
     alert_type = NewAlertType(name="Forte consommation", system_alert_type_id="RULE", rule_kind=RuleKind.THRESHOLD)
     alert_type_id = (await post.tenant.run("add_alert_type", input=alert_type)).alert_type_id
-    template = NewTemplateText(name="Forte", html_template=HTML, subject=SUBJECT)
+    template = NewTemplateText(name="Forte", html_template=HTML, subject=SUBJECT, active=True)
     kind = {"alert_type_id": alert_type_id, "channel_type": Channel.EMAIL, "culture_code": "fr"}
     await post.tenant.run("add_template_for", **kind, input=template)
     resource_id = await person.add_resource("électricité")

@@ -53,6 +53,7 @@ async def add_alert_type(runner: Runner, system: Principal) -> str:
             subject=template.subject,
             preheader=template.preheader,
             html_template=template.html,
+            active=True,
         )
         await ensure_record(runner, system, "templates", "add_template", new_template, "name", "culture_code")
     return str(alert_type.alert_type_id)

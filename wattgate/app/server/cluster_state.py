@@ -68,5 +68,6 @@ def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowan
         (AddressPolicy.REGISTRATION, settings.address_registrations, HOUR_SECONDS),
         (AddressPolicy.CODE, settings.address_codes, HOUR_SECONDS),
         (AddressPolicy.DOCUMENT, settings.address_documents, MINUTE_SECONDS),
+        (AddressPolicy.SHARED_PREVIEW, settings.address_shared_previews, MINUTE_SECONDS),
     )
     return {policy: Allowance(count, count / seconds) for policy, count, seconds in limits if count}

@@ -32,6 +32,7 @@ from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.page_routes import page_routes
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
+from wattgate.app.server.shared_preview_page import shared_preview_routes
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
@@ -205,6 +206,7 @@ def _outbound_policy(settings: Settings) -> OutboundPolicy:
         vapid.public_key if vapid else None,
         AllowList.from_texts(settings.test_addresses),
         settings.public_url,
+        create_links(settings),
     )
 
 
@@ -326,10 +328,10 @@ async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask
 
 
 def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
-    """Return the routes of the links in mails, and of the development outbox."""
+    """Return the routes of signed links, and of the development outbox."""
     links = create_links(settings)
     return [
-        *([unsubscribe_route(runner, links)] if links else []),
+        *([unsubscribe_route(runner, links), *shared_preview_routes(runner, links)] if links else []),
         *(outbox_routes(runner) if is_mail_outbox_enabled(settings) else []),
     ]
 

@@ -15,18 +15,33 @@ from wattgate.delivery.channels.mail import parse_mail
 from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail
+from wattgate.graphql.resolvers.mail import ListedMail
 from wattgate.principal import Principal, Role
 
 
 def outbox_routes(runner: Runner) -> list[BaseRoute]:
-    """Return the routes of the outbox page and its data: the list of mails, each mail, and the HTML of a mail."""
+    """Return the routes of the outbox page and its data: the list of mails, each mail, and the HTML of a mail.
+
+    DELETE on the list deletes all mails.
+    """
 
     async def list_mails(request: Request) -> Response:
-        mails: list[KeptMail] = []
+        mails: list[ListedMail] = []
         for application_id in await runner.run(mail.applications_with_mail, Principal(Role.SYSTEM), {}):
             mails += await runner.run(mail.kept_mails, Principal(Role.SYSTEM, application_id=application_id), {})
-        newest = sorted(mails, key=lambda kept_mail: kept_mail.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
-        return JSONResponse([_mail_summary(kept_mail) for kept_mail in newest])
+        newest = sorted(mails, key=lambda listed: listed.mail.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
+        kinds = [listed.kind.name if listed.kind else None for listed in newest]
+        summaries = [_mail_summary(listed.mail) for listed in newest]
+        return JSONResponse([{**summary, "kind": kind} for summary, kind in zip(summaries, kinds, strict=True)])
+
+    async def delete_mails(request: Request) -> Response:
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            raise HTTPException(403, "Only the page of the outbox deletes its mails.")
+        deleted = 0
+        for application_id in await runner.run(mail.applications_with_mail, Principal(Role.SYSTEM), {}):
+            system = Principal(Role.SYSTEM, application_id=application_id)
+            deleted += await runner.run(mail.purge_kept_mails, system, {})
+        return JSONResponse({"deleted": deleted})
 
     async def show_mail(request: Request) -> Response:
         kept_mail = await _load_mail(runner, request.path_params)
@@ -42,6 +57,7 @@ def outbox_routes(runner: Runner) -> list[BaseRoute]:
     return [
         page_route("/outbox", "outbox/index.html"),
         Route("/outbox/mails", list_mails),
+        Route("/outbox/mails", delete_mails, methods=["DELETE"]),
         Route(mail_path, show_mail),
         Route(f"{mail_path}/html", show_html),
     ]

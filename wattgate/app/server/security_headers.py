@@ -81,10 +81,7 @@ class HeaderPolicy:
 API = HeaderPolicy(CLOSED)
 PAGE = HeaderPolicy(OWN_FILES, "no-cache", is_document=True)
 STATIC = HeaderPolicy(OWN_FILES, "no-cache", reason="Browsers revalidate the files, and get 304 if they are the same.")
-OUTBOX = HeaderPolicy(
-    f"{OWN_FILES}; frame-src 'self'", "no-cache", is_document=True, reason="A sandboxed frame shows the HTML of a mail."
-)
-PREVIEW = HeaderPolicy(
+MAIL_PAGE = HeaderPolicy(
     OWN_FILES.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
         "img-src 'self' data:", "img-src 'self' data: https:"
     ),
@@ -97,6 +94,12 @@ MAIL_HTML = HeaderPolicy(
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
     is_document=True,
     reason="The HTML of a mail contains styles, and images of any site. It runs nothing, in a frame of the outbox.",
+)
+SHARED_PREVIEW = HeaderPolicy(
+    "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    is_document=True,
+    reason="The page of a shared preview runs no scripts. A sandboxed frame shows the HTML of the mail.",
 )
 IDE = HeaderPolicy(
     "default-src 'none'; script-src https://unpkg.com 'unsafe-inline'; style-src https://unpkg.com 'unsafe-inline'; "
@@ -115,12 +118,14 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/reset": PAGE,
         "/confirm-email": PAGE,
         "/register": PAGE,
-        "/preview": PREVIEW,
-        "/outbox": OUTBOX,
+        "/preview": MAIL_PAGE,
+        "/outbox": MAIL_PAGE,
         "/outbox/mails": API,
         "/outbox/mails/{application_id}/{delivery_id}": API,
         "/outbox/mails/{application_id}/{delivery_id}/html": MAIL_HTML,
         "/unsubscribe/{token}": PAGE,
+        "/preview/shared/{token}": SHARED_PREVIEW,
+        "/preview/shared/{token}/html": MAIL_HTML,
         "/static": STATIC,
         "/graphql": API,
         "/healthz": API,

@@ -44,7 +44,9 @@ class AlertType(Tenanted, table=True):
 class Template(Tenanted, table=True):
     """The content of alerts of one type, channel and culture. `html_template` has markers in double braces.
 
-    `version` is the published version. `html_template` is a copy of its HTML; `TemplateVersion` has its full content.
+    `version` is the version that alerts use while the template is active, and the newest draft before its first
+    publication. `html_template` is a copy of its HTML; `TemplateVersion` has its full content. An archived template is
+    not active.
     """
 
     key: ClassVar[str] = "template_id"
@@ -59,6 +61,7 @@ class Template(Tenanted, table=True):
     html_template: str
     version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     active: bool = True
+    archived_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

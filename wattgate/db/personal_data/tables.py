@@ -303,7 +303,7 @@ KEPT_RULES = (
         models.Template,
         _APPLICATION_CONTENT,
         "application_id template_id alert_type_id name system_alert_type_id description channel_type culture_code "
-        f"html_template version active {_CLOCK}",
+        f"html_template version active archived_at {_CLOCK}",
     ),
     kept(
         models.TemplateVersion,

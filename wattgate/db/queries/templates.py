@@ -1,14 +1,18 @@
-"""Templates and their versions, and the choice of the template for an alert."""
+"""Templates and their versions, the choice of the template for an alert, and templates that exclude each other."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlmodel import col
 
 from wattgate.db.models import Alert, Template, TemplateVersion, User
 from wattgate.db.rows import Rows
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallbacks
+
+NEWEST_FIRST = (col(Template.created_at).desc(), Template.template_id)
+"""The order in which alerts prefer the templates of one alert type, channel and culture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,13 @@ async def alert_culture(rows: Rows, alert: Alert) -> str | None:
 
 
 async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[Template]:
-    """Return the templates of an alert type in a channel in all cultures, newest first."""
+    """Return the templates of an alert type in a channel in all cultures, newest first, without archived ones."""
     return await rows.all(
         Template,
         col(Template.alert_type_id) == alert_type_id,
         col(Template.channel_type) == channel,
-        order_by=[col(Template.created_at).desc(), Template.template_id],
+        col(Template.archived_at).is_(None),
+        order_by=NEWEST_FIRST,
     )
 
 
@@ -74,9 +79,57 @@ async def versions(rows: Rows, templates: Sequence[Template]) -> list[list[Templ
     return [by_template[template.template_id] for template in templates]
 
 
-async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateVersion]:
-    """Return the published version of each template."""
+async def current_versions(rows: Rows, templates: Sequence[Template]) -> list[TemplateVersion]:
+    """Return the current version of each template, published or not."""
     return [
         next(version for version in template_versions if version.version == template.version)
         for template, template_versions in zip(templates, await versions(rows, templates), strict=True)
     ]
+
+
+async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateVersion | None]:
+    """Return the published version of each template, or None if the template is not active."""
+    return [
+        version if template.active else None
+        for template, version in zip(templates, await current_versions(rows, templates), strict=True)
+    ]
+
+
+async def archived_at(rows: Rows, templates: Sequence[Template]) -> list[datetime | None]:
+    """Return when each template was archived. As an edge it is not in the legacy record of a template."""
+    return [template.archived_at for template in templates]
+
+
+async def duplicates(rows: Rows, templates: Sequence[Template]) -> list[list[Template]]:
+    """Return for each template the other active ones of its alert type, channel and culture, newest first."""
+    competing = await _active_by_target(rows, templates)
+    return [
+        [other for other in competing[_target(template)] if other.template_id != template.template_id]
+        for template in templates
+    ]
+
+
+async def in_use(rows: Rows, templates: Sequence[Template]) -> list[bool]:
+    """Return for each template whether alerts of its type, channel and culture use it: it is the newest active one."""
+    competing = await _active_by_target(rows, templates)
+    return [
+        template.active and competing[_target(template)][0].template_id == template.template_id
+        for template in templates
+    ]
+
+
+async def _active_by_target(rows: Rows, templates: Sequence[Template]) -> dict[tuple[str, str, str], list[Template]]:
+    active = await rows.all(
+        Template,
+        col(Template.alert_type_id).in_({template.alert_type_id for template in templates}),
+        col(Template.active).is_(True),
+        order_by=NEWEST_FIRST,
+    )
+    by_target: dict[tuple[str, str, str], list[Template]] = defaultdict(list)
+    for template in active:
+        by_target[_target(template)].append(template)
+    return by_target
+
+
+def _target(template: Template) -> tuple[str, str, str]:
+    return template.alert_type_id, template.channel_type, template.culture_code.lower()

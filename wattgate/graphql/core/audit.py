@@ -26,6 +26,7 @@ ADMINISTRATIVE = frozenset(
         # messages and events to other systems
         *("add_template", "add_template_for", "update_template"),
         *("add_template_version", "publish_template", "roll_back_template"),
+        *("archive_template", "restore_template", "share_template_preview"),
         *("send_test_mail", "send_alert", "remove_mail_suppression", "add_alert_type", "update_alert_type"),
         *("add_webhook_endpoint", "update_webhook_endpoint", "delete_webhook_endpoint"),
         *("rotate_webhook_secret", "ping_webhook_endpoint", "replay_webhooks", "redrive_webhooks"),
@@ -82,6 +83,7 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("purge_readings", "run_maintenance", "store_accesses", "purge_accesses"), _WORK),
         **dict.fromkeys(("claim_erasure", "erase_batch"), _WORK),
         **dict.fromkeys(("claim_export", "add_export_parts", "finish_export"), _WORK),
+        "purge_kept_mails": "It empties the outbox of mails that were not sent, which production does not have.",
     }
 )
 """The mutations that leave no entry, each with the reason."""

@@ -65,6 +65,10 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
         "publishTemplate.version": "Number of the version to publish.",
+        "rollBackTemplate.version": "Number of a version that was published before. Default: the newest one that is "
+        "older than the current version.",
+        "shareTemplatePreview.version": "Number of the version that the link shows. Default: the newest one.",
+        "shareTemplatePreview.hours": "Lifetime of the link in hours, from 1 to 720.",
         "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
@@ -81,6 +85,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "sendTestMail.input": "Template to render and the data to render it with.",
         "setAccountProfile.data": "JSON object to store.",
         "setRetention.retentionDays": "Age in days at which readings are deleted. Null keeps readings forever.",
+        "templates.includeArchived": "Whether the list contains archived templates.",
         "setVirtualEntityAttributes.attributes": "JSON object whose members are added or replaced.",
         "tariffs.superseded": "Whether to include tariffs that were replaced or withdrawn.",
         "tariffs.upcoming": "Whether to include tariffs that are not yet in force.",

@@ -1,5 +1,6 @@
 """Mail: operations for the workers that deliver it, suppressed addresses, and mail kept without an SMTP server."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlmodel import col
@@ -18,7 +19,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
 from wattgate.delivery.channels.smtp import SUPPRESS_ADDRESS
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
-from wattgate.enums import SuppressionCause
+from wattgate.enums import DeliveryKind, SuppressionCause
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services import account_mails, notifications, outbox
@@ -161,16 +162,33 @@ async def applications_with_mail(call: Call) -> list[str]:
     return await call.rows.application_ids_with(KeptMail)
 
 
-@operation(OperationKind.QUERY, returns=list[KeptMail], needs=Permission.SYSTEM)
-async def kept_mails(call: Call) -> list[KeptMail]:
+@dataclass(frozen=True, slots=True)
+class ListedMail:
+    """A kept mail, and the kind of its delivery: None if the delivery was deleted."""
+
+    mail: KeptMail
+    kind: DeliveryKind | None
+
+
+@operation(OperationKind.QUERY, returns=list[ListedMail], needs=Permission.SYSTEM)
+async def kept_mails(call: Call) -> list[ListedMail]:
     """Return the newest MAX_LISTED_MAILS kept mails of the application, newest first."""
-    return await call.rows.all(KeptMail, order_by=[col(KeptMail.created_at).desc()], limit=MAX_LISTED_MAILS)
+    mails = await call.rows.all(KeptMail, order_by=[col(KeptMail.created_at).desc()], limit=MAX_LISTED_MAILS)
+    deliveries = await call.rows.get_many(Delivery, [mail.delivery_id for mail in mails])
+    kinds = {delivery_id: delivery.kind for delivery_id, delivery in deliveries.items()}
+    return [ListedMail(mail, kinds.get(mail.delivery_id)) for mail in mails]
 
 
 @operation(OperationKind.QUERY, returns=KeptMail, needs=Permission.SYSTEM)
 async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
     """Return the kept mail of a delivery."""
     return await call.rows.get(KeptMail, delivery_id)
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def purge_kept_mails(call: Call) -> int:
+    """Delete the kept mails of the application. Return their number."""
+    return await call.rows.delete(KeptMail)
 
 
 def suppression_key(address: str) -> str:

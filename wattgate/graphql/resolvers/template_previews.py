@@ -11,8 +11,8 @@ from wattgate.db.queries.templates import (
     TemplateChoice,
     application_culture,
     choose_from,
+    current_versions,
     list_templates,
-    published,
 )
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
@@ -101,7 +101,7 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     others = [] if alert_type is None else await list_templates(call.rows, alert_type.alert_type_id, channel)
     choice = choose_from(others, data.context.culture, await application_culture(call.rows))
     template = named or choice.template
-    source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
+    source = _merge_source(input, None if template is None else (await current_versions(call.rows, [template]))[0])
     scope = data.context.scope(None if template is None else template.culture_code)
     try:
         preview = await call.templates.preview(source, data.values, scope)

@@ -1,4 +1,4 @@
-"""Add, change, publish and roll back templates."""
+"""Add, change, publish, roll back and archive templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,8 @@ from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded, TemplatePart
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath
+from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
@@ -38,7 +39,7 @@ CONTENT_PARTS = {
     rest=RestRoute("POST", "/template", scheme=AuthScheme.BASIC),
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
-    """Add a template for an alert type, channel and culture. It is published immediately."""
+    """Add a template for an alert type, channel and culture. It is a draft unless `active` is true."""
     alert_type = await find_alert_type(call.rows, input.alert_type_id)
     problems = []
     if alert_type is None:
@@ -54,6 +55,19 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
 
 @operation(
     OperationKind.QUERY,
+    returns=list[types.Template],
+    needs=Permission.TEMPLATE_READ,
+    rest=RestRoute("GET", "/template"),
+    sizes=(ListSize(DEFAULT_LIST_SIZE),),
+)
+async def templates(call: Call, *, include_archived: bool = False) -> list[models.Template]:
+    """List the templates that the caller may see. Archived ones are left out unless `includeArchived` is true."""
+    where = [] if include_archived else [col(models.Template.archived_at).is_(None)]
+    return await call.rows.all(models.Template, *where, order_by=[models.Template.created_at])
+
+
+@operation(
+    OperationKind.QUERY,
     returns=types.Template,
     needs=Permission.TEMPLATE_READ,
     rest=RestRoute("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
@@ -61,13 +75,14 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
 async def template_for(
     call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
 ) -> models.Template:
-    """Return the newest template of an alert type, channel and culture."""
+    """Return the newest template of an alert type, channel and culture that is not archived."""
     alert_type = await require_alert_type(call.rows, alert_type_id)
     templates = await call.rows.all(
         models.Template,
         col(models.Template.alert_type_id) == alert_type.alert_type_id,
         col(models.Template.channel_type) == channel_type.value,
         col(models.Template.culture_code) == culture_code,
+        col(models.Template.archived_at).is_(None),
         order_by=[models.Template.created_at],
     )
     if not templates:
@@ -89,7 +104,7 @@ async def add_template_for(
     culture_code: str,
     input: types.NewTemplateText,
 ) -> models.Template:
-    """Add a template for an alert type, channel and culture. It is published immediately."""
+    """Add a template for an alert type, channel and culture. It is a draft unless `active` is true."""
     alert_type = await require_alert_type(call.rows, alert_type_id)
     return await _store_template(call, _build_template(alert_type, channel_type, culture_code, input), input)
 
@@ -103,61 +118,114 @@ async def add_template_for(
 async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
     """Change a template. Omitted fields keep their values.
 
-    Changed texts become a new version, which is published immediately.
+    Changed texts become a new version. If the template is active, that version is published immediately.
     """
-    template = await call.rows.edit(models.Template, template_id)
-    for name, value in to_column_values(input, models.Template, exclude=CONTENT_PARTS).items():
+    template = await _edit_template(call, template_id)
+    for name, value in to_column_values(input, models.Template, exclude=(*CONTENT_PARTS, "active")).items():
         setattr(template, name, value)
     _check_culture(template.culture_code)
-    changed = _changed_content(input)
+    is_active = template.active if input.active in (strawberry.UNSET, None) else bool(input.active)
+    changed, publishes = _changed_content(input), is_active and not template.active
+    (current,) = await queries.current_versions(call.rows, [template])
     if changed:
-        (last,) = await queries.published(call.rows, [template])
-        await _publish(call, template, await _add_version(call, template, {**_content_of(last), **changed}))
+        current = await _add_version(call, template, {**_content_of(current), **changed})
+        template.version, template.html_template = current.version, current.html_template
+        publishes = is_active
+    if publishes:
+        await _require_no_errors(call, template, current)
+        await _publish(call, template, await _edit_version(call, template, current.version))
+    template.active = is_active
     return template
 
 
-@operation(OperationKind.MUTATION, returns=types.TemplateVersion, needs=Permission.TEMPLATE_WRITE)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.TemplateVersion,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=RestRoute("POST", "/template/{templateId}/version"),
+)
 async def add_template_version(
     call: Call, *, template_id: strawberry.ID, input: types.NewTemplateVersion
 ) -> models.TemplateVersion:
     """Add a version of a template. Alerts do not use it until it is published."""
-    template = await call.rows.edit(models.Template, template_id)
-    ((newest, *_),) = await queries.versions(call.rows, [template])
-    return await _add_version(call, template, {**_content_of(newest), **_changed_content(input)})
+    template = await _edit_template(call, template_id)
+    ((newest, *others),) = await queries.versions(call.rows, [template])
+    added = await _add_version(call, template, {**_content_of(newest), **_changed_content(input)})
+    if all(version.published_at is None for version in (newest, *others)):
+        template.version, template.html_template = added.version, added.html_template
+    return added
 
 
-@operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=RestRoute("POST", "/template/{templateId}/publish"),
+)
 async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
-    """Publish a version of a template, so that alerts use it.
+    """Publish a version of a template and activate the template, so that alerts use it.
 
     A version whose report has an ERROR is rejected.
     """
-    template = await call.rows.edit(models.Template, template_id)
+    template = await _edit_template(call, template_id)
     to_publish = await _edit_version(call, template, version)
-    alert_type = await call.rows.get(models.AlertType, template.alert_type_id)
-    scope = sample_context(alert_type, template.culture_code).scope(template.culture_code)
-    try:
-        report = (await call.templates.preview(template_source(to_publish), None, scope)).report
-    except TemplateLimitExceeded as error:
-        raise too_expensive(error) from None
-    errors = [Problem(("version",), str(finding)) for finding in report.findings if finding.severity is Severity.ERROR]
-    if errors:
-        raise BadInput(f"Version {version} has errors and cannot be published: {errors[0].message}", problems=errors)
+    await _require_no_errors(call, template, to_publish, ("version",))
     await _publish(call, template, to_publish)
     return template
 
 
-@operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
-async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
-    """Publish the previously published version of a template again."""
-    template = await call.rows.edit(models.Template, template_id)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=RestRoute("POST", "/template/{templateId}/rollback"),
+)
+async def roll_back_template(call: Call, *, template_id: strawberry.ID, version: int | None = None) -> models.Template:
+    """Publish a version of a template again that was published before, without a check of its report.
+
+    Without `version`, take the newest one that is older than the current version. With it, this also reverses a
+    publication or an earlier roll back.
+    """
+    template = await _edit_template(call, template_id)
     (versions,) = await queries.versions(call.rows, [template])
-    earlier = [
-        version for version in versions if version.version < template.version and version.published_at is not None
-    ]
-    if not earlier:
-        raise Conflict(f"No version of the template was published before version {template.version}.")
-    await _publish(call, template, await _edit_version(call, template, earlier[0].version))
+    former = [known.version for known in versions if known.published_at is not None]
+    if version is None:
+        version = next((number for number in former if number < template.version), None)
+        if version is None:
+            raise Conflict(f"No version of the template was published before version {template.version}.")
+    elif version not in former:
+        raise Conflict(f"Version {version} of the template was never published. Publish it with publishTemplate.")
+    await _publish(call, template, await _edit_version(call, template, version))
+    return template
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=RestRoute("POST", "/template/{templateId}/archive"),
+)
+async def archive_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
+    """Archive a template: alerts no longer use it, lists leave it out, and it cannot be changed.
+
+    Its versions are kept. Links to its previews stop working.
+    """
+    template = await call.rows.edit(models.Template, template_id)
+    template.active = False
+    template.archived_at = template.archived_at or call.rows.now
+    return template
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=RestRoute("POST", "/template/{templateId}/restore"),
+)
+async def restore_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
+    """Restore an archived template. Alerts do not use it until a version is published again."""
+    template = await call.rows.edit(models.Template, template_id)
+    template.archived_at = None
     return template
 
 
@@ -175,7 +243,7 @@ def _build_template(
         channel_type=channel_type.value,
         culture_code=culture_code,
         html_template=input.html_template,
-        active=input.active,
+        active=False,
     )
 
 
@@ -186,7 +254,18 @@ async def _store_template(
     content = {name: getattr(input, name) for name in CONTENT_PARTS}
     await _check_content(call, content)
     await call.rows.add(template)
-    await _publish(call, template, await _add_version(call, template, content))
+    version = await _add_version(call, template, content)
+    if input.active:
+        await _require_no_errors(call, template, version)
+        await _publish(call, template, version)
+    return template
+
+
+async def _edit_template(call: Call, template_id: str) -> models.Template:
+    """Return a template to change. Raise Conflict if it is archived."""
+    template = await call.rows.edit(models.Template, template_id)
+    if template.archived_at is not None:
+        raise Conflict("The template is archived and cannot be changed. Restore it first with restoreTemplate.")
     return template
 
 
@@ -218,9 +297,33 @@ async def _edit_version(call: Call, template: models.Template, version: int) -> 
     return await call.rows.edit(models.TemplateVersion, known.version_id)
 
 
+async def _require_no_errors(
+    call: Call, template: models.Template, version: models.TemplateVersion, path: ProblemPath | None = None
+) -> None:
+    """Raise BadInput if a version uses a name that its alert type does not declare, or its report has an ERROR.
+
+    `path` is the argument that names the version.
+    """
+    source = template_source(version)
+    await check_names(call, template, source)
+    alert_type = await call.rows.get(models.AlertType, template.alert_type_id)
+    scope = sample_context(alert_type, template.culture_code).scope(template.culture_code)
+    try:
+        report = (await call.templates.preview(source, None, scope)).report
+    except TemplateLimitExceeded as error:
+        raise too_expensive(error) from None
+    errors = [
+        Problem(path or ("input", _member_of(finding.part)), str(finding))
+        for finding in report.findings
+        if finding.severity is Severity.ERROR
+    ]
+    if errors:
+        message = f"Version {version.version} has errors and cannot be published: {errors[0].message}"
+        raise BadInput(message, problems=errors)
+
+
 async def _publish(call: Call, template: models.Template, version: models.TemplateVersion) -> None:
-    """Publish a version. Raise BadInput if it uses a name that the alert type does not declare."""
-    await check_names(call, template, template_source(version))
+    template.active = True
     template.version, template.html_template = version.version, version.html_template
     version.published_at, version.published_by = call.rows.now, call.principal.account_id
     await call.rows.flush()
@@ -247,10 +350,14 @@ async def _check_content(call: Call, content: Mapping[str, Any]) -> None:
         findings = await call.templates.check(TemplateSource(**sources))
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
-    names = {part: name for name, part in CONTENT_PARTS.items()}
-    problems = [Problem(("input", to_camel_case(names[finding.part])), str(finding)) for finding in findings]
+    problems = [Problem(("input", _member_of(finding.part)), str(finding)) for finding in findings]
     if problems:
         raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
+
+
+def _member_of(part: TemplatePart) -> str:
+    """Return the member of the input that has a part of the template."""
+    return to_camel_case(next(name for name, known in CONTENT_PARTS.items() if known is part))
 
 
 def _check_culture(code: str) -> None:

@@ -20,7 +20,7 @@ async def render_content(
     notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
     if choice.template is None:
         return None
-    (version,) = await queries.published(call.rows, [choice.template])
+    (version,) = await queries.current_versions(call.rows, [choice.template])
     notification.template_id, notification.template_version = version.template_id, version.version
     try:
         rendered = await call.templates.render(

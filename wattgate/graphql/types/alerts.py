@@ -67,20 +67,43 @@ class Template:
     channel_type: str = strawberry.field(description="Channel of delivery: email, push or inbox.")
     culture_code: str
     html_template: str
-    active: bool
+    active: bool = strawberry.field(description="Whether the template has a published version.")
     alert_type: AlertType | None = edge(
         reference_loader(models.AlertType, "alert_type_id"),
         needs=Permission.ALERT_READ,
         description="The alert type. Null if the caller may not see it.",
     )
-    published: TemplateVersion = edge(
+    published: TemplateVersion | None = edge(
         template_queries.published,
         needs=Permission.TEMPLATE_READ,
-        description="The published version, which alerts use.",
+        description="The published version, which alerts use. Null if the template is a draft, inactive or archived.",
+    )
+    archived_at: datetime | None = edge(
+        template_queries.archived_at,
+        needs=Permission.TEMPLATE_READ,
+        description="When the template was archived. Null if it is not archived.",
+    )
+    in_use: bool = edge(
+        template_queries.in_use,
+        needs=Permission.TEMPLATE_READ,
+        description="Whether alerts of this type, channel and culture use the template. Of several active templates, "
+        "alerts use the newest one.",
+    )
+    duplicates: list["Template"] = edge(
+        template_queries.duplicates,
+        needs=Permission.TEMPLATE_READ,
+        description="Other active templates of the same alert type, channel and culture, newest first.",
+        sizes=(ListSize(2),),
     )
     versions: list[TemplateVersion] = edge(
         template_queries.versions, needs=Permission.TEMPLATE_READ, description="All versions, newest first."
     )
+
+
+PUBLISHES = (
+    "Whether to publish version 1 immediately, so that alerts use it. A template with an ERROR in its report is then "
+    "rejected. By default, the template is a draft."
+)
 
 
 @strawberry.input(description="Template to add.")
@@ -97,7 +120,7 @@ class NewTemplate:
         default=None, description="Short code of the alert type, such as CM01. Default: the code of the alert type."
     )
     description: str = ""
-    active: bool = True
+    active: bool = strawberry.field(default=False, description=PUBLISHES)
     subject: str = strawberry.field(
         default="", description="Template source of the mail subject or the push message title."
     )
@@ -115,7 +138,10 @@ class TemplateChange:
     description: str | None = strawberry.UNSET
     html_template: str | None = strawberry.UNSET
     culture_code: str | None = strawberry.UNSET
-    active: bool | None = strawberry.UNSET
+    active: bool | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="True publishes the current version. False withdraws it: alerts no longer use the template.",
+    )
     subject: str | None = strawberry.field(
         default=strawberry.UNSET, description="Template source of the mail subject or the push message title."
     )
@@ -134,7 +160,7 @@ class NewTemplateText:
     name: str
     html_template: str
     description: str = ""
-    active: bool = True
+    active: bool = strawberry.field(default=False, description=PUBLISHES)
     subject: str = strawberry.field(
         default="", description="Template source of the mail subject or the push message title."
     )

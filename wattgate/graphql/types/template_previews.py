@@ -1,5 +1,6 @@
 """GraphQL types of template previews."""
 
+from datetime import datetime
 from enum import Enum
 
 import strawberry
@@ -86,6 +87,15 @@ class TemplatePreview:
     cultures_tried: list[str] = strawberry.field(description="Cultures that were searched for `chosen`, in order.")
     coverage: list[CultureCoverage] = strawberry.field(description="Cultures for which there are templates.")
     report: TemplateReport = strawberry.field(description="Report on the template.")
+
+
+@strawberry.type(
+    description="Link to the preview of a version of a template. Everybody who has it can see the preview."
+)
+class SharedTemplatePreview:
+    preview_url: str = strawberry.field(description="Address of the preview. It contains no credentials of the caller.")
+    version: int = strawberry.field(description="Number of the version that the link shows.")
+    expires_at: datetime = strawberry.field(description="When the link stops working.")
 
 
 @strawberry.input(

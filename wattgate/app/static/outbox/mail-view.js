@@ -1,7 +1,10 @@
 /** One mail: its most important headers, and tabs for its HTML, text, headers and source. */
 
-import { closestTo, element, find, findAs } from "../shared/dom.js";
+import { closestTo, element, find, findAll, findAs } from "../shared/dom.js";
+import { MailFrame } from "../shared/mail-frame.js";
+import { readHtml } from "./mails.js";
 
+/** @import { DarkMode } from "../shared/mail-frame.js" */
 /** @import { Mail } from "./mails.js" */
 
 const PARTS = ["html", "text", "headers", "source"];
@@ -18,6 +21,8 @@ export class MailView {
   #root;
   /** @type {(instant: string) => string} */
   #formatTime;
+  /** @type {MailFrame} */
+  #frame;
   #part = "html";
 
   /**
@@ -27,6 +32,11 @@ export class MailView {
   constructor(root, formatTime) {
     this.#root = root;
     this.#formatTime = formatTime;
+    this.#frame = new MailFrame(findAs(root, "#frame", HTMLIFrameElement));
+    for (const control of findAll(root, "[name=width], [name=dark]")) {
+      control.addEventListener("change", () => this.#updateFrame());
+    }
+    this.#updateFrame();
     const tabs = this.#find("tabs");
     tabs.addEventListener("click", (event) => this.#onClick(event));
     tabs.addEventListener("keydown", (event) => this.#onKey(event));
@@ -47,10 +57,29 @@ export class MailView {
     this.#setText("text", mail.text ?? "");
     this.#setText("source", mail.source);
     this.#find("headers").replaceChildren(...mail.headers.map(headerRow));
-    findAs(this.#root, "#frame", HTMLIFrameElement).src = mail.html ? `${path}/html` : "about:blank";
+    this.#frame.show("");
+    if (mail.html) this.#showHtml(path);
     this.#tab("html").disabled = !mail.html;
     this.#root.hidden = false;
     this.#openTab(mail.html || this.#part !== "html" ? this.#part : "text");
+  }
+
+  /** Show no mail. */
+  hide() {
+    this.path = null;
+    this.#root.hidden = true;
+  }
+
+  /** @param {string} path */
+  async #showHtml(path) {
+    const html = await readHtml(path);
+    if (this.path === path) this.#frame.show(html);
+  }
+
+  #updateFrame() {
+    this.#frame.setWidth(findAs(this.#root, "[name=width]:checked", HTMLInputElement).value);
+    const dark = findAs(this.#root, "[name=dark]", HTMLSelectElement).value;
+    this.#frame.setDarkMode(/** @type {DarkMode} */ (dark));
   }
 
   /** @param {MouseEvent} event */

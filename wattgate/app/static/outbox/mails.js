@@ -1,8 +1,8 @@
-/** Requests of the outbox page, and the format of its times. */
+/** Requests of the outbox page. */
 
 /**
- * An entry of the list. The path leads to the mail.
- * @typedef {{ path: string, subject: string, to: string, at: string }} MailSummary
+ * An entry of the list. The path leads to the mail. The kind says why it was sent; null if that is not known any more.
+ * @typedef {{ path: string, subject: string, to: string, at: string, kind: string | null }} MailSummary
  */
 
 /**
@@ -13,42 +13,52 @@
  * @property {string} at
  * @property {number} size
  * @property {string | null} text
- * @property {boolean} html  Whether it has HTML, which the frame loads by itself.
+ * @property {boolean} html  Whether it has HTML, which `readHtml` returns.
  * @property {[name: string, value: string][]} headers
  * @property {string} source
  */
-
-const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 /**
  * Return the mails of the outbox, newest first.
  * @returns {Promise<MailSummary[]>}
  */
-export function readMails() {
-  return get("/outbox/mails");
+export async function readMails() {
+  return json(await request("/outbox/mails"));
 }
 
 /**
- * Return one mail.
+ * Return one mail, or null if it was deleted.
  * @param {string} path
- * @returns {Promise<Mail>}
+ * @returns {Promise<Mail | null>}
  */
-export function readMail(path) {
-  return get(path);
+export async function readMail(path) {
+  const response = await request(path);
+  return response.status === 404 ? null : json(response);
 }
 
 /**
- * Return an instant as date and time, in the language and the time zone of the browser.
- * @param {string} instant  ISO 8601.
- * @returns {string}
+ * Return the HTML of a mail.
+ * @param {string} path
  */
-export function formatTime(instant) {
-  return timeFormat.format(new Date(instant));
+export async function readHtml(path) {
+  return (await request(`${path}/html`)).text();
 }
 
-/** @param {string} path */
-async function get(path) {
-  const response = await fetch(path, { cache: "no-store" });
-  if (!response.ok) throw new Error(`${path} responded with ${response.status}`);
+/** Delete all mails. */
+export async function deleteMails() {
+  await json(await request("/outbox/mails", "DELETE"));
+}
+
+/**
+ * @param {string} path
+ * @param {string} [method]
+ */
+function request(path, method = "GET") {
+  return fetch(path, { method, cache: "no-store" });
+}
+
+/** @param {Response} response */
+function json(response) {
+  if (!response.ok) throw new Error(`${response.url} responded with ${response.status}`);
   return response.json();
 }

@@ -1,9 +1,14 @@
 /** Entry point of the outbox page: refreshes the list of mails and shows the mail that the address names. */
 
-import { find } from "../shared/dom.js";
-import { formatTime, readMail, readMails } from "./mails.js";
+import { ConfirmDialog } from "../shared/confirm-dialog.js";
+import { formatTime } from "../shared/date-format.js";
+import { element, find, findAll, findAs } from "../shared/dom.js";
+import { countText, filterMails, listKinds, listRecipients } from "./filters.js";
+import { deleteMails, readMail, readMails } from "./mails.js";
 import { MailList } from "./mail-list.js";
 import { MailView } from "./mail-view.js";
+
+/** @import { MailSummary } from "./mails.js" */
 
 /** Milliseconds between two requests for the list. */
 const REFRESH_INTERVAL = 2000;
@@ -11,15 +16,48 @@ const REFRESH_INTERVAL = 2000;
 const status = find(document, "#count");
 const list = new MailList(find(document, "#list"), formatTime);
 const view = new MailView(find(document, "#mail"), formatTime);
+const dialog = new ConfirmDialog(findAs(document, "dialog", HTMLDialogElement));
+const search = findAs(document, "[name=search]", HTMLInputElement);
+const kindSelect = findAs(document, "[name=kind]", HTMLSelectElement);
+const recipientSelect = findAs(document, "[name=recipient]", HTMLSelectElement);
+/** @type {MailSummary[]} */
+let mails = [];
 
-/** Request the list. If it has changed, show it; show the first mail if none is shown yet. */
+/** Request the list and show it. Show the first mail if none is shown yet. */
 async function refresh() {
-  const mails = await readMails();
-  if (!list.show(mails)) return;
-  status.textContent = mails.length === 1 ? "1 mail" : `${mails.length} mails`;
+  mails = await readMails();
+  setChoices(kindSelect, "All kinds", listKinds(mails));
+  setChoices(recipientSelect, "All recipients", listRecipients(mails));
+  await showList();
+}
+
+/** Show the mails that match the filters. */
+async function showList() {
+  const filters = { words: search.value, kind: kindSelect.value, recipient: recipientSelect.value };
+  const shown = filterMails(mails, filters);
+  const isNew = list.show(shown);
+  const text = countText(shown.length, mails.length);
+  if (status.textContent !== text) status.textContent = text;
   find(document, "#none").hidden = mails.length > 0;
-  if (view.path === null && mails.length > 0) await open(location.hash.slice(1) || mails[0].path);
+  find(document, "#no-match").hidden = mails.length === 0 || shown.length > 0;
+  find(document, "#filters").hidden = mails.length === 0;
+  if (isNew && view.path === null && shown.length > 0) await open(location.hash.slice(1) || shown[0].path);
+  if (mails.length === 0) view.hide();
   list.markCurrent(view.path);
+}
+
+/**
+ * Offer choices, and keep the selected one if it is still there.
+ * @param {HTMLSelectElement} select
+ * @param {string} all  The label of the choice that matches every mail.
+ * @param {[value: string, label: string][]} choices
+ */
+function setChoices(select, all, choices) {
+  const options = [["", all], ...choices];
+  if (JSON.stringify(options) === JSON.stringify([...select.options].map(({ value, text }) => [value, text]))) return;
+  const selected = select.value;
+  select.replaceChildren(...options.map(([value, label]) => new Option(label, value)));
+  select.value = choices.some(([value]) => value === selected) ? selected : "";
 }
 
 /**
@@ -28,8 +66,24 @@ async function refresh() {
  */
 async function open(path) {
   if (!path.startsWith("/outbox/mails/")) return;
-  view.show(path, await readMail(path));
-  list.markCurrent(path);
+  const mail = await readMail(path);
+  if (mail) view.show(path, mail);
+  else view.hide();
+  list.markCurrent(view.path);
+}
+
+/** Delete all mails, if the user confirms. */
+async function clear() {
+  const confirmed = await dialog.ask({
+    title: "Clear the outbox?",
+    details: [element("p", {}, `This deletes ${countText(mails.length, mails.length)}. They cannot be restored.`)],
+    action: "Delete all",
+  });
+  if (!confirmed) return;
+  await deleteMails();
+  search.value = "";
+  history.replaceState(null, "", location.pathname);
+  await refresh();
 }
 
 /** @param {unknown} error */
@@ -43,5 +97,10 @@ async function refreshForever() {
   setTimeout(refreshForever, REFRESH_INTERVAL);
 }
 
+for (const field of findAll(document, "#filters [name]")) {
+  field.addEventListener("input", () => showList().catch(reportFailure));
+}
+find(document, "#filters").addEventListener("submit", (event) => event.preventDefault());
+find(document, "#clear").addEventListener("click", () => clear().catch(reportFailure));
 addEventListener("hashchange", () => open(location.hash.slice(1)).catch(reportFailure));
 refreshForever();

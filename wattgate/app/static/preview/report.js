@@ -87,5 +87,5 @@ function textSpan(name, text) {
 
 /** @param {number} bytes */
 function kilobytes(bytes) {
-  return `${(bytes / 1000).toLocaleString("en-GB", { maximumFractionDigits: 1 })} KB`;
+  return `${(bytes / 1000).toLocaleString([...navigator.languages], { maximumFractionDigits: 1 })} KB`;
 }

@@ -1,23 +1,42 @@
-/** A text area for source code, with line numbers and marks on the lines of findings. */
+/** A text area for source code, with line numbers, syntax highlighting and marks on the lines of findings. */
 
 import { element, find, findAs } from "../shared/dom.js";
+import { MAX_HIGHLIGHTED } from "./highlight.js";
 
+/** @import { Token } from "./highlight.js" */
 /** @import { Finding } from "./templates.js" */
 
 export class SourceEditor {
+  /** @type {HTMLElement} */
+  #root;
   /** @type {HTMLTextAreaElement} */
   #area;
   /** @type {HTMLElement} */
   #gutter;
+  /** @type {HTMLElement} */
+  #colours;
+  /** @type {(source: string) => Token[]} */
+  #highlight;
   /** @type {Map<number, string>} */
   #severities = new Map();
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {(source: string) => Token[]} highlight
+   */
+  constructor(root, highlight) {
+    this.#root = root;
     this.#area = findAs(root, "textarea", HTMLTextAreaElement);
     this.#gutter = find(root, ".gutter");
-    this.#area.addEventListener("input", () => this.#renderGutter());
-    this.#area.addEventListener("scroll", () => (this.#gutter.scrollTop = this.#area.scrollTop));
+    this.#colours = find(root, ".colours");
+    this.#highlight = highlight;
+    this.#area.addEventListener("input", () => this.#render());
+    this.#area.addEventListener("scroll", () => this.#scroll());
+  }
+
+  /** The text area. */
+  get area() {
+    return this.#area;
   }
 
   /** The source code. */
@@ -27,7 +46,7 @@ export class SourceEditor {
 
   set value(text) {
     if (this.#area.value !== text) this.#area.value = text;
-    this.#renderGutter();
+    this.#render();
   }
 
   /**
@@ -57,6 +76,18 @@ export class SourceEditor {
     this.#area.scrollLeft = 0;
   }
 
+  /** Show the source that was set from elsewhere, for example while the editor was hidden. */
+  #render() {
+    this.#renderGutter();
+    // The text area shows a source itself that is empty (its placeholder) or too long to be highlighted.
+    const isPlain = !this.value || this.value.length > MAX_HIGHLIGHTED;
+    this.#root.classList.toggle("plain-source", isPlain);
+    const tokens = isPlain ? [] : this.#highlight(this.value);
+    const nodes = tokens.map(({ kind, text }) => (kind === "plain" ? text : element("span", { class: kind }, text)));
+    this.#colours.replaceChildren(...nodes, "\n");
+    this.#scroll();
+  }
+
   #renderGutter() {
     const count = this.#area.value.split("\n").length;
     const rows = Array.from({ length: count }, (_, index) => {
@@ -64,6 +95,12 @@ export class SourceEditor {
       return element("span", { "data-severity": this.#severities.get(line) ?? null }, String(line));
     });
     this.#gutter.replaceChildren(...rows);
+    this.#scroll();
+  }
+
+  #scroll() {
     this.#gutter.scrollTop = this.#area.scrollTop;
+    this.#colours.scrollTop = this.#area.scrollTop;
+    this.#colours.scrollLeft = this.#area.scrollLeft;
   }
 }

@@ -1,31 +1,30 @@
 /** The template editor: the source of a template on one side, and the rendered mail on the other. */
 
+import { ConfirmDialog } from "../shared/confirm-dialog.js";
+import { formatTime } from "../shared/date-format.js";
 import { find, findAll, findAs } from "../shared/dom.js";
 import { toGatewayError } from "../shared/gateway.js";
-import { DEFAULT_NAME } from "./default-template.js";
-import { MailFrame } from "./mail-frame.js";
+import { MailFrame } from "../shared/mail-frame.js";
+import { CompareDialog } from "./compare-dialog.js";
+import { LocalDrafts } from "./local-drafts.js";
+import { setUpMenu } from "./menu.js";
+import { NoticeBar } from "./notice-bar.js";
+import { Publication } from "./publication.js";
 import { Report } from "./report.js";
 import { Result } from "./result.js";
-import { SourceEditor } from "./source-editor.js";
-import { TemplateList, setOptions } from "./template-list.js";
-import { previewTemplate } from "./templates.js";
+import { ShareDialog } from "./share-dialog.js";
+import { TemplateForm } from "./template-form.js";
+import { TemplateList, isSameContent } from "./template-list.js";
+import { describeState, warnOfDuplicates } from "./template-state.js";
+import { addTemplate, addVersion, previewTemplate } from "./templates.js";
 import { TestMailDialog } from "./test-mail-dialog.js";
 
 /** @import { Session } from "../shared/session.js" */
-/** @import { DarkMode } from "./mail-frame.js" */
-/**
- * @import {
- *   AlertType, Finding, PreviewInput, RenderedTemplate, Template, TemplateAttributes, TemplateContent,
- * } from "./templates.js"
- */
-
-/** @typedef {HTMLInputElement | HTMLSelectElement} Field */
+/** @import { DarkMode } from "../shared/mail-frame.js" */
+/** @import { RenderedTemplate, TemplateReport } from "./templates.js" */
 
 /** Milliseconds after the last change at which the template is rendered. */
 const RENDER_DELAY = 250;
-/** Values of the option that says where the sample data comes from; the others are ids of alerts. */
-const GENERATED = "generated";
-const WRITTEN = "written";
 /** On a screen that is too narrow for the widest mail, the page starts with the narrowest one. */
 const NARROW = matchMedia("(max-width: 44rem)");
 const REFUSED_CODES = new Set(["UNAUTHENTICATED", "FORBIDDEN"]);
@@ -41,20 +40,29 @@ export class TemplateEditor {
   #result;
   /** @type {MailFrame} */
   #frame;
-  /** @type {Record<string, SourceEditor>} */
-  #sources = {};
+  /** @type {TemplateForm} */
+  #form;
   /** @type {TemplateList} */
-  #templateList;
+  #list;
+  /** @type {NoticeBar} */
+  #notice;
+  /** @type {ConfirmDialog} */
+  #confirmDialog;
+  /** @type {CompareDialog} */
+  #compareDialog;
+  /** @type {ShareDialog} */
+  #shareDialog;
   /** @type {TestMailDialog} */
   #testMailDialog;
+  #drafts = new LocalDrafts(localStorage);
   /** @type {Session | null} */
   #session = null;
-  /** @type {AlertType[]} */
-  #alertTypes = [];
+  /** @type {TemplateReport | null} */
+  #lastReport = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #renderNumber = 0;
-  #savedContent = "";
+  #isBusy = false;
 
   /**
    * @param {HTMLElement} root
@@ -63,16 +71,23 @@ export class TemplateEditor {
   constructor(root, onRefused) {
     this.#root = root;
     this.#onRefused = onRefused;
-    this.#report = new Report(find(root, ".report"), (finding) => this.#goTo(finding));
-    this.#templateList = new TemplateList(find(root, "header"), {
-      onOpen: (template, content) => this.#openTemplate(template, content),
-      mayLeave: () => !this.#changed() || confirm("Your changes are not saved. Discard them?"),
+    this.#form = new TemplateForm(find(root, ".editor"), () => this.#edited());
+    this.#report = new Report(find(root, ".report"), (finding) => this.#form.goTo(finding));
+    this.#list = new TemplateList(find(root, "header"), {
+      onOpen: () => this.#openTemplate(),
+      mayLeave: () => this.#mayLeave(),
     });
+    this.#notice = new NoticeBar(find(root, ".notice"));
     this.#result = new Result(find(root, ".result"));
     this.#frame = new MailFrame(findAs(root, "iframe", HTMLIFrameElement));
-    const dialog = findAs(root, "dialog.test-mail", HTMLDialogElement);
-    this.#testMailDialog = new TestMailDialog(dialog, () => this.#testMailRequest());
-    for (const source of findAll(root, ".source")) this.#sources[partOf(source)] = new SourceEditor(source);
+    /** @param {string} name */
+    const dialog = (name) => findAs(root, `dialog.${name}`, HTMLDialogElement);
+    this.#confirmDialog = new ConfirmDialog(dialog("confirmation"));
+    this.#compareDialog = new CompareDialog(dialog("compare"));
+    this.#shareDialog = new ShareDialog(dialog("share"));
+    this.#testMailDialog = new TestMailDialog(dialog("test-mail"), () => {
+      return { token: this.#token, input: this.#form.previewInput };
+    });
     this.#listen();
   }
 
@@ -83,31 +98,44 @@ export class TemplateEditor {
   async start(session) {
     this.#session = session;
     this.#showStatus("Loading");
-    try {
-      await this.#load();
-    } catch (error) {
-      this.#showFailure(error);
-    }
+    await this.#run(() => this.#load());
   }
 
-  /** Stop rendering and close the dialog. */
+  /** Stop rendering and close the dialogs. */
   stop() {
     this.#session = null;
     this.#renderNumber += 1;
     clearTimeout(this.#timer);
-    this.#testMailDialog.close();
+    this.#notice.hide();
+    for (const dialog of [this.#confirmDialog, this.#compareDialog, this.#shareDialog, this.#testMailDialog]) {
+      dialog.close();
+    }
   }
 
   #listen() {
-    this.#onAction(".save", (token) => this.#templateList.save(token, this.#attributes(), this.#content()));
-    this.#onAction(".publish", (token) => this.#templateList.publish(token, this.#content()));
-    this.#onAction(".roll-back", (token) => this.#templateList.rollBack(token));
-    find(this.#root, ".send-test").addEventListener("click", () => this.#testMailDialog.open());
-    find(this.#root, ".editor").addEventListener("input", ({ target }) => this.#edited(target));
+    const publication = new Publication({
+      list: this.#list,
+      form: this.#form,
+      dialog: this.#confirmDialog,
+      notice: this.#notice,
+      token: () => this.#token,
+      report: () => this.#lastReport,
+      reload: (templateId, isSaved) => this.#reload(templateId, isSaved),
+      run: (action) => void this.#run(action),
+    });
+    this.#onClick(".save", () => this.#run(() => this.#save()));
+    this.#onClick(".publish", () => this.#run(() => publication.publish()));
+    this.#onClick(".roll-back", () => this.#run(() => publication.rollBack()));
+    this.#onClick(".archive", () => this.#run(() => publication.archive()));
+    this.#onClick(".restore", () => this.#run(() => publication.restore()));
+    this.#onClick(".compare", () => this.#compare());
+    this.#onClick(".share", () => this.#share());
+    this.#onClick(".send-test", () => this.#testMailDialog.open());
+    setUpMenu(find(this.#root, ".menu"));
     for (const radio of findAll(this.#root, "[name=view], [name=width]")) {
       radio.addEventListener("change", () => this.#updateView());
     }
-    this.#field("dark").addEventListener("change", () => this.#updateView());
+    find(this.#root, "[name=dark]").addEventListener("change", () => this.#updateView());
     addEventListener("beforeunload", (event) => {
       if (this.#changed()) event.preventDefault();
     });
@@ -116,22 +144,27 @@ export class TemplateEditor {
   }
 
   /**
-   * Run an action when a button is clicked, then load the templates again.
    * @param {string} selector
-   * @param {(token: string) => Promise<string>} action  Returns the id of the template to open.
+   * @param {() => void} onClick
    */
-  #onAction(selector, action) {
-    const button = findAs(this.#root, selector, HTMLButtonElement);
-    button.addEventListener("click", async () => {
-      button.disabled = true;
-      try {
-        await this.#load(await action(this.#token));
-      } catch (error) {
-        this.#showFailure(error);
-      } finally {
-        button.disabled = false;
-      }
-    });
+  #onClick(selector, onClick) {
+    find(this.#root, selector).addEventListener("click", onClick);
+  }
+
+  /**
+   * Run an action that no other one may interrupt, and show its error.
+   * @param {() => Promise<void>} action
+   */
+  async #run(action) {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      await action();
+    } catch (error) {
+      this.#showFailure(error, (message) => this.#notice.show(message, null, "bad"));
+    } finally {
+      this.#isBusy = false;
+    }
   }
 
   get #token() {
@@ -141,201 +174,185 @@ export class TemplateEditor {
   /** @param {string} [templateId] */
   async #load(templateId) {
     const session = this.#session;
-    const { alertTypes, alerts, open } = await this.#templateList.load(this.#token, templateId);
+    const { alertTypes, alerts, open } = await this.#list.load(this.#token, templateId);
     if (this.#session !== session) return;
-    this.#alertTypes = alertTypes;
-    setOptions(this.#select("alertType"), [
-      ...alertTypes.map((type) => option(type.alertTypeId, `${type.systemAlertTypeId} ${type.name}`)),
-      option("", "None yet"),
-    ]);
-    setOptions(this.#select("dataFrom"), [
-      option(GENERATED, "Generated from the variables"),
-      option(WRITTEN, "As entered here"),
-      ...alerts.map(({ alertId, systemAlertTypeId, createdAt }) =>
-        option(alertId, `Alert ${systemAlertTypeId}, ${formatTime(createdAt)}`),
-      ),
-    ]);
+    this.#form.setChoices(alertTypes, alerts);
     open();
   }
 
   /**
-   * @param {string} name
-   * @returns {Field}
+   * Load the templates again, and open one. Keep changes that are not saved.
+   * @param {string} templateId
+   * @param {boolean} [isSaved]  Whether the content of the page was saved just now.
    */
-  #field(name) {
-    const field = find(this.#root, `[name=${name}]`);
-    if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement) return field;
-    throw new Error(`${name} is not a field`);
+  async #reload(templateId, isSaved = false) {
+    if (isSaved) this.#drafts.remove(templateId);
+    await this.#load(templateId);
   }
 
-  /** @param {string} name */
-  #select(name) {
-    return findAs(this.#root, `[name=${name}]`, HTMLSelectElement);
+  /** Save the content as a draft version, or as a new template. */
+  async #save() {
+    const { template } = this.#list;
+    const { attributes, content } = this.#form;
+    let templateId = template?.templateId;
+    if (templateId) await addVersion(this.#token, templateId, content);
+    else templateId = await addTemplate(this.#token, { ...attributes, ...content });
+    this.#drafts.remove(template?.templateId);
+    await this.#load(templateId);
+    this.#notice.show(template ? "The draft is saved. It is not sent until you publish it."
+      : "The template is added as a draft. It is not sent until you publish it.");
   }
 
-  /** @param {string} name */
-  #checkedValue(name) {
-    return findAs(this.#root, `[name=${name}]:checked`, HTMLInputElement).value;
+  #compare() {
+    const { template, version } = this.#list;
+    if (template && version) this.#compareDialog.open(template, version.version, this.#changed() ? this.#form.content : null);
   }
 
-  /**
-   * @param {Template | null} template  Null for a new one.
-   * @param {TemplateContent} content
-   */
-  #openTemplate(template, content) {
-    this.#field("name").value = template?.name ?? DEFAULT_NAME;
-    this.#field("alertType").value = template?.alertTypeId ?? this.#alertTypes[0]?.alertTypeId ?? "";
-    this.#field("channel").value = template?.channelType.toUpperCase() ?? "EMAIL";
-    this.#field("culture").value = template?.cultureCode ?? "en-GB";
-    for (const name of ["name", "alertType", "channel"]) this.#field(name).disabled = Boolean(template);
-    this.#field("subject").value = content.subject;
-    this.#field("preheader").value = content.preheader;
-    this.#field("dataFrom").value = GENERATED;
-    this.#sources.html.value = content.htmlTemplate;
-    this.#sources.text.value = content.text ?? "";
-    this.#savedContent = JSON.stringify(this.#content());
-    this.#showSource("html");
+  #share() {
+    const { template, version } = this.#list;
+    if (!template || !version) return;
+    const { templateId } = template;
+    this.#shareDialog.open({ token: this.#token, templateId, version: version.version, isChanged: this.#changed() });
+  }
+
+  /** Show the template that was opened, with the changes that this browser has kept. */
+  #openTemplate() {
+    const { template, version, content } = this.#list;
+    this.#notice.hide();
+    const draft = this.#drafts.read(template?.templateId);
+    const isOfVersion = draft?.version === (version?.version ?? 0) && !isSameContent(draft.content, content);
+    if (draft && isOfVersion) {
+      this.#form.show(template, draft.content, draft.attributes);
+      this.#notice.show(`Your changes of ${formatTime(draft.savedAt)} are restored. They are not saved yet.`, {
+        label: "Discard",
+        run: () => this.#discard(),
+      });
+    } else {
+      this.#form.show(template, content);
+    }
+    this.#updateState();
     this.#render();
   }
 
-  /** @param {EventTarget | null} field */
-  #edited(field) {
-    if (!(field instanceof Element)) return;
-    if (field instanceof HTMLInputElement && field.name === "part") {
-      this.#showSource(field.value);
-      return;
+  #discard() {
+    this.#drafts.remove(this.#list.template?.templateId);
+    this.#openTemplate();
+  }
+
+  #edited() {
+    const { template, version } = this.#list;
+    const { attributes, content } = this.#form;
+    if (this.#changed()) {
+      const draft = { version: version?.version ?? 0, savedAt: Date.now(), content, attributes };
+      this.#drafts.write(template?.templateId, draft);
+    } else {
+      this.#drafts.remove(template?.templateId);
     }
-    if (field.closest('.source[data-part="data"]')) this.#field("dataFrom").value = WRITTEN;
+    this.#updateState();
     clearTimeout(this.#timer);
     this.#showStatus("Rendering");
     this.#timer = setTimeout(() => this.#render(), RENDER_DELAY);
   }
 
+  /** Return whether the page has changes that are not saved. */
+  #changed() {
+    return this.#session !== null && !isSameContent(this.#form.content, this.#list.content);
+  }
+
+  async #mayLeave() {
+    if (!this.#changed()) return true;
+    const confirmed = await this.#confirmDialog.ask({
+      title: "Discard your changes?",
+      details: ["Your changes are not saved. Save them as a draft to keep them."],
+      action: "Discard changes",
+      cancel: "Keep editing",
+    });
+    if (confirmed) this.#drafts.remove(this.#list.template?.templateId);
+    return confirmed;
+  }
+
+  /** Show what is saved, published and used, and enable the actions that are possible. */
+  #updateState() {
+    const { template, version, templates } = this.#list;
+    const isChanged = this.#changed();
+    const { text, tone } = describeState(template, version, isChanged);
+    const state = find(this.#root, ".edit-state");
+    state.textContent = text;
+    state.dataset.tone = tone;
+    const warning = warnOfDuplicates(template, template ?? this.#form.attributes, templates);
+    find(this.#root, ".duplicate").hidden = !warning;
+    find(this.#root, ".duplicate").textContent = warning?.text ?? "";
+    const isArchived = Boolean(template?.archivedAt);
+    find(this.#root, ".save").textContent = template ? "Save draft" : "Add draft";
+    this.#enable(".save", !isArchived && (isChanged || !template));
+    const isPublished = version?.version === template?.published?.version;
+    this.#enable(".publish", Boolean(template) && !isArchived && (isChanged || !isPublished));
+    this.#enable(".roll-back", this.#list.formerVersion() !== null);
+    this.#enable(".compare", Boolean(template && (isChanged || template.versions.length > 1)));
+    this.#enable(".share", Boolean(template) && !isArchived);
+    this.#enable(".archive", Boolean(template));
+    find(this.#root, ".archive").hidden = isArchived;
+    find(this.#root, ".restore").hidden = !isArchived;
+  }
+
   /**
-   * Show the source of a part: html, text or data.
-   * @param {string} part
+   * @param {string} selector
+   * @param {boolean} isPossible
    */
-  #showSource(part) {
-    for (const source of findAll(this.#root, ".source")) source.hidden = partOf(source) !== part;
-    findAs(this.#root, `[name=part][value=${part}]`, HTMLInputElement).checked = true;
-    find(this.#root, ".data-from").hidden = part !== "data";
+  #enable(selector, isPossible) {
+    findAs(this.#root, selector, HTMLButtonElement).disabled = !isPossible;
   }
 
   #updateView() {
-    const view = this.#checkedValue("view");
+    /** @param {string} name */
+    const checked = (name) => findAs(this.#root, `[name=${name}]:checked`, HTMLInputElement).value;
+    const view = checked("view");
     this.#result.setView(view);
     for (const name of [".widths", ".dark-label"]) find(this.#root, name).hidden = view !== "mail";
-    this.#frame.setWidth(this.#checkedValue("width"));
-    this.#frame.setDarkMode(/** @type {DarkMode} */ (this.#field("dark").value));
+    this.#frame.setWidth(checked("width"));
+    this.#frame.setDarkMode(/** @type {DarkMode} */ (findAs(this.#root, "[name=dark]", HTMLSelectElement).value));
   }
 
   /** Render the current content. If several requests are open, only the last one's response is shown. */
   async #render() {
     clearTimeout(this.#timer);
     const renderNumber = ++this.#renderNumber;
-    const data = this.#data();
-    find(this.#root, ".send-test").hidden = this.#field("channel").value !== "EMAIL";
-    find(this.#root, "[data-part=data] textarea").toggleAttribute("aria-invalid", data === null);
-    if (!data) {
+    const input = this.#form.previewInput;
+    find(this.#root, ".send-test").hidden = this.#form.attributes.channelType !== "EMAIL";
+    if (!input) {
       this.#showStatus("The sample data is not JSON", "bad");
       return;
     }
     this.#showStatus("Rendering");
     try {
-      const rendered = await previewTemplate(this.#token, { ...this.#input(), ...data });
+      const rendered = await previewTemplate(this.#token, input);
       if (renderNumber === this.#renderNumber) this.#showRendered(rendered);
     } catch (error) {
-      if (renderNumber === this.#renderNumber) this.#showFailure(error);
-    }
-  }
-
-  /** @returns {PreviewInput} */
-  #input() {
-    const { htmlTemplate, ...content } = this.#content();
-    return {
-      alertTypeId: this.#field("alertType").value || null,
-      channelType: this.#field("channel").value,
-      cultureCode: this.#field("culture").value.trim() || null,
-      html: htmlTemplate,
-      ...content,
-    };
-  }
-
-  /** Return whether the page has changes that are not saved. */
-  #changed() {
-    return this.#session !== null && JSON.stringify(this.#content()) !== this.#savedContent;
-  }
-
-  #testMailRequest() {
-    const data = this.#data();
-    return { token: this.#token, input: data && { ...this.#input(), ...data } };
-  }
-
-  /** @returns {TemplateAttributes} */
-  #attributes() {
-    return {
-      name: this.#field("name").value.trim(),
-      alertTypeId: this.#field("alertType").value,
-      channelType: this.#field("channel").value,
-      cultureCode: this.#field("culture").value.trim(),
-    };
-  }
-
-  /** @returns {TemplateContent} */
-  #content() {
-    return {
-      subject: this.#field("subject").value,
-      preheader: this.#field("preheader").value,
-      htmlTemplate: this.#sources.html.value,
-      text: this.#sources.text.value || null,
-    };
-  }
-
-  /**
-   * Return the part of the input that selects the sample data, or null if the entered data is not a JSON object.
-   * @returns {Pick<PreviewInput, "data" | "alertId"> | null}
-   */
-  #data() {
-    const from = this.#field("dataFrom").value;
-    if (from === GENERATED) return {};
-    if (from !== WRITTEN) return { alertId: from };
-    try {
-      const data = JSON.parse(this.#sources.data.value);
-      return data && typeof data === "object" && !Array.isArray(data) ? { data } : null;
-    } catch {
-      return null;
+      if (renderNumber === this.#renderNumber) this.#showFailure(error, (message) => this.#showStatus(message, "bad"));
     }
   }
 
   /** @param {RenderedTemplate} rendered */
   #showRendered(rendered) {
     const { data, html, report } = rendered;
-    if (this.#field("dataFrom").value !== WRITTEN) this.#sources.data.value = JSON.stringify(data, null, 2);
+    this.#lastReport = report;
+    this.#form.showReport(data, report);
     this.#frame.show(html ?? "");
     this.#result.show(rendered);
     this.#report.show(report);
-    for (const part of ["html", "text"]) {
-      this.#sources[part].markLines(report.findings.filter((finding) => finding.part === part.toUpperCase()));
-    }
-    this.#showStatus(html === null ? "Cannot be rendered" : "Up to date", report.ok ? "good" : "bad");
+    this.#showStatus(html === null ? "Cannot be rendered" : "Rendered", report.ok ? "good" : "bad");
   }
 
-  /** @param {Finding} finding */
-  #goTo({ part, line }) {
-    if (part === "SUBJECT" || part === "PREHEADER") {
-      this.#field(part.toLowerCase()).focus();
-      return;
-    }
-    this.#showSource(part.toLowerCase());
-    this.#sources[part.toLowerCase()].goTo(line ?? 1);
-  }
-
-  /** @param {unknown} thrown */
-  #showFailure(thrown) {
+  /**
+   * Show an error, or the login form if the gateway rejects the session.
+   * @param {unknown} thrown
+   * @param {(message: string) => void} show
+   */
+  #showFailure(thrown, show) {
     if (!this.#session) return;
     const error = toGatewayError(thrown);
     if (error.code === undefined || !REFUSED_CODES.has(error.code)) {
-      this.#showStatus(error.unreachable ? "The gateway cannot be reached" : error.message, "bad");
+      show(error.unreachable ? "The gateway cannot be reached" : error.message);
       return;
     }
     this.#onRefused(
@@ -352,23 +369,4 @@ export class TemplateEditor {
     status.textContent = text;
     status.dataset.state = state;
   }
-}
-
-/** @param {HTMLElement} source */
-function partOf(source) {
-  return source.dataset.part ?? "";
-}
-
-/**
- * @param {string} value
- * @param {string} text
- * @returns {[value: string, text: string]}
- */
-function option(value, text) {
-  return [value, text];
-}
-
-/** @param {string} instant */
-function formatTime(instant) {
-  return new Date(instant).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }

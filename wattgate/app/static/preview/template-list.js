@@ -1,16 +1,17 @@
-/** The templates and their versions: selects one to edit, and saves, publishes and rolls back. */
+/** The templates and their versions: shows which one is open, and selects another one. */
 
 import { find, findAs } from "../shared/dom.js";
 import { DEFAULT_CONTENT } from "./default-template.js";
-import { addTemplate, addVersion, loadTemplates, publishVersion, rollBackTemplate } from "./templates.js";
+import { templateLabel, versionLabel } from "./template-state.js";
+import { loadTemplates } from "./templates.js";
 
-/** @import { LoadedTemplates, Template, TemplateAttributes, TemplateContent, TemplateVersion } from "./templates.js" */
+/** @import { LoadedTemplates, Template, TemplateContent, TemplateVersion } from "./templates.js" */
 
 /**
  * @typedef {object} TemplateListHandlers
- * @property {(template: Template | null, content: TemplateContent) => void} onOpen
- *   Called with the selected template, or null for a new one, and with the content to edit.
- * @property {() => boolean} mayLeave  Called before the user selects something else: false keeps the open template.
+ * @property {() => void} onOpen  Called when another template or version is open.
+ * @property {() => Promise<boolean>} mayLeave
+ *   Called before the user selects something else: false keeps the open template.
  */
 
 /** The value of the option that creates a template. */
@@ -25,12 +26,21 @@ export class TemplateList {
   #templateSelect;
   /** @type {HTMLSelectElement} */
   #versionSelect;
-  /** @type {Template[]} */
-  #templates = [];
-  /** @type {Template | null} */
-  #template = null;
-  /** @type {TemplateVersion | null} */
-  #version = null;
+  /**
+   * All templates, in the order of their creation.
+   * @type {Template[]}
+   */
+  templates = [];
+  /**
+   * The open template; null for a new one.
+   * @type {Template | null}
+   */
+  template = null;
+  /**
+   * The open version; null for a new template.
+   * @type {TemplateVersion | null}
+   */
+  version = null;
 
   /**
    * @param {HTMLElement} root
@@ -44,24 +54,25 @@ export class TemplateList {
     this.#navigateOn(this.#templateSelect, "change", () => this.select(this.#templateSelect.value));
     this.#navigateOn(this.#versionSelect, "change", () => this.#openVersion(Number(this.#versionSelect.value)));
     this.#navigateOn(find(root, ".new"), "click", () => this.select(NEW));
+    this.#archiveSwitch.addEventListener("change", () => this.#showTemplates());
+  }
+
+  /** The saved content of the open version, or the content of a new template. */
+  get content() {
+    return this.version ?? DEFAULT_CONTENT;
   }
 
   /**
    * Load the templates and fill the list. Call `open` of the result to open a template: the given one, else the first.
    * @param {string} token
-   * @param {string} [templateId]
+   * @param {string} [templateId]  Empty for a new template.
    * @returns {Promise<LoadedTemplates & { open: () => void }>}
    */
   async load(token, templateId) {
     const loaded = await loadTemplates(token);
-    this.#templates = loaded.templates;
-    /** @type {[string, string][]} */
-    const labels = this.#templates.map((template) => [
-      template.templateId,
-      `${template.name} · ${template.channelType} · ${template.cultureCode}`,
-    ]);
-    setOptions(this.#templateSelect, [...labels, [NEW, "New template"]]);
-    return { ...loaded, open: () => this.select(templateId ?? this.#templates[0]?.templateId ?? NEW) };
+    this.templates = loaded.templates;
+    const first = this.templates.find(({ archivedAt }) => !archivedAt)?.templateId ?? NEW;
+    return { ...loaded, open: () => this.select(templateId ?? first) };
   }
 
   /**
@@ -69,64 +80,47 @@ export class TemplateList {
    * @param {string} templateId
    */
   select(templateId) {
-    this.#template = this.#templates.find((template) => template.templateId === templateId) ?? null;
-    const versions = this.#template?.versions ?? [];
-    setOptions(this.#versionSelect, versions.map((version) => [String(version.version), this.#label(version)]));
-    this.#versionSelect.hidden = !this.#template;
-    find(this.#root, ".save").textContent = this.#template ? "Save" : "Add";
-    find(this.#root, ".publish").hidden = !this.#template;
-    find(this.#root, ".roll-back").hidden = !this.#template;
+    this.template = this.templates.find((template) => template.templateId === templateId) ?? null;
+    this.#showTemplates();
+    const { template } = this;
+    const versions = template?.versions ?? [];
+    setOptions(
+      this.#versionSelect,
+      versions.map((version) => [String(version.version), template ? versionLabel(template, version) : ""]),
+    );
+    this.#versionSelect.hidden = !template;
     this.#openVersion(versions[0]?.version);
   }
 
-  /**
-   * Save the content as a draft version, or as a new template. Return the id of the template.
-   * @param {string} token
-   * @param {TemplateAttributes} attributes  Of a new template.
-   * @param {TemplateContent} content
-   * @returns {Promise<string>}
-   */
-  async save(token, attributes, content) {
-    if (!this.#template) return addTemplate(token, { ...attributes, ...content });
-    await addVersion(token, this.#template.templateId, content);
-    return this.#template.templateId;
-  }
-
-  /**
-   * Publish the content. If it differs from the open version, add it as a version first. Return the template's id.
-   * @param {string} token
-   * @param {TemplateContent} content
-   * @returns {Promise<string>}
-   */
-  async publish(token, content) {
-    const { templateId } = this.#existing();
-    const opened = this.#version;
-    const version = opened && isSame(opened, content) ? opened.version : await addVersion(token, templateId, content);
-    await publishVersion(token, templateId, version);
-    return templateId;
-  }
-
-  /**
-   * Publish the version that was published before. Return the template's id.
-   * @param {string} token
-   * @returns {Promise<string>}
-   */
-  async rollBack(token) {
-    const { templateId } = this.#existing();
-    await rollBackTemplate(token, templateId);
-    return templateId;
-  }
-
-  #existing() {
-    if (!this.#template) throw new Error("Only a saved template has versions");
-    return this.#template;
+  /** Return the version that a roll back publishes again, or null. */
+  formerVersion() {
+    const current = this.template?.published?.version;
+    if (current === undefined) return null;
+    return this.template?.versions.find(({ version, publishedAt }) => version < current && publishedAt) ?? null;
   }
 
   /** @param {number | undefined} number */
   #openVersion(number) {
-    this.#version = this.#template?.versions.find(({ version }) => version === number) ?? null;
+    this.version = this.template?.versions.find(({ version }) => version === number) ?? null;
     this.#updateControls();
-    this.#handlers.onOpen(this.#template, this.#version ?? DEFAULT_CONTENT);
+    this.#handlers.onOpen();
+  }
+
+  /** Fill the list: without archived templates, unless the user shows them or one is open. */
+  #showTemplates() {
+    const archived = this.templates.filter(({ archivedAt }) => archivedAt);
+    const shown = this.templates.filter((template) => {
+      return !template.archivedAt || template === this.template || this.#archiveSwitch.checked;
+    });
+    /** @type {[string, string][]} */
+    const labels = shown.map((template) => [template.templateId, templateLabel(template)]);
+    setOptions(this.#templateSelect, [...labels, [NEW, "New template"]]);
+    find(this.#root, ".archived-count").textContent = `Show archived (${archived.length})`;
+    this.#updateControls();
+  }
+
+  get #archiveSwitch() {
+    return findAs(this.#root, "[name=showArchived]", HTMLInputElement);
   }
 
   /**
@@ -136,21 +130,21 @@ export class TemplateList {
    * @param {() => void} navigate
    */
   #navigateOn(control, event, navigate) {
-    control.addEventListener(event, () => {
-      if (this.#handlers.mayLeave()) navigate();
-      else this.#updateControls();
+    control.addEventListener(event, async () => {
+      const selected = [this.#templateSelect.value, this.#versionSelect.value];
+      const mayLeave = await this.#handlers.mayLeave();
+      if (!mayLeave) {
+        this.#updateControls();
+        return;
+      }
+      [this.#templateSelect.value, this.#versionSelect.value] = selected;
+      navigate();
     });
   }
 
   #updateControls() {
-    this.#templateSelect.value = this.#template?.templateId ?? NEW;
-    this.#versionSelect.value = String(this.#version?.version);
-  }
-
-  /** @param {TemplateVersion} version */
-  #label({ version, publishedAt }) {
-    if (version === this.#template?.published.version) return `Version ${version}, published`;
-    return `Version ${version}${publishedAt ? "" : ", draft"}`;
+    this.#templateSelect.value = this.template?.templateId ?? NEW;
+    this.#versionSelect.value = String(this.version?.version);
   }
 }
 
@@ -164,14 +158,15 @@ export function setOptions(select, options) {
 }
 
 /**
- * @param {TemplateVersion} version
- * @param {TemplateContent} content
+ * Return whether two contents are the same. An empty text is the same as none.
+ * @param {TemplateContent} left
+ * @param {TemplateContent} right
  */
-function isSame(version, { subject, preheader, htmlTemplate, text }) {
+export function isSameContent(left, right) {
   return (
-    version.subject === subject &&
-    version.preheader === preheader &&
-    version.htmlTemplate === htmlTemplate &&
-    version.text === text
+    left.subject === right.subject &&
+    left.preheader === right.preheader &&
+    left.htmlTemplate === right.htmlTemplate &&
+    (left.text || null) === (right.text || null)
   );
 }

@@ -18,7 +18,9 @@ import { call } from "../shared/gateway.js";
  * @typedef {TemplateAttributes & {
  *   templateId: string,
  *   active: boolean,
- *   published: { version: number },
+ *   archivedAt: string | null,
+ *   inUse: boolean,
+ *   published: { version: number } | null,
  *   versions: TemplateVersion[],
  * }} Template
  */
@@ -92,8 +94,8 @@ const MAX_ALERTS = 20;
 export async function loadTemplates(token) {
   const { templates, alertTypes, alertConnection } = await call(
     `query Templates {
-      templates {
-        templateId alertTypeId name channelType cultureCode active
+      templates(includeArchived: true) {
+        templateId alertTypeId name channelType cultureCode active archivedAt inUse
         published { version }
         versions { version subject preheader htmlTemplate text createdAt publishedAt }
       }
@@ -132,7 +134,7 @@ export async function previewTemplate(token, input) {
 }
 
 /**
- * Add a template and return its id. Its first version is published immediately.
+ * Add a template as a draft and return its id.
  * @param {string} token
  * @param {TemplateAttributes & TemplateContent} input
  * @returns {Promise<string>}
@@ -181,16 +183,71 @@ export async function publishVersion(token, templateId, version) {
 }
 
 /**
- * Publish the version that was published before the current one.
+ * Publish a version again that was published before.
+ * @param {string} token
+ * @param {string} templateId
+ * @param {number} version
+ */
+export async function rollBackTemplate(token, templateId, version) {
+  await call(
+    `mutation RollBack($templateId: ID!, $version: Int!) {
+      rollBackTemplate(templateId: $templateId, version: $version) { templateId }
+    }`,
+    { templateId, version },
+    token,
+  );
+}
+
+/**
+ * Withdraw the published version of a template, so that alerts no longer use the template.
  * @param {string} token
  * @param {string} templateId
  */
-export async function rollBackTemplate(token, templateId) {
+export async function withdrawTemplate(token, templateId) {
   await call(
-    "mutation RollBack($templateId: ID!) { rollBackTemplate(templateId: $templateId) { templateId } }",
+    `mutation Withdraw($templateId: ID!) {
+      updateTemplate(templateId: $templateId, input: { active: false }) { templateId }
+    }`,
     { templateId },
     token,
   );
+}
+
+/**
+ * @param {string} token
+ * @param {string} templateId
+ */
+export async function archiveTemplate(token, templateId) {
+  const document = "mutation Archive($templateId: ID!) { archiveTemplate(templateId: $templateId) { templateId } }";
+  await call(document, { templateId }, token);
+}
+
+/**
+ * @param {string} token
+ * @param {string} templateId
+ */
+export async function restoreTemplate(token, templateId) {
+  const document = "mutation Restore($templateId: ID!) { restoreTemplate(templateId: $templateId) { templateId } }";
+  await call(document, { templateId }, token);
+}
+
+/**
+ * Return a link to the preview of a version, which works without a log-in until it expires.
+ * @param {string} token
+ * @param {string} templateId
+ * @param {number} version
+ * @param {number} hours
+ * @returns {Promise<{ previewUrl: string, expiresAt: string }>}
+ */
+export async function sharePreview(token, templateId, version, hours) {
+  const data = await call(
+    `mutation Share($templateId: ID!, $version: Int!, $hours: Int!) {
+      shareTemplatePreview(templateId: $templateId, version: $version, hours: $hours) { previewUrl expiresAt }
+    }`,
+    { templateId, version, hours },
+    token,
+  );
+  return data.shareTemplatePreview;
 }
 
 /**

@@ -36,11 +36,12 @@ export class MailFrame {
   }
 
   /**
-   * Set the width in pixels.
-   * @param {string} pixels
+   * Set the width.
+   * @param {string} pixels  Empty for the whole space.
    */
   setWidth(pixels) {
-    this.#frame.style.width = `${pixels}px`;
+    this.#frame.style.width = pixels ? `${pixels}px` : "";
+    this.#frame.parentElement?.classList.toggle("full-width", !pixels);
   }
 
   /**
