@@ -86,10 +86,7 @@ class Settings(PersonalDataSettings, AccountSettings):
         description="Maximum size of a request body, in bytes (default: 4 MiB). Streams to /readings have no limit.",
     )
     operation_seconds: float = Field(
-        default=30.0,
-        gt=0,
-        le=600,
-        description="Time limit for a GraphQL query or mutation, including its SQL, in seconds.",
+        default=30.0, gt=0, le=600, description="Time limit for a GraphQL query or mutation with its SQL, in seconds."
     )
     caller_budget: int = Field(
         default=50_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."

@@ -6,20 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import (
-    ColumnElement,
-    and_,
-    case,
-    delete,
-    exists,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    update,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, and_, delete, func, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessRecorder
@@ -27,6 +14,7 @@ from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
+from wattgate.db.insert_statements import insert_for, insert_or_count, insert_or_update
 from wattgate.db.lookups import (
     Lookup,
     display_name,
@@ -46,9 +34,6 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
-
-INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
-"""The insert statements of each engine that handle conflicts."""
 
 MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
@@ -288,10 +273,7 @@ class Rows:
     async def add_or_update(self, record: Tenanted, **values: Any) -> None:
         """Add a record, or change the one with its key by `values`, in one statement."""
         record.application_id = self.application_id
-        model = type(record)
-        insert_or_update = INSERTS[dialect_name(self._session)](model_table(model))
-        columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
-        statement = insert_or_update.values(**columns).on_conflict_do_update(index_elements=[model.key], set_=values)
+        statement = insert_or_update(dialect_name(self._session), record, values)
         await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
 
     async def add_counts(self, records: Sequence[Tenanted], count: str, latest: str) -> None:
@@ -299,21 +281,12 @@ class Rows:
 
         `count` names the column of the counts, and `latest` a column that takes the greater value.
         """
-        model, names = type(records[0]), [column.name for column in model_columns(type(records[0]))]
-        size = MAX_KEYS_PER_STATEMENT // len(names)
+        size = MAX_KEYS_PER_STATEMENT // len(model_columns(type(records[0])))
+        for record in records:
+            record.application_id = self.application_id
         for start in range(0, len(records), size):
-            values = []
-            for record in records[start : start + size]:
-                record.application_id = self.application_id
-                values.append({name: getattr(record, name) for name in names})
-            table = model_table(model)
-            statement = INSERTS[dialect_name(self._session)](table).values(values)
-            old, new = table.c, statement.excluded
-            changes = {
-                count: old[count] + new[count],
-                latest: case((new[latest] > old[latest], new[latest]), else_=old[latest]),
-            }
-            statement = statement.on_conflict_do_update(index_elements=[model.key], set_=changes)
+            batch = records[start : start + size]
+            statement = insert_or_count(dialect_name(self._session), batch, count, latest)
             await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
 
     async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
@@ -322,18 +295,7 @@ class Rows:
         By default, `parent_id` is the attribute of the record with the name of the parent's key.
         """
         record.application_id = self.application_id
-        columns = [
-            column
-            for column in model_columns(type(record))
-            if not (column.primary_key and getattr(record, column.name) is None)  # the database assigns it
-        ]
-        parent_columns = model_columns(parent)
-        parent_exists = exists().where(
-            parent_columns["application_id"] == self.application_id,
-            self.key_column(parent) == (getattr(record, parent.key) if parent_id is None else parent_id),
-        )
-        values = [literal(getattr(record, column.name), column.type) for column in columns]
-        statement = insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
+        statement = insert_for(parent, record, parent_id)
         result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         return bool(result.rowcount)  # type: ignore[attr-defined]
 

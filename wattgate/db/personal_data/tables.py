@@ -159,7 +159,7 @@ _BILLING_RULES = (
     replace(
         replaced(
             models.AccessRecord,
-            "Who has read the data of your meters.",
+            "Reads of the data of your meters, with the readers.",
             "It proves who read the kept readings. Its identifiers are pseudonyms.",
             {},
             {

@@ -25,7 +25,8 @@ from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
-from wattgate.graphql.execution.descriptions import ENUM_VALUE_DESCRIPTIONS, description_for
+from wattgate.graphql.execution.descriptions import description_for
+from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
 from wattgate.request_context import log_access_error

@@ -7,6 +7,13 @@ import strawberry
 
 from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
 
+INCLUDES_STANDING_CHARGE = (
+    "Whether the values contain the standing charge. Always false for a resource with `costOf`. Null for others, whose "
+    "values the gateway does not compute."
+)
+INCLUDES_VAT = "Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
+"""Descriptions of the fields of all series of readings."""
+
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")
 class Bucket:

@@ -27,6 +27,7 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types.consent import WithheldData
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
@@ -131,13 +132,8 @@ class ReadingSeries:
     )
     columns: BucketColumns = strawberry.field(description="The same buckets as columns. At most 20,000.")
     total: float | None = strawberry.field(description="Sum of all readings. Null if there are none.")
-    includes_standing_charge: bool | None = strawberry.field(
-        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
-        "for others, whose values the gateway does not compute."
-    )
-    includes_vat: bool | None = strawberry.field(
-        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
-    )
+    includes_standing_charge: bool | None = strawberry.field(description=reading_types.INCLUDES_STANDING_CHARGE)
+    includes_vat: bool | None = strawberry.field(description=reading_types.INCLUDES_VAT)
     no_value_reason: NoValueReason | None = strawberry.field(
         description="Why `total` is null: no readings, or for costs no tariff or price. Null if there is a total."
     )
@@ -194,13 +190,8 @@ class Comparison:
     change_ratio: float | None = strawberry.field(
         description="Change divided by the previous value. Null if the previous value is zero or null."
     )
-    includes_standing_charge: bool | None = strawberry.field(
-        description="Whether the values contain the standing charge. Always false for a resource with `costOf`. Null "
-        "for others, whose values the gateway does not compute."
-    )
-    includes_vat: bool | None = strawberry.field(
-        description="Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
-    )
+    includes_standing_charge: bool | None = strawberry.field(description=reading_types.INCLUDES_STANDING_CHARGE)
+    includes_vat: bool | None = strawberry.field(description=reading_types.INCLUDES_VAT)
     series: ReadingSeries | None = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,

@@ -1,0 +1,57 @@
+"""Statements that insert records, and change or check other records in the same step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Insert, case, exists, insert, literal, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from wattgate.db.lookups import model_columns, model_table
+from wattgate.db.models import Tenanted
+
+_INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+"""The insert statements of each engine that handle conflicts."""
+
+
+def insert_or_update(dialect: str, record: Tenanted, changes: Mapping[str, Any]) -> Any:
+    """Return the statement that inserts a record, or changes the one with its key."""
+    statement = _INSERTS[dialect](model_table(type(record))).values(_values(record))
+    return statement.on_conflict_do_update(index_elements=[record.key], set_=dict(changes))
+
+
+def insert_or_count(dialect: str, records: Sequence[Tenanted], count: str, latest: str) -> Any:
+    """Return the statement that inserts records of one model, or adds their counts to the records with their keys.
+
+    `count` names the column of the counts, and `latest` a column that takes the greater value.
+    """
+    model = type(records[0])
+    table = model_table(model)
+    statement = _INSERTS[dialect](table).values([_values(record) for record in records])
+    old, new = table.c, statement.excluded
+    greater = case((new[latest] > old[latest], new[latest]), else_=old[latest])
+    return statement.on_conflict_do_update(
+        index_elements=[model.key], set_={count: old[count] + new[count], latest: greater}
+    )
+
+
+def insert_for(parent: type[Tenanted], record: Tenanted, parent_id: str | None = None) -> Insert:
+    """Return the statement that inserts a record if its parent exists in the same application.
+
+    By default, `parent_id` is the attribute of the record with the name of the parent's key.
+    """
+    columns = [
+        column
+        for column in model_columns(type(record))
+        if not (column.primary_key and getattr(record, column.name) is None)  # the database assigns it
+    ]
+    parent_columns = model_columns(parent)
+    parent_exists = exists().where(
+        parent_columns["application_id"] == record.application_id,
+        parent_columns[parent.key] == (getattr(record, parent.key) if parent_id is None else parent_id),
+    )
+    values = [literal(getattr(record, column.name), column.type) for column in columns]
+    return insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
+
+
+def _values(record: Tenanted) -> dict[str, Any]:
+    return {column.name: getattr(record, column.name) for column in model_columns(type(record))}
