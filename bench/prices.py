@@ -34,6 +34,7 @@ from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import tariffs as tariff_types
+from wattgate.graphql.types.alert_types import NewAlertType
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
 BULK_READINGS = 50_000
@@ -282,7 +283,7 @@ async def _seed_home(seeded: SeededGateway) -> dict[str, str]:
             protocol=device_types.NewDeviceProtocol(sensors=[sensor]),
         )
         await run("add_device", input=device)
-    alert_type = await run("add_alert_type", input=alert_types.NewAlertType(name="High", system_alert_type_id="CM01"))
+    alert_type = await run("add_alert_type", input=NewAlertType(name="High", system_alert_type_id="CM01"))
     rule = rule_types.NewAlertRule(
         name="High",
         kind=RuleKind.THRESHOLD,

@@ -221,7 +221,8 @@ async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
     assert (alert["data"]["ruleId"], alert["data"]["rule"]) == (rule["ruleId"], RULE_NAME)
     assert alert["data"]["value"] > RULE_LIMIT
     mail = next(notification for notification in alert["notifications"] if notification["channel"] == "email")
-    assert mail["subject"] == f"Your home has used {round(alert['data']['value'], 2):g} kWh"
+    assert mail["subject"] == f"12 Alder Road has used {alert['data']['value']:.2f} kWh"
+    assert "your home has used more than 5.00 kWh" in " ".join(mail["text"].split())
     assert "Template Not Used" not in {entry["stage"] for entry in mail["log"]}
     (kept,) = await _kept_mails(demo)
     assert mail["subject"] in str(kept)

@@ -40,3 +40,18 @@ def test_invalid_data_file_is_rejected(tmp_path: Path) -> None:
     for text in ("{", "[1]"):
         (tmp_path / "data.json").write_text(text)
         assert check(tmp_path / "a.html", VALID, "--data", str(tmp_path / "data.json"))[0] == 2
+
+
+def test_names_and_formats_are_checked_by_the_variables_of_the_alert_type(tmp_path: Path) -> None:
+    variables, html = tmp_path / "variables.json", '<html lang="fr"><p>{{ use | kwh }}</p>'
+    options = ("--subject", "{{ recipient.name }}", "--preheader", "p", "--variables", str(variables))
+    variables.write_text('[{"name": "use", "type": "ENERGY", "sample": 1.5}]')
+    status, output = check(tmp_path / "a.html", html, *options, "--culture", "fr-FR", "--json")
+    assert (status, json.loads(output)["namesChecked"]) == (0, True)
+    status, output = check(tmp_path / "a.html", html + "{% if uze %}{% endif %}", *options)
+    assert (status, "uze is not a variable of the alert type (did you mean use?)" in output) == (1, True)
+    assert check(tmp_path / "a.html", html + "{{ value }}", "--rule-kind", "PACE")[0] == 1
+    assert check(tmp_path / "a.html", VALID, "--culture", "English, please")[0] == 2
+    for text in ("{", "{}", '[{"name": "use"}]', '[{"name": "home.x", "type": "TEXT"}]'):
+        variables.write_text(text)
+        assert check(tmp_path / "a.html", html, *options)[0] == 2

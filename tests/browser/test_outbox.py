@@ -23,6 +23,10 @@ ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
     input: {name: "Weekly budget", htmlTemplate: $html}) { templateId }
 }"""
 
+ADD_ALERT_TYPE = """mutation {
+  addAlertType(input: {systemAlertTypeId: "BUDGET", name: "High consumption"}) { alertTypeId }
+}"""
+
 SEND_ALERT = """mutation ($userId: ID!, $kind: String!) {
   sendAlert(input: {userId: $userId, alertTypeId: $kind, channels: [EMAIL], priority: HIGH,
     data: {name: "Ada <script>document.title = 'run'</script>", used: 80}}) { alertId }
@@ -61,8 +65,8 @@ class Outbox:
 async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outbox]:
     settings, _ = await demonstration(tmp_path_factory.mktemp("outbox"), timedelta(days=1))
     async with serving(create_app(settings)) as url:
-        data = await query_graphql(url, "{ accounts { userId username } alertTypes { alertTypeId } }")
-        alert_type_id = data["alertTypes"][0]["alertTypeId"]
+        data = await query_graphql(url, "{ accounts { userId username } }")
+        alert_type_id = (await query_graphql(url, ADD_ALERT_TYPE))["addAlertType"]["alertTypeId"]
         await query_graphql(url, ADD_TEMPLATE, kind=alert_type_id, html=HTML)
         (user_id,) = (account["userId"] for account in data["accounts"] if account["username"] == USERNAME)
         yield Outbox(url, user_id, alert_type_id)

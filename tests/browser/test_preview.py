@@ -12,7 +12,7 @@ from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
-PLAIN_HTML = "<!doctype html><html lang='en'><body><p>Hello {{ name }}</p></body></html>"
+PLAIN_HTML = "<!doctype html><html lang='en'><body><p>Hello {{ recipient.name }}</p></body></html>"
 HOSTILE_HTML = """<!doctype html>
 <html lang="en"><body>
 <script>new Image().src = "https://127.0.0.1:1/ran"; top.ran = "script"</script>
@@ -22,7 +22,7 @@ HOSTILE_HTML = """<!doctype html>
 <a href="javascript:top.ran='link'">press</a>
 <form action="/graphql"><button>send</button></form>
 <meta http-equiv="refresh" content="0;url=https://127.0.0.1:1/away">
-<p>{{ name }}</p>
+<p>{{ recipient.name }}</p>
 </body></html>"""
 
 
@@ -68,20 +68,20 @@ async def test_edits_are_rendered_immediately(page: Page) -> None:
     await open_editor(page)
     mail = page.frame_locator("iframe")
     await expect(mail.get_by_role("heading")).to_have_text("More energy than usual")
-    await page.get_by_test_id("subject").fill("Hello {{ name }}")
+    await page.get_by_test_id("subject").fill("Hello {{ recipient.name }}")
     await page.get_by_test_id("preheader").fill("A word before")
     await page.get_by_test_id("html-source").fill(PLAIN_HTML)
-    await expect(mail.locator("body > p")).to_have_text("Hello Ada Lovelace")
-    await expect(page.get_by_test_id("rendered-subject")).to_have_text("Hello Ada Lovelace")
+    await expect(mail.locator("body > p")).to_have_text("Hello Robin Demo")
+    await expect(page.get_by_test_id("rendered-subject")).to_have_text("Hello Robin Demo")
     await expect(page.get_by_test_id("rendered-preheader")).to_have_text("A word before")
     await expect(page.get_by_test_id("verdict")).to_have_text("Ready to send")
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
-    await expect(page.get_by_test_id("plain")).to_contain_text("Hello Ada Lovelace")
+    await expect(page.get_by_test_id("plain")).to_contain_text("Hello Robin Demo")
 
 
 async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> None:
     await open_editor(page)
-    await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("name", "value"))
+    await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("recipient.name", "value"))
     await wait_until_rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     data = page.get_by_test_id("data-source")
@@ -93,7 +93,7 @@ async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> No
     await data.fill('{"value": ')
     await expect(page.get_by_test_id("status")).to_have_text("The sample data is not JSON")
     await page.get_by_test_id("data-from").select_option(index=2)
-    await expect(shown).to_have_text("Hello 8.412")
+    await expect(shown).to_have_text("Hello 8.41")
     await expect(data).to_have_value(re.compile('"value": 8.412'))
 
 
@@ -149,7 +149,7 @@ async def test_template_cannot_run_scripts(context: BrowserContext) -> None:
     await page.get_by_test_id("new").click()
     await wait_until_rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
-    await page.get_by_test_id("data-source").fill('{"name": "<img src=x onerror=top.ran=1>", "home": {"name": "a"}}')
+    await page.get_by_test_id("data-source").fill('{"recipient": {"name": "<img src=x onerror=top.ran=1>"}}')
     await page.get_by_role("radio", name="HTML").check(force=True)
     for subject in ("<img src=x onerror=top.ran=1>", "<script>top.ran=1</script>"):
         await page.get_by_test_id("subject").fill(subject)
@@ -186,12 +186,14 @@ async def test_template_can_be_saved_published_and_rolled_back(page: Page) -> No
     await page.get_by_test_id("roll-back").click()
     await expect(versions).to_have_text(["Version 2", "Version 1, published"])
     await page.get_by_test_id("versions").select_option(label="Version 1, published")
-    await expect(page.get_by_test_id("subject")).to_have_value("High use at {{ home.name }}")
+    await expect(page.get_by_test_id("subject")).to_have_value(
+        '{{ alert.name }}: {{ home.name | default: "your home" }}'
+    )
 
 
 async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await open_editor(page)
-    await page.get_by_test_id("subject").fill("Hello {{ name }}")
+    await page.get_by_test_id("subject").fill("Hello {{ recipient.name }}")
     await page.get_by_test_id("send-test").click()
     dialog = page.get_by_role("dialog", name="Send a test")
     await dialog.get_by_label("To").fill("somebody@elsewhere.example")
@@ -210,7 +212,7 @@ async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await expect(dialog.get_by_label("To")).to_have_value("tester@wattgate.example")
     outbox = await page.context.new_page()
     await outbox.goto("/outbox")
-    await expect(outbox.get_by_test_id("mail").first).to_contain_text("[TEST] Hello Ada Lovelace")
+    await expect(outbox.get_by_test_id("mail").first).to_contain_text("[TEST] Hello Robin Demo")
 
 
 async def test_unsaved_changes_require_confirmation(page: Page) -> None:
@@ -239,9 +241,9 @@ async def test_unsaved_changes_require_confirmation(page: Page) -> None:
 async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await open_editor(page)
     await page.get_by_role("radio", name="Text", exact=True).first.check(force=True)
-    await page.get_by_test_id("text-source").fill("A text for {{ name }}")
+    await page.get_by_test_id("text-source").fill("A text for {{ recipient.name }}")
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
-    await expect(page.get_by_test_id("plain")).to_have_text("A text for Ada Lovelace")
+    await expect(page.get_by_test_id("plain")).to_have_text("A text for Robin Demo")
     await page.get_by_test_id("text-source").fill("")
     await expect(page.get_by_test_id("plain")).to_contain_text("More energy than usual")
 

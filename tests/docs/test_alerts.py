@@ -5,6 +5,8 @@ from pathlib import Path
 
 from wattgate.delivery.channels import push
 from wattgate.delivery.schedule import PUSH_SCHEDULE, WEBHOOK_SCHEDULE
+from wattgate.delivery.templates.contract import BASE_VARIABLES, RULE_VARIABLES, VariableType
+from wattgate.delivery.templates.format_filters import FORMAT_FILTERS
 from wattgate.delivery.templates.language import NUMBER_FILTERS, TEXT_FILTERS
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS
 from wattgate.enums import NotificationState
@@ -58,9 +60,29 @@ def test_page_lists_the_retry_schedules() -> None:
 
 def test_page_lists_the_template_filters() -> None:
     table = TEMPLATES.split("<!-- filters -->")[1].split("<!-- end of filters -->")[0]
-    rows = re.findall(r"^\| (numbers|texts, lists and dates) \| (.*) \|$", table, re.MULTILINE)
+    groups = "numbers|texts, lists and dates|culture and time zone"
+    rows = re.findall(rf"^\| ({groups}) \| (.*) \|$", table, re.MULTILINE)
     listed = {group: re.findall(r"`(\w+)`", filters) for group, filters in rows}
-    assert listed == {"numbers": [*NUMBER_FILTERS], "texts, lists and dates": [*TEXT_FILTERS]}
+    assert listed == {
+        "numbers": [*NUMBER_FILTERS],
+        "texts, lists and dates": [*TEXT_FILTERS],
+        "culture and time zone": [*FORMAT_FILTERS],
+    }
+
+
+def test_page_lists_the_variables_of_every_alert_and_of_rules() -> None:
+    base = PAGE.split("<!-- base variables -->")[1].split("<!-- end of base variables -->")[0]
+    listed = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", base, re.MULTILINE)
+    assert listed == [(variable.name, variable.type.name) for variable in BASE_VARIABLES]
+    of_rules = PAGE.split("<!-- rule variables -->")[1].split("<!-- end of rule variables -->")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.*?) \|", of_rules, re.MULTILINE)
+    for kind, variables in RULE_VARIABLES.items():
+        declared = {(variable.name, variable.type.name) for variable in variables}
+        assert declared == {(name, type_) for name, type_, kinds in rows if kinds == "all" or f"`{kind.name}`" in kinds}
+
+
+def test_page_lists_the_types_of_variables() -> None:
+    assert first_cells("| type | values in `data` | `unit` |") == [kind.name for kind in VariableType]
 
 
 def test_page_lists_the_template_limits() -> None:

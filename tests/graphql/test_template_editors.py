@@ -134,7 +134,7 @@ async def test_editor_previews_with_alerts_of_its_own_user_only(served: House, e
       previewTemplate(input: {html: "<p>{{ value }}</p>", alertId: $alert}) { html data }
     }"""
     own = await served.graphql(document, editor.headers["account"], alert=sent["alertId"])
-    assert own["data"]["previewTemplate"]["data"] == {"value": 3}
+    assert own["data"]["previewTemplate"]["data"]["value"] == 3
     foreign = await served.graphql(document, editor.headers["account"], alert=served.one.ids["alert"])
     assert foreign["errors"][0]["extensions"]["code"] == "NOT_FOUND"
     by_administrator = await served.graphql(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.house import House
+from wattgate.delivery.templates.contract import RESERVED_NAMES
 
 PREVIEW = """
 query ($input: TemplateToPreview!) {
@@ -61,7 +62,8 @@ async def test_sources_are_rendered_with_data_and_a_report(served: House) -> Non
 
 async def test_data_is_generated_or_taken_from_an_alert(served: House) -> None:
     preview = await preview_template(served, subject="{{ name }}", html="<p>{{ kwh }}</p>")
-    assert (preview["dataFrom"], preview["data"]) == ("MADE", {"name": "Ada Lovelace", "kwh": "4.2"})
+    own = {name: value for name, value in preview["data"].items() if name not in RESERVED_NAMES}
+    assert (preview["dataFrom"], own) == ("MADE", {"name": "Ada Lovelace", "kwh": "4.2"})
     body = {"userId": served.one.user_id, "alertTypeId": "CM01", "inbox": "yes", "dataToFill": {"kwh": 7}}
     sent = await served.call("POST", "/alert", served.one.headers["application"], json=body)
     alert_id = sent.json()["ns_alert_id"]

@@ -16,8 +16,12 @@ describe("summary of findings", () => {
     [["INFO", "WARNING", "ERROR", "WARNING"], "1 error, 2 warnings, 1 note"],
     [["INFO", "INFO"], "2 notes"],
   ]) {
-    test(expected, () => assert.equal(summarise(severities.map((severity) => finding(severity))), expected));
+    test(expected, () => assert.equal(summarise(severities.map((severity) => finding(severity)), true), expected));
   }
+
+  test("names that cannot be checked are not ready", () => {
+    assert.equal(summarise([], false), "No errors; the alert type declares no variables");
+  });
 });
 
 describe("location of a finding", () => {

@@ -22,7 +22,7 @@ from wattgate.graphql.core.operation import Call
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import live_readings
 from wattgate.graphql.resolvers.webhooks import record_webhook
-from wattgate.graphql.types import accounts, alerts, content, resources, webhooks
+from wattgate.graphql.types import accounts, alert_types, alerts, content, resources, webhooks
 from wattgate.principal import AuthScheme
 from wattgate.rest_compat.openapi import build_openapi_document
 from wattgate.rest_compat.routes import build_routes
@@ -40,7 +40,7 @@ DECIDED_ADDITIONS = {
 }
 """Endpoints that are not in SPEC.md; small-decisions.md has a row for each."""
 RECORD_TYPES = {
-    "### Alert type": alerts.AlertType,
+    "### Alert type": alert_types.AlertType,
     "### Template (alert template)": alerts.Template,
     "### Terms and conditions user response": content.TermsConditionsUser,
     "### FAQ": content.Faq,

@@ -199,8 +199,19 @@ EXAMPLES: dict[str, Example] = {
     "alert_types": NOTHING,
     "alert_type": by_id("alert_type", "alertTypeId"),
     "add_alert_type": fixed(
-        lambda tenant: {"input": {"name": "Low", "systemAlertTypeId": "CM02", "description": "Low use"}}
+        lambda tenant: {
+            "input": {
+                "name": "Low",
+                "systemAlertTypeId": "CM02",
+                "description": "Low use",
+                "variables": [
+                    {"name": "use", "type": "ENERGY", "sample": 1.5, "description": "Use", "required": False}
+                ],
+            }
+        }
     ),
+    "alert_type_variables": by_id("alert_type", "alertTypeId"),
+    "recent_alerts": by_id("alert_type", "alertTypeId"),
     "update_alert_type": by_id("alert_type", "alertTypeId", input={"name": "Very high"}),
     "audit_log": fixed(lambda tenant: {"first": 2}),
     "faqs": fixed(lambda tenant: {"reference": "app", "country": "GB"}),

@@ -28,11 +28,12 @@ from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.resolvers import provisioning, recording, tokens
 from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import alerts, content
+from wattgate.graphql.types import content
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import tariffs as tariff_types
 from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
@@ -225,7 +226,7 @@ async def _add_basic_records(tenant: Tenant) -> None:
     ids["virtual_entity_type"] = (await tenant.run("add_virtual_entity_type", input=home_type)).ve_type_id
     ids["resource"] = await tenant.add_resource()
     ids["virtual_entity"] = await tenant.add_home(ids["resource"])
-    alert_type = alerts.NewAlertType(name="High", system_alert_type_id="CM01", description="High use")
+    alert_type = NewAlertType(name="High", system_alert_type_id="CM01", description="High use")
     ids["alert_type"] = (await tenant.run("add_alert_type", input=alert_type)).alert_type_id
     faq = content.NewFaq(
         reference="app",

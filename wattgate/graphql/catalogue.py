@@ -9,6 +9,7 @@ from wattgate.graphql.resolvers import (
     account_purges,
     accounts,
     alert_rules,
+    alert_types,
     alerts,
     audit,
     bulk_recording,
@@ -51,9 +52,8 @@ from wattgate.graphql.resolvers import (
     webhook_endpoints,
     webhooks,
 )
-from wattgate.graphql.resolvers import alert_types as alert_type_resolvers
 from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import audit as audit_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import mail as mail_types
@@ -158,6 +158,10 @@ OPERATIONS: tuple[Operation, ...] = (
     content.current_terms_conditions,
     content.add_terms_conditions_user,
     # Notification system
+    alert_types.add_alert_type,
+    alert_types.update_alert_type,
+    alert_types.alert_type_variables,
+    alert_types.recent_alerts,
     templates.add_template,
     templates.template_for,
     templates.add_template_for,
@@ -223,7 +227,7 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.meter_point_eligible,
     # Long lists, page by page
     paginate("account", models.Account, account_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
-    paginate("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
+    paginate("alert", models.Alert, notification_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
     paginate(
         "mail_suppression",
         models.MailSuppression,
@@ -271,8 +275,6 @@ OPERATIONS: tuple[Operation, ...] = (
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
-    alert_type_resolvers.add_alert_type,
-    alert_type_resolvers.update_alert_type,
     # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )

@@ -4,7 +4,8 @@ from wattgate.db import models
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE
 from wattgate.graphql.core.entity import Entity
 from wattgate.graphql.types import alert_rules as rule_types
-from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import alert_types
+from wattgate.graphql.types import alerts as notification_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import prompts as prompt_types
@@ -32,7 +33,7 @@ ENTITIES: tuple[Entity, ...] = (
         noun="a template",
         path="/template",
         model=models.Template,
-        graphql_type=alert_types.Template,
+        graphql_type=notification_types.Template,
         read_permission=Permission.TEMPLATE_READ,
         write_permission=Permission.TEMPLATE_WRITE,
     ),

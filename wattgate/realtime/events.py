@@ -107,6 +107,7 @@ class AlertSent(msgspec.Struct, frozen=True, gc=False):
     data: Any
     created_at: datetime
     read_at: datetime | None = None
+    ve_id: str | None = None
 
 
 class AlertsRead(msgspec.Struct, frozen=True, gc=False):

@@ -5,13 +5,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.markup import escape
 
 from wattgate.app.cli.gateway_context import out
+from wattgate.delivery.templates.contract import VariableDeclaration, build_contract
+from wattgate.delivery.templates.contract_values import sample_values
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
+from wattgate.delivery.templates.declarations import declaration_problems, with_default_units
 from wattgate.delivery.templates.diagnostics import Finding, Severity
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import RenderingReport, build_report
+from wattgate.delivery.templates.scope import RenderScope
+from wattgate.enums import RuleKind
 
 SEVERITY_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -34,19 +41,33 @@ def template_check(
     data: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="JSON file with the values of the variables.")
     ] = None,
+    variables: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="JSON file with the variables of the alert type, as a list."),
+    ] = None,
+    rule_kind: Annotated[
+        RuleKind | None, typer.Option(help="Kind of the alert rules that define the variables.")
+    ] = None,
+    culture: Annotated[str, typer.Option(help="Culture that formats numbers and times.")] = DEFAULT_CULTURE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Check a template as the GraphQL query `previewTemplate` does.
 
-    The exit status is 1 if the report has an error.
+    The exit status is 1 if the report has an error. With --variables or --rule-kind, a name that is not among them is
+    an error.
 
     Example: wattgate template check mail.html --subject "High use" --text mail.txt --data sample.json
     """
     source = TemplateSource(_read_text(file), subject, preheader, None if text is None else _read_text(text))
-    report = build_report(source, None if data is None else _read_json_object(data))
+    if not is_culture(culture):
+        raise typer.BadParameter(f"{culture!r} is not a language tag such as en-GB", param_hint="--culture")
+    contract = build_contract("", rule_kind, None if variables is None else _read_variables(variables))
+    values = None if data is None else sample_values(contract.base) | _read_json_object(data)
+    report = build_report(source, values, scope=RenderScope(contract, culture))
     if as_json:
         summary = {
             "ok": report.ok,
+            "namesChecked": report.names_checked,
             "htmlBytes": report.html_bytes,
             "textBytes": report.text_bytes,
             "findings": [asdict(finding) for finding in report.findings],
@@ -83,11 +104,27 @@ def _read_text(file: Path) -> str:
         raise typer.BadParameter(f"{file} is not UTF-8") from None
 
 
-def _read_json_object(file: Path) -> dict[str, Any]:
+def _read_variables(file: Path) -> list[VariableDeclaration]:
+    """Return the declarations of a file, in the form of `addAlertType`."""
     try:
-        value = json.loads(_read_text(file))
+        variables = msgspec.convert(_read_json(file, "--variables"), list[VariableDeclaration])
+    except msgspec.ValidationError as error:
+        raise typer.BadParameter(f"{file}: {error}", param_hint="--variables") from None
+    for path, message in declaration_problems(variables):
+        position = f"variable {int(path[0]) + 1}: " if path else ""
+        raise typer.BadParameter(f"{file}: {position}{message}", param_hint="--variables")
+    return with_default_units(variables)
+
+
+def _read_json(file: Path, option: str) -> Any:
+    try:
+        return json.loads(_read_text(file))
     except json.JSONDecodeError as error:
-        raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--data") from None
+        raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint=option) from None
+
+
+def _read_json_object(file: Path) -> dict[str, Any]:
+    value = _read_json(file, "--data")
     if not isinstance(value, dict):
         raise typer.BadParameter(f"{file} does not contain a JSON object", param_hint="--data")
     return value

@@ -8,6 +8,8 @@ from strawberry import ID
 from wattgate.app.demo.records import ensure_record
 from wattgate.app.demo.templates import TEMPLATES
 from wattgate.clock import format_iso
+from wattgate.delivery.templates.contract import RULE_VARIABLES
+from wattgate.delivery.templates.contract_values import sample_values
 from wattgate.enums import RuleKind
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.core.scalars import Json
@@ -15,6 +17,7 @@ from wattgate.graphql.resolvers import alert_rules
 from wattgate.graphql.resolvers import alerts as resolvers
 from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as types
+from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.principal import Principal
 
 ALERT_TYPE = "CM01"
@@ -33,8 +36,11 @@ MAX_RULES = 100
 
 async def add_alert_type(runner: Runner, system: Principal) -> str:
     """Add the alert type and its mail templates, if they are missing. Return the ID of the type."""
-    new_type = types.NewAlertType(
-        name="High consumption", system_alert_type_id=ALERT_TYPE, description="More energy than usual"
+    new_type = NewAlertType(
+        name="High consumption",
+        system_alert_type_id=ALERT_TYPE,
+        description="More energy than usual",
+        rule_kind=RuleKind.THRESHOLD,
     )
     key = "system_alert_type_id"
     alert_type = await ensure_record(runner, system, "alert_types", "add_alert_type", new_type, key)
@@ -91,10 +97,9 @@ async def add_sample_alert(runner: Runner, owner: Principal, now: datetime) -> N
 async def send_alert(runner: Runner, owner: Principal, now: datetime) -> None:
     """Send a user an alert with sample data to the inbox."""
     data = {
+        **sample_values(RULE_VARIABLES[RuleKind.THRESHOLD]),
         "rule": RULE_NAME,
-        "kind": RuleKind.THRESHOLD.value,
         "value": 8.412,
-        "unit": "kWh",
         "threshold": f"{RULE_LIMIT}",
         "at": format_iso(now),
     }

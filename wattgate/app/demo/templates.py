@@ -1,4 +1,4 @@
-"""Mail templates of the demonstration's alert type, in two cultures."""
+"""Mail templates of the demonstration's alert type, in two cultures. They use the variables of rules."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ _PAGE = """\
       <div class="body">
         <h1>{title}</h1>
         <p>{greeting}</p>
-        <div class="value"><strong>{{{{ value | round: 2 }}}} {{{{ unit }}}}</strong><br>{{{{ rule }}}}</div>
+        <div class="value"><strong>{{{{ value | quantity: unit }}}}</strong><br>{{{{ rule }}}}</div>
         <p>{advice}</p>
         <p style="margin: 28px 0 12px"><a class="button" href="https://wattgate.example/display">{link}</a></p>
       </div>
@@ -50,12 +50,13 @@ TEMPLATES = (
     DemoTemplate(
         "High consumption",
         "en-GB",
-        "Your home has used {{ value | round: 2 }} {{ unit }}",
-        "That is more than the limit of your rule.",
+        '{{ home.name | default: "Your home" }} has used {{ value | quantity: unit }}',
+        "That is more than the limit of your rule, {{ threshold | quantity: unit }}.",
         _PAGE.format(
             language="en-GB",
             title="More energy than usual",
-            greeting='Hello {{ user.name | default: "there" }}, your home has used more than the limit of your rule.',
+            greeting="Hello {{ recipient.name }}, your home has used more than {{ threshold | quantity: unit }}. "
+            "The rule was evaluated on {{ at | at }}.",
             advice="Is a heater or the oven on for long? If so, all is well.",
             link="See it live",
             foot="You receive this mail because you turned on alerts for high consumption.",
@@ -64,12 +65,13 @@ TEMPLATES = (
     DemoTemplate(
         "Forte consommation",
         "fr-FR",
-        "Votre logement a consommé {{ value | round: 2 }} {{ unit }}",
-        "C'est plus que la limite de votre règle.",
+        "{{ home.name | default: 'Votre logement' }} a consommé {{ value | quantity: unit }}",
+        "C'est plus que la limite de votre règle, {{ threshold | quantity: unit }}.",
         _PAGE.format(
             language="fr-FR",
             title="Plus d'énergie que d'habitude",
-            greeting="Bonjour {{ user.name | default: '' }}, votre logement a dépassé la limite de votre règle.",
+            greeting="Bonjour {{ recipient.name }}, votre logement a dépassé {{ threshold | quantity: unit }}. "
+            "La règle a été évaluée le {{ at | at }}.",
             advice="Le four ou un chauffage reste allumé longtemps ? Alors tout va bien.",
             link="Voir en direct",
             foot="Vous recevez ce message car vous avez demandé à être averti.",

@@ -7,13 +7,25 @@ from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
+from wattgate.db.column_types import (
+    AssignedId,
+    JsonColumn,
+    StructColumn,
+    UtcDateTime,
+    created_at_field,
+    updated_at_field,
+)
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.enums import NotificationState
+from wattgate.delivery.templates.contract import VariableDeclaration
+from wattgate.enums import NotificationState, RuleKind
 
 
 class AlertType(Tenanted, table=True):
-    """A type of alert. `system_alert_type_id` is the short code of the system's alert type, such as CM01."""
+    """A type of alert. `system_alert_type_id` is the short code of the system's alert type, such as CM01.
+
+    `variables` are those that the application has declared for its alerts. If `rule_kind` is set, they are those of the
+    rules of this kind instead. If both are None, the variables are undeclared.
+    """
 
     __tablename__ = "alert_type"
     key: ClassVar[str] = "alert_type_id"
@@ -23,6 +35,10 @@ class AlertType(Tenanted, table=True):
     system_alert_type_id: str
     description: str = ""
     active: bool = True
+    variables: list[VariableDeclaration] | None = Field(
+        default=None, sa_type=StructColumn(VariableDeclaration), nullable=True
+    )
+    rule_kind: RuleKind | None = Field(default=None, sa_type=Enum(RuleKind, native_enum=False, length=16))
 
 
 class Template(Tenanted, table=True):
@@ -75,6 +91,7 @@ class Alert(Tenanted, table=True):
     """An alert to a user. `read_at` is the time at which the user read it.
 
     `data` fills the markers of the template. `culture_code` selects the template; None is the culture of the user.
+    `ve_id` is the home that the alert is about; None is the user's oldest active home.
     """
 
     key: ClassVar[str] = "alert_id"
@@ -89,6 +106,7 @@ class Alert(Tenanted, table=True):
     callback_url: str | None = None
     data: Any = Field(default=None, sa_type=JsonColumn)
     culture_code: str | None = None
+    ve_id: str | None = None
     created_at: datetime = created_at_field()
     read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

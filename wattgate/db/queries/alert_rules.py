@@ -11,6 +11,7 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
+from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.queries.readings import load_aggregates
 from wattgate.db.readings.aggregates import SeriesKey
@@ -38,7 +39,10 @@ MAX_LISTED_FIRINGS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RuleFiring:
-    """A firing: its time and its value in the rule's unit. For silence, the value is its duration in seconds."""
+    """A firing: its time and its value in the rule's unit, with at most six decimal places.
+
+    For silence, the value is its duration in seconds.
+    """
 
     at: datetime
     value: float
@@ -71,7 +75,7 @@ class LoadedRule:
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
         """Convert a firing to its time and its value in the rule's unit."""
         scale = 1000 if self.row.kind is RuleKind.NO_DATA else 10**self.field.decimals
-        return RuleFiring(from_ms(firing.at), float(firing.value / scale))
+        return RuleFiring(from_ms(firing.at), float(round(firing.value / scale, RULE_DECIMALS)))
 
 
 async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]:

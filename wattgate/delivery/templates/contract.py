@@ -18,17 +18,17 @@ from wattgate.enums import RuleKind
 class VariableType(StrEnum):
     """The type of a variable, which defines its values and how templates write them."""
 
-    TEXT = "text"
-    NUMBER = "number"
-    ENERGY = "energy"
-    POWER = "power"
-    MONEY = "money"
-    PERCENTAGE = "percentage"
-    INSTANT = "instant"
-    DATE = "date"
-    BOOLEAN = "boolean"
-    URL = "url"
-    LIST = "list"
+    TEXT = "TEXT"
+    NUMBER = "NUMBER"
+    ENERGY = "ENERGY"
+    POWER = "POWER"
+    MONEY = "MONEY"
+    PERCENTAGE = "PERCENTAGE"
+    INSTANT = "INSTANT"
+    DATE = "DATE"
+    BOOLEAN = "BOOLEAN"
+    URL = "URL"
+    LIST = "LIST"
 
 
 NUMBER_TYPES = frozenset(
@@ -53,6 +53,12 @@ class VariableDeclaration(msgspec.Struct, frozen=True):
     required: bool = True
 
 
+class ContractVariable(VariableDeclaration, frozen=True):
+    """A variable of a contract in a list. `base` says whether every alert has the variable."""
+
+    base: bool = False
+
+
 class Contract(msgspec.Struct, frozen=True):
     """The variables of an alert type. If it is not `declared`, its alerts may have data with any other names."""
 
@@ -64,6 +70,14 @@ class Contract(msgspec.Struct, frozen=True):
     def variables(self) -> tuple[VariableDeclaration, ...]:
         """All variables: those of every alert first."""
         return (*self.base, *self.own)
+
+    def listed(self) -> list[ContractVariable]:
+        """Return all variables, each with whether every alert has it."""
+        return [
+            ContractVariable(**msgspec.structs.asdict(variable), base=is_base)
+            for variables, is_base in ((self.base, True), (self.own, False))
+            for variable in variables
+        ]
 
 
 _TEXT, _NUMBER, _INSTANT = VariableType.TEXT, VariableType.NUMBER, VariableType.INSTANT

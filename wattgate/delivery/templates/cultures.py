@@ -29,3 +29,18 @@ def culture_fallbacks(culture: str | None, default: str = DEFAULT_CULTURE) -> tu
             tag = "-".join(subtags[:length])
             tags_by_key.setdefault(tag.lower(), tag)
     return tuple(tags_by_key.values())
+
+
+def message_culture(recipient: str, template: str | None) -> str:
+    """Return the culture that formats a message: the recipient's if the template has the same language, else its own.
+
+    An English text has no French dates. A recipient in the United States gets the dates of an en-GB template in the
+    form of en-US.
+    """
+    if template is None or _language(recipient) == _language(template):
+        return recipient
+    return template
+
+
+def _language(culture: str) -> str:
+    return culture.partition("-")[0].lower()

@@ -16,10 +16,12 @@ from wattgate.delivery.templates.diagnostics import (
     TemplateSyntaxError,
     line_and_column,
 )
+from wattgate.delivery.templates.formatting import Formats
 from wattgate.delivery.templates.language import TEMPLATE_ENVIRONMENT, LimitedRenderContext
 from wattgate.delivery.templates.marker_check import InvalidMarker, check_markers
 from wattgate.delivery.templates.misspellings import closest_match, suggestion_hint
 from wattgate.delivery.templates.output_writer import (
+    DEFAULT_FORMATS,
     DEFAULT_RENDER_LIMITS,
     SURROGATE,
     OutputWriter,
@@ -69,13 +71,17 @@ def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
 
 
 def render_source(
-    source: str, part: TemplatePart, data: Mapping[str, object], limits: RenderLimits = DEFAULT_RENDER_LIMITS
+    source: str,
+    part: TemplatePart,
+    data: Mapping[str, object],
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    formats: Formats = DEFAULT_FORMATS,
 ) -> OutputWriter:
     """Render a source. Return the writer, which has the text and the findings.
 
     Raise TemplateSyntaxError or TemplateLimitExceeded.
     """
-    template, writer = parse_template(source, part), OutputWriter(part, source, limits)
+    template, writer = parse_template(source, part), OutputWriter(part, source, limits, formats)
     try:
         template.render_with_context(LimitedRenderContext(template, writer, data), writer)
     except (RenderLimitExceeded, ResourceLimitError) as error:

@@ -6,15 +6,18 @@ There are no includes, no captures and no filter that marks a value as safe. So 
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeGuard
 
 import liquid
 from liquid import RenderContext
 from liquid.builtin import content, filters, illegal, output, tags
 from liquid.builtin.tags.for_tag import ForNode
-from liquid.exceptions import LiquidError
+from liquid.exceptions import FilterArgumentError, LiquidError, LiquidTypeError
 from liquid.undefined import UNDEFINED, Undefined
 
+from wattgate.delivery.templates.contract_values import DeclaredFloat, DeclaredInteger, declare_value
+from wattgate.delivery.templates.format_filters import FORMAT_FILTERS
+from wattgate.delivery.templates.formatting import MAX_NUMBER, FormatError
 from wattgate.delivery.templates.misspellings import MAX_SUGGESTIONS, closest_match, format_path
 from wattgate.delivery.templates.output_writer import MissingVariable, OutputWriter, RenderLimitExceeded
 
@@ -23,9 +26,6 @@ MAX_VALUE_LENGTH = 20_000
 
 MAX_ARGUMENT_LENGTH = 1_000
 """Maximum characters of a filter's argument. With `MAX_VALUE_LENGTH`, it limits the output of `replace` and `join`."""
-
-MAX_NUMBER = 10**15
-"""The largest number. JSON numbers up to this one are exact."""
 
 _NUMBER = re.compile(r"\s*[+-]?\d{1,15}(\.\d{1,15})?\s*")
 
@@ -127,7 +127,7 @@ class LimitedRenderContext(RenderContext):
 
     def filter(self, name: str, token: Any) -> Callable[..., object]:
         """Return a filter that checks the size of its input, arguments and output."""
-        unbounded = super().filter(name, token)
+        unbounded = self._format_filter(name, token) if name in FORMAT_FILTERS else super().filter(name, token)
 
         def bounded(value: object, *arguments: object, **keywords: object) -> object:
             for argument in (value, *arguments, *keywords.values()):
@@ -140,9 +140,26 @@ class LimitedRenderContext(RenderContext):
             _check_size(value, MAX_VALUE_LENGTH)
             result = unbounded(value, *arguments, **keywords)
             _check_size(result, MAX_VALUE_LENGTH)
-            return result
+            return _keep_declaration(value, result) if name in NUMBER_FILTERS else result
 
         return bounded
+
+    def _format_filter(self, name: str, token: Any) -> Callable[..., object]:
+        """Return a filter that writes a value by culture. It writes nothing for an empty value."""
+
+        def write(value: object, *arguments: object) -> object:
+            if value is None or value == "" or isinstance(value, Undefined):
+                return None
+            if any(isinstance(argument, Undefined) for argument in arguments):
+                return None  # reported as missing
+            try:
+                return FORMAT_FILTERS[name](self.writer.formats, value, *arguments)
+            except FormatError as error:
+                raise LiquidTypeError(f"the filter {name} {error}", token=token) from None
+            except TypeError:
+                raise FilterArgumentError(f"the filter {name} has too many arguments", token=token) from None
+
+        return write
 
 
 class ValueNode(output.OutputNode):
@@ -224,7 +241,7 @@ class TemplateEnvironment(liquid.Environment):
         """Register the tags and filters."""
         for tag in TAGS:
             self.add_tag(tag)
-        self.filters.update({**NUMBER_FILTERS, **TEXT_FILTERS})
+        self.filters.update({**NUMBER_FILTERS, **TEXT_FILTERS, **FORMAT_FILTERS})
 
 
 TEMPLATE_ENVIRONMENT = TemplateEnvironment()
@@ -240,3 +257,13 @@ def _check_size(value: object, limit: int) -> None:
 def _check_number(value: object, name: str) -> None:
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         raise ValueError(f"{name} takes numbers, and {value[:40]!r} is not a number")
+
+
+def _keep_declaration(value: object, result: object) -> object:
+    """Return the result of a calculation with the declaration of its first value."""
+    is_number = isinstance(result, int | float) and not isinstance(result, bool)
+    return declare_value(result, value.variable) if is_number and _is_declared(value) else result
+
+
+def _is_declared(value: object) -> TypeGuard[DeclaredInteger | DeclaredFloat]:
+    return isinstance(value, DeclaredInteger | DeclaredFloat)

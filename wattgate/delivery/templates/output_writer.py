@@ -1,21 +1,37 @@
 """Output of a template: literal text is written unchanged, and values are escaped for their position."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from io import StringIO
 from typing import Any
 
 from liquid.stringify import to_liquid_string
 from liquid.undefined import Undefined
 
+from wattgate.delivery.templates.contract_values import DeclaredFloat, DeclaredInteger, DeclaredText
 from wattgate.delivery.templates.diagnostics import Finding, LineIndex, Severity, TemplatePart
-from wattgate.delivery.templates.escaping import UnsafeValue, check_for_subject, clean_for_text, escape_for_html
+from wattgate.delivery.templates.escaping import (
+    URL_ATTRIBUTES,
+    UnsafeValue,
+    check_for_subject,
+    clean_for_text,
+    escape_for_html,
+)
+from wattgate.delivery.templates.format_filters import format_declared
+from wattgate.delivery.templates.formatting import MAX_NUMBER, Formats, plain_number
 from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer
 from wattgate.delivery.templates.misspellings import MISSPELT, suggestion_hint
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which is not valid in text."""
+
+PLAIN_ATTRIBUTES = frozenset(("style", "width", "height"))
+"""Attributes other than addresses whose numbers programs read."""
+
+DEFAULT_FORMATS = Formats()
 
 _WHITESPACE = re.compile(r"[\r\n\t]+")
 
@@ -49,9 +65,11 @@ class MissingVariable(Undefined):
 class OutputWriter(StringIO):
     """Collects the output of a template, and findings about its values."""
 
-    def __init__(self, part: TemplatePart, source: str, limits: RenderLimits) -> None:
+    def __init__(
+        self, part: TemplatePart, source: str, limits: RenderLimits, formats: Formats = DEFAULT_FORMATS
+    ) -> None:
         super().__init__()
-        self.part, self.source, self.limits = part, source, limits
+        self.part, self.source, self.limits, self.formats = part, source, limits, formats
         self.tokenizer = HtmlTokenizer()
         self.findings: list[Finding] = []
         self._lines = LineIndex(source)
@@ -73,7 +91,7 @@ class OutputWriter(StringIO):
         """Write a value. Omit a value that is unsafe at this position, and add a finding."""
         if isinstance(value, Mapping):
             return self.reject_value("a value must be a text or a number; this one is an object", token)
-        text = SURROGATE.sub("\ufffd", to_liquid_string(value, False))
+        text = SURROGATE.sub("\ufffd", self._text_of(value))
         try:
             escaped = self._escape(text)
         except UnsafeValue as error:
@@ -86,6 +104,30 @@ class OutputWriter(StringIO):
         if self.part is TemplatePart.HTML and plain_link and text.strip().lower().startswith("http:"):
             self.add_finding(Severity.WARNING, "link-not-https", f"{text.strip()} is not https", token)
         return self.write(escaped)
+
+    def _text_of(self, value: object) -> str:
+        """Return a value without a filter as text: of a declared variable by its type, otherwise as programs write it.
+
+        Addresses and styles get values as programs write them, because a comma would change their meaning.
+        """
+        is_for_programs = self.part is TemplatePart.HTML and (
+            self.tokenizer.state is HtmlState.RAW_TEXT
+            or (
+                self.tokenizer.state is HtmlState.QUOTED_VALUE
+                and (
+                    self.tokenizer.attribute_name in URL_ATTRIBUTES or self.tokenizer.attribute_name in PLAIN_ATTRIBUTES
+                )
+            )
+        )
+        if isinstance(value, DeclaredText | DeclaredInteger | DeclaredFloat) and not is_for_programs:
+            return format_declared(value, self.formats)
+        if isinstance(value, float) and math.isfinite(value) and abs(value) <= MAX_NUMBER:
+            return plain_number(value)
+        if isinstance(value, Decimal) and value.is_finite() and abs(value) <= MAX_NUMBER:
+            return plain_number(value)
+        if isinstance(value, list):
+            return "".join(map(self._text_of, value))
+        return to_liquid_string(value, False)
 
     def _escape(self, text: str) -> str:
         if self.part is TemplatePart.HTML:

@@ -20,6 +20,7 @@ from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplateL
 from wattgate.delivery.templates.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource
 from wattgate.delivery.templates.report import Preview
+from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TASKS, TemplateData
 from wattgate.delivery.templates.worker import LENGTH_BYTES, TEMPLATE_ERRORS, encode_message
 from wattgate.errors import Unavailable
@@ -76,19 +77,23 @@ class TemplateRenderer:
         """The ids of the running processes."""
         return [process.pid for process in self._processes if process.returncode is None]
 
-    async def check(self, source: TemplateSource) -> list[Finding]:
-        """Return the errors that prevent the parts of a template from being parsed."""
-        findings: list[Finding] = await self._run("check", source, None)
+    async def check(self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE) -> list[Finding]:
+        """Return the errors that prevent the parts of a template from being parsed, and names outside its contract."""
+        findings: list[Finding] = await self._run("check", source, None, scope)
         return findings
 
-    async def render(self, source: TemplateSource, data: TemplateData) -> RenderedTemplate:
+    async def render(
+        self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE
+    ) -> RenderedTemplate:
         """Return the message of a template. Raise a TemplateError if it has errors or exceeds a limit."""
-        rendered: RenderedTemplate = await self._run("render", source, data)
+        rendered: RenderedTemplate = await self._run("render", source, data, scope)
         return rendered
 
-    async def preview(self, source: TemplateSource, data: TemplateData | None = None) -> Preview:
+    async def preview(
+        self, source: TemplateSource, data: TemplateData | None = None, scope: RenderScope = DEFAULT_SCOPE
+    ) -> Preview:
         """Return a preview with the data, or with sample data. Raise TemplateLimitExceeded if it exceeds a limit."""
-        preview: Preview = await self._run("preview", source, data)
+        preview: Preview = await self._run("preview", source, data, scope)
         return preview if data is None else replace(preview, data=data)
 
     async def close(self) -> None:
@@ -98,15 +103,22 @@ class TemplateRenderer:
             await self._kill(process)
         await asyncio.gather(*self._ending)
 
-    async def _run(self, name: str, source: TemplateSource, data: TemplateData | None) -> Any:
+    async def _run(self, name: str, source: TemplateSource, data: TemplateData | None, scope: RenderScope) -> Any:
         if is_small(source, data):
             with suppress(TemplateLimitExceeded):
                 task, _ = TASKS[name]
-                result = await asyncio.to_thread(task, source, data, INLINE_LIMITS)
+                result = await asyncio.to_thread(task, source, data, INLINE_LIMITS, scope)
                 if not isinstance(result, Preview) or not _exceeds_limits(result):
                     return result
         try:
-            request = encode_message({"task": name, "source": msgspec.to_builtins(source), "data": data})
+            request = encode_message(
+                {
+                    "task": name,
+                    "source": msgspec.to_builtins(source),
+                    "data": data,
+                    "scope": msgspec.to_builtins(scope),
+                }
+            )
         except RecursionError:
             raise _limit_exceeded("the data is nested too deeply") from None
         return _read_response(name, await self._run_in_process(request))

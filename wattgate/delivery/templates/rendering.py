@@ -1,7 +1,6 @@
 """Rendering of a template with data into a message."""
 
 import html
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 
 import css_inline
 
+from wattgate.delivery.templates.contract_values import bind_values
 from wattgate.delivery.templates.diagnostics import (
     Finding,
     MissingVariables,
@@ -22,14 +22,13 @@ from wattgate.delivery.templates.escaping import UnsafeValue, check_header
 from wattgate.delivery.templates.html_context import HtmlTokenizer
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.plain_text import VOID_TAGS, html_to_text
+from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 
 CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
 """Moves styles into the elements, except at-rules such as media queries. It loads no remote style sheets."""
 
 HIDDEN_STYLE = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden"
 """Style of the preheader. It is hidden in the mail, but mail programs show it in lists as the first words."""
-
-_SPACES = re.compile(r" {2,}")
 
 MAX_DEPTH = 300
 """Maximum nesting of elements. The library that inlines styles crashes the process at some thousands."""
@@ -111,13 +110,16 @@ class PartialRendering:
 
 
 def render(
-    source: TemplateSource, data: Mapping[str, Any], limits: RenderLimits = DEFAULT_RENDER_LIMITS
+    source: TemplateSource,
+    data: Mapping[str, Any],
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
 ) -> RenderedTemplate:
     """Render a template with data.
 
     Raise TemplateSyntaxError, TemplateLimitExceeded, MissingVariables or UnsafeTemplateValues.
     """
-    rendering = render_partially(source, data, limits, strict=True)
+    rendering = render_partially(source, data, limits, scope, strict=True)
     errors = rendering.errors
     if any(finding.code.startswith("variable-") for finding in errors):
         raise MissingVariables(errors)
@@ -130,15 +132,17 @@ def render_partially(
     source: TemplateSource,
     data: Mapping[str, Any],
     limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
     *,
     strict: bool = False,
 ) -> PartialRendering:
     """Render as many parts as possible. With `strict`, raise TemplateSyntaxError and TemplateLimitExceeded."""
     parts: dict[TemplatePart, str | None] = {}
     findings: list[Finding] = []
+    values = data if scope.contract is None else bind_values(scope.contract, data)
     for part, part_source in source.parts():
         try:
-            writer = render_source(part_source, part, data, limits)
+            writer = render_source(part_source, part, values, limits, scope.formats)
         except TemplateError as error:
             if strict:
                 raise
@@ -161,8 +165,8 @@ def render_partially(
 
 
 def _join_lines(text: str | None) -> str | None:
-    """Return a text on one line. The source may have several lines."""
-    return None if text is None else _SPACES.sub(" ", text).strip()
+    """Return a text on one line, with plain spaces, as it is sent. The source may have several lines."""
+    return None if text is None else " ".join(text.split())
 
 
 def _header_findings(subject: str) -> list[Finding]:

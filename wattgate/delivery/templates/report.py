@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from wattgate.delivery.templates.contract import Contract
+from wattgate.delivery.templates.contract_check import contract_findings, has_path, is_declared
+from wattgate.delivery.templates.contract_values import ANY_ITEM, declared_tree, sample_values
 from wattgate.delivery.templates.diagnostics import (
     Finding,
     Severity,
@@ -24,7 +27,8 @@ from wattgate.delivery.templates.misspellings import (
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
 from wattgate.delivery.templates.plain_text import html_to_text
 from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
-from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
+from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
+from wattgate.delivery.templates.variables import Variable, find_variables, sample_data, value_paths
 
 HTML_WARNING_BYTES = 80_000
 """Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""
@@ -51,12 +55,16 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class RenderingReport:
-    """The findings of a rendering. Sizes are bytes of UTF-8. `html_bytes` includes inlined styles."""
+    """The findings of a rendering. Sizes are bytes of UTF-8. `html_bytes` includes inlined styles.
+
+    `names_checked` says whether the names of all variables were compared with the contract of the alert type.
+    """
 
     findings: tuple[Finding, ...]
     variables: tuple[Variable, ...]
     html_bytes: int
     text_bytes: int
+    names_checked: bool = False
 
     @property
     def ok(self) -> bool:
@@ -74,20 +82,36 @@ class Preview:
 
 
 def render_preview(
-    source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
+    source: TemplateSource,
+    data: Mapping[str, Any] | None = None,
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
 ) -> Preview:
-    """Render a template with data or with sample data, and report on it. Errors become findings."""
+    """Render a template with data or with sample data, and report on it. Errors become findings.
+
+    Sample data has the samples of the contract. If the variables are undeclared, it has values for the other names too.
+    """
     required = required_variables(source)
-    used_data = sample_data(required) if data is None else data
-    rendering = render_partially(source, used_data, limits)
-    return Preview(rendering, used_data, _assemble_report(source, used_data, rendering, required))
+    used_data = _sample_data(required, scope.contract) if data is None else data
+    rendering = render_partially(source, used_data, limits, scope)
+    return Preview(rendering, used_data, _assemble_report(source, used_data, rendering, required, scope.contract))
+
+
+def _sample_data(required: Sequence[Variable], contract: Contract | None) -> dict[str, Any]:
+    samples = {} if contract is None else sample_values(contract.variables)
+    if contract is not None and contract.declared:
+        return samples
+    return {**sample_data(variable for variable in required if variable.path[0] not in samples), **samples}
 
 
 def build_report(
-    source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
+    source: TemplateSource,
+    data: Mapping[str, Any] | None = None,
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    scope: RenderScope = DEFAULT_SCOPE,
 ) -> RenderingReport:
     """Return the report on a template with data or with sample data."""
-    return render_preview(source, data, limits).report
+    return render_preview(source, data, limits, scope).report
 
 
 def required_variables(source: TemplateSource) -> list[Variable]:
@@ -102,12 +126,18 @@ def required_variables(source: TemplateSource) -> list[Variable]:
 
 
 def _assemble_report(
-    source: TemplateSource, data: Mapping[str, Any], rendering: PartialRendering, required: Sequence[Variable]
+    source: TemplateSource,
+    data: Mapping[str, Any],
+    rendering: PartialRendering,
+    required: Sequence[Variable],
+    contract: Contract | None,
 ) -> RenderingReport:
+    outside = contract_findings(contract, required, data)
     findings = [
-        *rendering.findings,
-        *_missing_optional_variables(rendering.findings, required, data),
-        *_unused_data(required, data),
+        *outside,
+        *_without_positions_of(rendering.findings, outside),
+        *_missing_optional_variables([*outside, *rendering.findings], required, data, contract),
+        *_unused_data(required, data, contract),
         *_subject_and_preheader_findings(rendering),
         *lint_html(source.html),
         *_size_findings(rendering),
@@ -125,8 +155,23 @@ def _assemble_report(
     if len(findings) > MAX_FINDINGS:
         omitted = f"{len(findings) - MAX_FINDINGS:,} more findings are omitted"
         findings[MAX_FINDINGS:] = [Finding(Severity.INFO, "findings-omitted", TemplatePart.HTML, omitted)]
-    sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
-    return RenderingReport(tuple(findings), tuple(required), *sizes)
+    return RenderingReport(
+        tuple(findings),
+        tuple(required),
+        html_bytes=len((rendering.html or "").encode()),
+        text_bytes=len((rendering.text or "").encode()),
+        names_checked=contract is not None and contract.declared,
+    )
+
+
+def _without_positions_of(findings: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:
+    """Return findings without those about missing variables whose position is reported already."""
+    positions = {(finding.part, finding.line, finding.column) for finding in reported}
+    return [
+        finding
+        for finding in findings
+        if not finding.code.startswith("variable-") or (finding.part, finding.line, finding.column) not in positions
+    ]
 
 
 def _deduplicate(findings: Iterable[Finding]) -> list[Finding]:
@@ -134,14 +179,19 @@ def _deduplicate(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _missing_optional_variables(
-    findings: Iterable[Finding], required: Iterable[Variable], data: Mapping[str, Any]
+    findings: Iterable[Finding], required: Iterable[Variable], data: Mapping[str, Any], contract: Contract | None
 ) -> list[Finding]:
     """Report variables that the data lacks, but that this rendering did not need."""
     reported = {(finding.part, finding.line, finding.column) for finding in findings}
     known = {format_path(_without_list_markers(path)) for path in value_paths(data)}
+    tree = declared_tree(() if contract is None else contract.variables)
     missing: list[Finding] = []
     for variable in required:
-        if _has_path(data, variable.path) or (variable.part, variable.line, variable.column) in reported:
+        if (
+            has_path(data, variable.path)
+            or is_declared(tree, variable.path)
+            or (variable.part, variable.line, variable.column) in reported
+        ):
             continue
         similar = closest_match(variable.name, known) if len(missing) < MAX_SUGGESTIONS else None
         severity, code = (Severity.WARNING, MISSPELT) if similar else (Severity.INFO, "variable-not-in-data")
@@ -151,12 +201,15 @@ def _missing_optional_variables(
     return missing
 
 
-def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
-    """Report values of the data that no part uses."""
+def _unused_data(required: Iterable[Variable], data: Mapping[str, Any], contract: Contract | None) -> list[Finding]:
+    """Report values of the data that no part uses. A declared contract has variables for several templates."""
+    if contract is not None and contract.declared:
+        return []
     used_names = {_without_list_markers(variable.path) for variable in required}
     used_parents = {names[:length] for names in used_names for length in range(len(names))}
     unused = []
-    for path in value_paths(data):
+    base_names = set() if contract is None else {variable.name.partition(".")[0] for variable in contract.base}
+    for path in value_paths({name: value for name, value in data.items() if name not in base_names}):
         names = _without_list_markers(path)
         parents_and_self = (names[:length] for length in range(len(names) + 1))
         if names not in used_parents and used_names.isdisjoint(parents_and_self):
@@ -222,18 +275,3 @@ def _text_finding(code: str, message: str) -> Finding:
 
 def _without_list_markers(path: Iterable[str | int]) -> tuple[str | int, ...]:
     return tuple(segment for segment in path if segment != ANY_ITEM)
-
-
-def _has_path(data: Any, path: Iterable[str | int]) -> bool:
-    """Return whether the data has a value at a path. Every path into an empty list exists."""
-    value = data
-    for segment in path:
-        if segment == ANY_ITEM:
-            if not isinstance(value, list) or not value:
-                return isinstance(value, list)
-            value = value[0]
-        elif isinstance(value, Mapping) and segment in value:
-            value = value[segment]
-        else:
-            return False
-    return True

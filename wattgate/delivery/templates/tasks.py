@@ -4,36 +4,45 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from wattgate.delivery.templates.diagnostics import Finding, TemplateLimitExceeded, TemplateSyntaxError
+from wattgate.delivery.templates.contract_check import contract_findings
+from wattgate.delivery.templates.diagnostics import Finding, Severity, TemplateLimitExceeded, TemplateSyntaxError
 from wattgate.delivery.templates.engine import parse_template
 from wattgate.delivery.templates.output_writer import RenderLimits
 from wattgate.delivery.templates.rendering import RenderedTemplate, TemplateSource, render
-from wattgate.delivery.templates.report import Preview, render_preview
+from wattgate.delivery.templates.report import Preview, render_preview, required_variables
+from wattgate.delivery.templates.scope import RenderScope
 
 TemplateData = Mapping[str, Any]
 
-TemplateTask = Callable[[TemplateSource, TemplateData | None, RenderLimits], Any]
+TemplateTask = Callable[[TemplateSource, TemplateData | None, RenderLimits, RenderScope], Any]
 
 
-def check_sources(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> list[Finding]:
-    """Return the errors that prevent the parts of a template from being parsed."""
+def check_sources(
+    source: TemplateSource, data: TemplateData | None, limits: RenderLimits, scope: RenderScope
+) -> list[Finding]:
+    """Return the errors that prevent the parts of a template from being parsed, and names outside its contract."""
     findings: list[Finding] = []
     for part, part_source in source.parts():
         try:
             parse_template(part_source, part)
         except (TemplateSyntaxError, TemplateLimitExceeded) as error:
             findings += error.findings
-    return findings
+    outside = contract_findings(scope.contract, required_variables(source), data or {})
+    return findings or [finding for finding in outside if finding.severity is Severity.ERROR]
 
 
-def render_template(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> RenderedTemplate:
+def render_template(
+    source: TemplateSource, data: TemplateData | None, limits: RenderLimits, scope: RenderScope
+) -> RenderedTemplate:
     """Return the message of a template. Raise a TemplateError if it has errors."""
-    return render(source, data or {}, limits)
+    return render(source, data or {}, limits, scope)
 
 
-def preview_template(source: TemplateSource, data: TemplateData | None, limits: RenderLimits) -> Preview:
+def preview_template(
+    source: TemplateSource, data: TemplateData | None, limits: RenderLimits, scope: RenderScope
+) -> Preview:
     """Return a preview. Its data is empty if `data` was given, because the caller already has it."""
-    preview = render_preview(source, data, limits)
+    preview = render_preview(source, data, limits, scope)
     return preview if data is None else replace(preview, data={})
 
 

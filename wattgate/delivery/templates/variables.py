@@ -6,10 +6,11 @@ from typing import Any
 
 import liquid
 from liquid import RenderContext
-from liquid.builtin.expressions import FilteredExpression, LoopExpression, Path
+from liquid.builtin.expressions import FilteredExpression, LoopExpression, Path, StringLiteral
 from liquid.builtin.tags.assign_tag import AssignNode
 from liquid.builtin.tags.for_tag import ForNode
 
+from wattgate.delivery.templates.contract_values import ANY_ITEM
 from wattgate.delivery.templates.diagnostics import LineIndex, TemplatePart
 from wattgate.delivery.templates.engine import parse_template
 from wattgate.delivery.templates.language import NUMBER_FILTERS, ValueNode
@@ -17,11 +18,11 @@ from wattgate.delivery.templates.misspellings import format_path
 
 VariablePath = tuple[str | int, ...]
 
-ANY_ITEM = "[]"
-"""Segment of a path for any item of a list."""
-
 BUILT_IN_NAMES = frozenset(("now", "today", "forloop"))
 """Names that the template language defines."""
+
+LIST_FILTERS = frozenset(("compact", "map", "reverse", "sort", "uniq", "where"))
+"""Filters of lists. A text as their first argument names a member of the items."""
 
 SAMPLE_VALUES = (
     (("url", "link", "href"), "https://example.com/details"),
@@ -61,7 +62,8 @@ class _VariableCollector:
     part: TemplatePart
     lines: LineIndex
     context: RenderContext
-    assigned: set[str] = field(default_factory=set)
+    assigned: dict[str, VariablePath] = field(default_factory=dict)
+    """The names that assignments define, with the paths of their values. An empty path is not known."""
     variables: list[Variable] = field(default_factory=list)
 
     def visit_nodes(self, nodes: Iterable[liquid.Node], loop_variables: Mapping[str, VariablePath]) -> None:
@@ -74,7 +76,9 @@ class _VariableCollector:
                 iterable = self.path_of(node.expression.iterable, loop_variables)
                 inner_variables[node.expression.identifier] = (*iterable, ANY_ITEM) if iterable else ()
             if isinstance(node, AssignNode):
-                self.assigned.update(str(name) for name in node.template_scope())
+                path = self.path_of_result(node.expression, loop_variables)
+                name = str(node.name)
+                self.assigned[name] = path if self.assigned.get(name, path) == path else ()
             self.visit_nodes(node.children(self.context), inner_variables)
 
     def visit_expression(
@@ -88,21 +92,40 @@ class _VariableCollector:
                 self.variables.append(Variable(name, self.part, line, column, path, is_number, optional))
         if isinstance(expression, FilteredExpression):
             names = [used_filter.name for used_filter in expression.filters or ()]
+            self.visit_item_names(expression, loop_variables)
             optional = optional or "default" in names
             is_number = any(name in NUMBER_FILTERS for name in names)
         for child in expression.children():
             self.visit_expression(child, loop_variables, optional, is_number)
+
+    def visit_item_names(self, expression: FilteredExpression, loop_variables: Mapping[str, VariablePath]) -> None:
+        """Add the names that filters such as `map: "use"` read from the items of a list."""
+        path = self.path_of(expression.left, loop_variables)
+        for used_filter in expression.filters or ():
+            if not path or used_filter.name not in LIST_FILTERS:
+                return
+            name = _item_name(used_filter)
+            if name is not None:
+                item_path = (*path, ANY_ITEM, name)
+                line, column = self.lines.position(used_filter.token.start_index)
+                text = format_path(segment for segment in item_path if segment != ANY_ITEM)
+                self.variables.append(Variable(text, self.part, line, column, item_path))
+            if used_filter.name == "map":
+                return
+
+    def path_of_result(self, expression: Any, loop_variables: Mapping[str, VariablePath]) -> VariablePath:
+        """Return the path of the value of an assignment, or an empty path if its filters compute another value."""
+        if not isinstance(expression, FilteredExpression):
+            return self.path_of(expression, loop_variables)
+        keeps_path = all(used_filter.name in LIST_FILTERS - {"map"} for used_filter in expression.filters or ())
+        return self.path_of(expression.left, loop_variables) if keeps_path else ()
 
     def path_of(self, expression: Any, loop_variables: Mapping[str, VariablePath]) -> VariablePath:
         """Return the path in the data, or an empty path if the variable is not from the data."""
         if not isinstance(expression, Path):
             return ()
         root, *rest = (segment for segment in expression.path)
-        if (
-            not isinstance(root, str)
-            or root in BUILT_IN_NAMES
-            or (root in self.assigned and root not in loop_variables)
-        ):
+        if not isinstance(root, str) or root in BUILT_IN_NAMES:
             return ()
         names: list[str | int] = []
         for segment in rest:
@@ -112,9 +135,16 @@ class _VariableCollector:
                 break
             else:
                 names.append(ANY_ITEM if isinstance(segment, int) else segment)
-        if root in loop_variables:
-            return (*loop_variables[root], *names) if loop_variables[root] else ()
+        known_paths = {**self.assigned, **loop_variables}
+        if root in known_paths:
+            return (*known_paths[root], *names) if known_paths[root] else ()
         return (root, *names)
+
+
+def _item_name(used_filter: Any) -> str | None:
+    """Return the first argument of a filter if it is a literal text, which names a member of the items."""
+    argument = used_filter.args[0].value if used_filter.args else None
+    return str(argument.value) if isinstance(argument, StringLiteral) else None
 
 
 def find_variables(source: str, part: TemplatePart) -> list[Variable]:

@@ -16,6 +16,7 @@ from wattgate.delivery.templates import diagnostics
 from wattgate.delivery.templates.diagnostics import TemplateError
 from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS
 from wattgate.delivery.templates.rendering import TemplateSource
+from wattgate.delivery.templates.scope import RenderScope
 from wattgate.delivery.templates.tasks import TASKS
 
 try:
@@ -62,7 +63,8 @@ def run_task(request: dict[str, Any]) -> dict[str, Any]:
     """Run a task and return its result, or its error. An unexpected error goes to the log with its traceback."""
     task, _ = TASKS[request["task"]]
     try:
-        result = task(TemplateSource(**request["source"]), request["data"], DEFAULT_RENDER_LIMITS)
+        scope = msgspec.convert(request["scope"], RenderScope)
+        result = task(TemplateSource(**request["source"]), request["data"], DEFAULT_RENDER_LIMITS, scope)
     except TemplateError as error:
         return {"error": type(error).__name__, "findings": msgspec.to_builtins(error.findings)}
     except MemoryError:

@@ -33,7 +33,7 @@ def to_column_values(input: Any, model: type[Tenanted], *, exclude: Collection[s
         column_type = columns[name].type
         if value is None and not columns[name].nullable and not _accepts_json_null(column_type):
             problems.append(Problem(("input", to_camel_case(name)), "must not be null"))
-        elif isinstance(column_type, StructColumn):
+        elif value is not None and isinstance(column_type, StructColumn):
             value = msgspec.convert(value, column_type.value_type, from_attributes=True)
         values[name] = value
     if problems:

@@ -28,8 +28,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             for owner in ("NewAlertRule", "NewReadingColumns", "NewReadings", "rawReadings", "readings")
         },
         **{
-            f"{owner}.timeZone": "Time zone whose wall clock divides the range into buckets: an IANA name or an "
-            "offset from UTC."
+            f"{owner}.timeZone": "Time zone that divides the range into buckets: an IANA name or an offset from UTC."
             for owner in ("ReadingSeries", "costs", "readings")
         },
         "TimeRange.end": "End of the range, exclusive. Default: now.",
@@ -44,14 +43,12 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             "or without separators."
             for owner in ("discover", "discoverHardware")
         },
-        "freshness.field": "Name of the storage field, such as ENERGY. Default: the field with the most frequent "
-        "readings.",
+        "freshness.field": "Name of the storage field, such as ENERGY. Default: the one with the most frequent readings.",
         "findDevice.by": "Key of the device: exactly one of its fields.",
         "findUser.by": "Key of the user: exactly one of its fields.",
         **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},
         "moveDfsEvent.state": "New state of the event.",
-        "optInToDfs.mpxn": "MPAN or MPRN of the meter point. Default: the only meter point for which the acting user "
-        "has a valid consent.",
+        "optInToDfs.mpxn": "MPAN or MPRN. Default: the only meter point for which the acting user has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
         "previewTemplate.input": "Template to render and the data to render it with.",
         "cost.range": "Time range of the bill.",
@@ -59,12 +56,10 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
         "publishTemplate.version": "Number of the version to publish.",
+        "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
-        "register.cultureCode": "Language and region of messages to the user, such as fr-CA. Default: the culture of "
-        "the application.",
-        "register.directoryId": "ID of the directory. Only the application's own directory is valid, which is also the "
-        "default.",
+        "register.directoryId": "ID of the application's own directory, which is the default and the only valid one.",
         "register.name": "Name of the person.",
         "removeMailSuppression.address": "E-mail address to remove from the list, in any case.",
         "renameUser.status": "Current status of the user, which legacy clients send. Other values are rejected.",
@@ -368,7 +363,18 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "FindingSeverity.INFO": "Informational.",
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
-        "PreviewData.MADE": "Sample data, generated from the names of the variables.",
+        "PreviewData.MADE": "Samples of the variables of the alert type, or values generated from their names.",
+        "VariableType.TEXT": "A text.",
+        "VariableType.NUMBER": "A number, as JSON number or as text. Written with at most two decimal places.",
+        "VariableType.ENERGY": "Energy in Wh, kWh or MWh. Written in kWh with two decimal places.",
+        "VariableType.POWER": "Power in W or kW. Written in whole W, or from 10 kW on in kW.",
+        "VariableType.MONEY": "An amount of money. Written with the decimal places of its currency.",
+        "VariableType.PERCENTAGE": "A percentage: 12.5 is 12.5 %.",
+        "VariableType.INSTANT": "An instant in ISO 8601 with a UTC offset. Written in the time zone of the home.",
+        "VariableType.DATE": "A calendar date, such as 2026-01-05.",
+        "VariableType.BOOLEAN": "True or false.",
+        "VariableType.URL": "A web address that begins with https:// or http://.",
+        "VariableType.LIST": "A list. Its items may have variables, such as days[].use.",
         "NoValueReason.NO_READINGS": "No reading is stored.",
         "NoValueReason.NO_POWER": "No power reading is at most 15 minutes old, so the present value is unknown.",
         "NoValueReason.NO_TARIFF": "No tariff applies. Set one with `setTariff`.",

@@ -9,7 +9,7 @@ import strawberry
 from sqlalchemy import or_
 from sqlmodel import col
 
-from wattgate.clock import format_iso, to_ms
+from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries import alert_rules as queries
@@ -20,9 +20,9 @@ from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
+from wattgate.graphql.services.rule_alerts import build_alert, sends_rules_of_kind
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
@@ -181,7 +181,7 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
     for firing in evaluation.firings:
         rule.fired_at = firing.at
-        await create_alert(call, _build_alert(rule, firing))
+        await create_alert(call, await build_alert(call.rows, loaded_rule, firing))
     return len(evaluation.firings)
 
 
@@ -190,27 +190,6 @@ def _postpone(call: Call, rule: models.AlertRule) -> int:
     rule.due_at = call.rows.now + queries.IDLE_INTERVAL
     rule.judged_to = to_ms(call.rows.now)
     return 0
-
-
-def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_types.NewAlert:
-    return alert_types.NewAlert(
-        user_id=strawberry.ID(rule.user_id),
-        alert_type_id=rule.alert_type_id,
-        channels=[alert_types.Channel(channel) for channel in rule.channels],
-        data=Json(
-            {
-                "ruleId": rule.rule_id,
-                "rule": rule.name,
-                "kind": rule.kind.value,
-                "resourceId": rule.resource_id,
-                "field": rule.field,
-                "value": firing.value,
-                "unit": "s" if rule.kind is RuleKind.NO_DATA else rule.unit,
-                "threshold": None if rule.threshold is None else f"{rule.threshold.normalize():f}",
-                "at": format_iso(firing.at),
-            }
-        ),
-    )
 
 
 async def _validate_new_rule(
@@ -285,6 +264,11 @@ async def _validate(call: Call, values: dict[str, Any], field: ReadingField | No
         problems.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
     elif problem := sending_problem(alert_type):
         problems.append(("alertTypeId", problem))
+    elif not sends_rules_of_kind(alert_type, values["kind"]):
+        kind = values["kind"].name
+        problems.append(
+            ("alertTypeId", f"has other variables than rules of kind {kind}; use a type with ruleKind {kind}")
+        )
     if not values["channels"]:
         problems.append(("channels", "must not be empty"))
     live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None

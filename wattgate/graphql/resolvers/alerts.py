@@ -10,8 +10,9 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.alert_data import check_data
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
-from wattgate.graphql.services.notifications import alert_payload, notify
+from wattgate.graphql.services.notifications import alert_payload, notify_all
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission
@@ -31,7 +32,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     """Send an alert to a user, with one notification for each channel.
 
-    The alert is stored before it is delivered.
+    The alert is stored before it is delivered. If its type declares variables, its data must fit them.
     """
     return await create_alert(call, input)
 
@@ -114,7 +115,7 @@ async def notification(call: Call, *, notification_id: strawberry.ID) -> models.
 async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
     """Store an alert with one notification for each channel, and publish it.
 
-    Raise BadInput if its type, user or culture does not exist.
+    Raise BadInput if its type, user, home or culture does not exist, or if its data does not fit its type.
     """
     alert_type = await find_alert_type(call.rows, input.alert_type_id)
     if alert_type is None:
@@ -132,6 +133,8 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
         raise BadInput(
             f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
         )
+    check_data(alert_type, input.data)
+    await _check_home(call, input)
     alert = await call.rows.add(
         models.Alert(
             user_id=input.user_id,
@@ -142,11 +145,21 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
             callback_url=input.callback_url,
             data=input.data,
             culture_code=input.culture_code,
+            ve_id=input.ve_id,
         )
     )
     payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
     await enqueue_event(call, "alert.sent", {**payload, "channels": alert.channels}, user_id=alert.user_id)
-    for channel in alert.channels:
-        await notify(call, alert, channel)
+    await notify_all(call, alert, alert_type)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
     return alert
+
+
+async def _check_home(call: Call, input: types.NewAlert) -> None:
+    """Raise BadInput if the alert is about a home that its user does not have."""
+    if input.ve_id is None:
+        return
+    home = (await call.rows.get_many(models.VirtualEntity, [input.ve_id])).get(input.ve_id)
+    if home is None or home.owner_id != input.user_id:
+        problem = Problem(("input", "veId"), f"{input.ve_id} is not a home of the user")
+        raise BadInput(f"Unknown home {input.ve_id!r}. Give a home of the user, or omit veId.", problems=[problem])

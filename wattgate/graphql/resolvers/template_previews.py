@@ -18,10 +18,11 @@ from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.alert_types import require_alert_type
+from wattgate.graphql.services.preview_data import PreviewData, load_preview_data
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
@@ -42,6 +43,7 @@ class TemplatePreviewResult:
     text_made: bool
     data: Mapping[str, Any]
     data_from: types.PreviewData
+    alert: models.Alert | None
     template: models.Template | None
     chosen: models.Template | None
     cultures_tried: tuple[str, ...]
@@ -54,14 +56,14 @@ class PreviewRun:
     """A rendered preview and its inputs.
 
     `template` supplied the sources that the input does not replace. `templates` are those of the same alert type and
-    channel. `choice` says which of them a user of the culture gets. `source` is the rendered source.
+    channel. `choice` says which of them the recipient gets. `source` is the rendered source, `data` what filled it.
     """
 
     template: models.Template | None
     templates: list[models.Template]
     choice: TemplateChoice
     source: TemplateSource
-    data_from: types.PreviewData
+    data: PreviewData
     preview: Preview
 
 
@@ -73,13 +75,14 @@ async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Tem
     run = await run_preview(call, input)
     rendering = run.preview.rendering
     return TemplatePreviewResult(
-        subject=rendering.subject,
+        subject=run.data.alert_type_name if rendering.subject == "" else rendering.subject,
         preheader=rendering.preheader,
         html=rendering.html,
         text=rendering.text,
         text_made=run.source.text is None,
         data=run.preview.data,
-        data_from=run.data_from,
+        data_from=run.data.source,
+        alert=run.data.alert,
         template=run.template,
         chosen=run.choice.template,
         cultures_tried=run.choice.tried_cultures,
@@ -90,36 +93,36 @@ async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Tem
 
 async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     """Render a template with the sources and data of the input. Nothing is saved."""
+    _check_culture(input.culture_code)
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
-    others, choice = await _choose_template(call, input, named)
+    alert_type = await _find_alert_type(call, input, named)
+    data = await load_preview_data(call, input, alert_type, None if named is None else named.culture_code)
+    channel = input.channel_type.value if named is None else named.channel_type
+    others = [] if alert_type is None else await list_templates(call.rows, alert_type.alert_type_id, channel)
+    choice = choose_from(others, data.context.culture, await application_culture(call.rows))
     template = named or choice.template
     source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
-    data, data_from = await _preview_data(call, input)
+    scope = data.context.scope(None if template is None else template.culture_code)
     try:
-        preview = await call.templates.preview(source, data)
+        preview = await call.templates.preview(source, data.values, scope)
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
-    return PreviewRun(template, others, choice, source, data_from, preview)
+    return PreviewRun(template, others, choice, source, data, preview)
 
 
-async def _choose_template(
+async def _find_alert_type(
     call: Call, input: types.TemplateToPreview, named: models.Template | None
-) -> tuple[list[models.Template], TemplateChoice]:
-    """Return the templates of the alert type and channel, and the one that a user of the culture gets."""
-    if input.culture_code is not None and not is_culture(input.culture_code):
-        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput(
-            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
-        )
-    alert_type_id: str | None = None
-    if input.alert_type_id is not None:
-        alert_type_id = (await require_alert_type(call.rows, input.alert_type_id)).alert_type_id
-    channel, culture = input.channel_type.value, input.culture_code
+) -> models.AlertType | None:
+    """Return the alert type of the template or of the input, or None if neither names one."""
     if named is not None:
-        alert_type_id, channel = named.alert_type_id, named.channel_type
-        culture = culture or named.culture_code
-    others = [] if alert_type_id is None else await list_templates(call.rows, alert_type_id, channel)
-    return others, choose_from(others, culture, await application_culture(call.rows))
+        return await call.rows.get(models.AlertType, named.alert_type_id)
+    return None if input.alert_type_id is None else await require_alert_type(call.rows, input.alert_type_id)
+
+
+def _check_culture(culture: str | None) -> None:
+    if culture is not None and not is_culture(culture):
+        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
+        raise BadInput(f"Invalid culture code {culture!r}. Give a language tag such as en-GB.", problems=[problem])
 
 
 def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersion | None) -> TemplateSource:
@@ -135,20 +138,6 @@ def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersio
     if input.text is not strawberry.UNSET:
         replaced["text"] = input.text
     return replace(saved, **replaced)
-
-
-async def _preview_data(call: Call, input: types.TemplateToPreview) -> tuple[dict[str, Any] | None, types.PreviewData]:
-    """Return the data that fills the markers, and where it is from. None means that sample data is generated."""
-    if input.alert_id is not None:
-        alert = await call.rows.get(models.Alert, input.alert_id)
-        if call.principal.sees_own_records_only and alert.user_id != call.principal.user_id:
-            raise NotFound(f"no alert with id {input.alert_id}")
-        return (alert.data if isinstance(alert.data, dict) else {}), types.PreviewData.ALERT
-    if input.data is None:
-        return None, types.PreviewData.MADE
-    if not isinstance(input.data, dict):
-        raise BadInput("Invalid data. Give a JSON object.", problems=[Problem(("input", "data"), "is not an object")])
-    return input.data, types.PreviewData.GIVEN
 
 
 def _coverage(templates: Sequence[models.Template]) -> list[CultureCoverageResult]:

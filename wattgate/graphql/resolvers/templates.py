@@ -16,6 +16,8 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
+from wattgate.graphql.services.message_context import sample_context
+from wattgate.graphql.services.template_names import check_names
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
@@ -132,8 +134,10 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     """
     template = await call.rows.edit(models.Template, template_id)
     to_publish = await _edit_version(call, template, version)
+    alert_type = await call.rows.get(models.AlertType, template.alert_type_id)
+    scope = sample_context(alert_type, template.culture_code).scope(template.culture_code)
     try:
-        report = (await call.templates.preview(template_source(to_publish))).report
+        report = (await call.templates.preview(template_source(to_publish), None, scope)).report
     except TemplateLimitExceeded as error:
         raise too_expensive(error) from None
     errors = [Problem(("version",), str(finding)) for finding in report.findings if finding.severity is Severity.ERROR]
@@ -215,6 +219,8 @@ async def _edit_version(call: Call, template: models.Template, version: int) -> 
 
 
 async def _publish(call: Call, template: models.Template, version: models.TemplateVersion) -> None:
+    """Publish a version. Raise BadInput if it uses a name that the alert type does not declare."""
+    await check_names(call, template, template_source(version))
     template.version, template.html_template = version.version, version.html_template
     version.published_at, version.published_by = call.rows.now, call.principal.account_id
     await call.rows.flush()

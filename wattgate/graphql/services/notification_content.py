@@ -4,18 +4,19 @@ from wattgate.db.models import Alert, AlertType, Notification
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.diagnostics import TemplateError
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.message_context import MessageContext
 from wattgate.graphql.services.template_sources import template_source
 
 
-async def render_content(call: Call, alert: Alert, notification: Notification) -> str | None:
+async def render_content(
+    call: Call, alert: Alert, notification: Notification, alert_type: AlertType, context: MessageContext
+) -> str | None:
     """Set the content of a notification. Return the error of its template, or None if there is none.
 
     If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
     alert is better than none.
     """
-    culture = await queries.alert_culture(call.rows, alert)
-    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, culture)
-    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, context.culture)
     notification.subject, notification.text = alert_type.name, alert_type.description or alert_type.name
     if choice.template is None:
         return None
@@ -23,7 +24,7 @@ async def render_content(call: Call, alert: Alert, notification: Notification) -
     notification.template_id, notification.template_version = version.template_id, version.version
     try:
         rendered = await call.templates.render(
-            template_source(version), alert.data if isinstance(alert.data, dict) else {}
+            template_source(version), context.merge(alert.data), context.scope(choice.template.culture_code)
         )
     except TemplateError as error:
         return str(error.findings[0])

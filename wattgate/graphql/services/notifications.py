@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Account, Alert, Delivery, MobileAppToken, Notification, NotificationLog
+from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification, NotificationLog
 from wattgate.delivery.channels import push
 from wattgate.delivery.channels.channel import Outcome, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
@@ -12,6 +12,7 @@ from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.mail_bounds import enqueue_mail
+from wattgate.graphql.services.message_context import MessageContext, load_context
 from wattgate.graphql.services.notification_content import render_content
 from wattgate.graphql.services.outbox import enqueue, failure_code
 from wattgate.graphql.services.webhook_events import enqueue_error_event, enqueue_event
@@ -32,7 +33,16 @@ INBOX = "inbox"
 """The channel without a delivery: a stored alert is in the inbox of the user."""
 
 
-async def notify(call: Call, alert: Alert, channel: str) -> Notification:
+async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
+    """Create the notification of an alert for each of its channels."""
+    context = await load_context(call.rows, alert, alert_type)
+    for channel in alert.channels:
+        await _notify(call, alert, channel, alert_type, context)
+
+
+async def _notify(
+    call: Call, alert: Alert, channel: str, alert_type: AlertType, context: MessageContext
+) -> Notification:
     """Create the notification of an alert for a channel, render its content, and enqueue its deliveries."""
     notification = await call.rows.add(
         Notification(
@@ -45,7 +55,7 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
         )
     )
     await _add_log_entry(call, notification, 1, ADDED)
-    template_error = await render_content(call, alert, notification)
+    template_error = await render_content(call, alert, notification, alert_type, context)
     if template_error is not None:
         await _add_log_entry(call, notification, 2, TEMPLATE_NOT_USED, ERROR, template_error)
     next_step = 2 if template_error is None else 3

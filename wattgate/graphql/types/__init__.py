@@ -7,6 +7,7 @@ Strawberry would create a second, different type for the same enum.
 import strawberry
 
 from wattgate.clock import TimeRange
+from wattgate.delivery.templates.contract import VariableType
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.enums import (
     AmbientBasis,
@@ -62,6 +63,7 @@ strawberry.enum(TariffKind, description="Kind of tariff, which decides what the 
 strawberry.enum(CostLineKind, description="Subject of a line of a bill.")
 strawberry.enum(TemplatePart, name="TemplatePart", description="Part of a message template.")
 strawberry.enum(Severity, name="FindingSeverity", description="Severity of a finding in a template.")
+strawberry.enum(VariableType, description="Type of a variable of an alert type.")
 strawberry.enum(Period, description="Length of a bucket, as an ISO 8601 duration.")
 strawberry.enum(Weekday, description="Day of the week.")
 strawberry.input(TimeRange, description="Time range from start (inclusive) to end (exclusive).")

@@ -13,6 +13,7 @@ from wattgate.enums import NotificationState
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.alert_types import AlertType
 from wattgate.principal import Permission
 
 
@@ -27,31 +28,6 @@ class Channel(Enum):
 class Priority(Enum):
     HIGH = "High"
     LOW = "Low"
-
-
-@strawberry.type(description="Type of alert, to which alerts and templates belong.")
-class AlertType:
-    alert_type_id: strawberry.ID
-    application_id: strawberry.ID
-    name: str
-    system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
-    description: str
-    active: bool
-
-
-@strawberry.input(description="Alert type to add.")
-class NewAlertType:
-    system_alert_type_id: str
-    name: str
-    description: str = ""
-
-
-@strawberry.input(description="Fields of an alert type to change. Omitted fields keep their values.")
-class AlertTypeChange:
-    name: str | None = strawberry.UNSET
-    description: str | None = strawberry.UNSET
-    system_alert_type_id: str | None = strawberry.UNSET
-    active: bool | None = strawberry.UNSET
 
 
 @strawberry.type(description="One version of the texts of a template. Published versions stay on record.")
@@ -244,6 +220,9 @@ class Alert:
     priority: str
     callback_url: str | None
     data: Json | None = strawberry.field(description="JSON object whose members fill the markers of the templates.")
+    ve_id: strawberry.ID | None = strawberry.field(
+        description="ID of the home that the alert is about. Null stands for the user's oldest home."
+    )
     created_at: datetime
     read_at: datetime | None = strawberry.field(
         description="When the user marked the alert as read. Null if the alert is unread."
@@ -277,7 +256,12 @@ class NewAlert:
         default=None, description="URL that receives the webhooks of the alert."
     )
     data: Json | None = strawberry.field(
-        default=None, description="JSON object whose members fill the markers of the templates."
+        default=None,
+        description="JSON object with the variables of the alert type, which fill the markers of the templates. "
+        "Values that do not fit the declared variables are rejected.",
+    )
+    ve_id: strawberry.ID | None = strawberry.field(
+        default=None, description="ID of the user's home that the alert is about. Default: the user's oldest home."
     )
     culture_code: str | None = strawberry.field(
         default=None,

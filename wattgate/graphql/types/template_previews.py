@@ -6,7 +6,7 @@ import strawberry
 
 from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.types.alerts import Channel, Template
+from wattgate.graphql.types.alerts import Alert, Channel, Template
 
 
 @strawberry.enum(description="Source of the data of a preview.")
@@ -47,6 +47,10 @@ class TemplateReport:
     variables: list[TemplateVariable] = strawberry.field(description="Uses of variables, by part and position.")
     html_bytes: int = strawberry.field(description="Size of the HTML with inlined styles, in bytes.")
     text_bytes: int = strawberry.field(description="Size of the plain text, in bytes.")
+    names_checked: bool = strawberry.field(
+        description="Whether all names of variables were compared with the declared variables of the alert type. If "
+        "not, a misspelt name can remain unnoticed."
+    )
 
 
 @strawberry.type(description="A culture for which the alert type and channel have templates.")
@@ -70,6 +74,9 @@ class TemplatePreview:
     text_made: bool = strawberry.field(description="Whether the text was generated from the HTML.")
     data: Json = strawberry.field(description="JSON object whose members filled the markers.")
     data_from: PreviewData = strawberry.field(description="Source of the data.")
+    alert: Alert | None = strawberry.field(
+        description="Alert whose data, recipient and home were used. Null if the data is not from an alert."
+    )
     template: Template | None = strawberry.field(
         description="Template whose sources were used. Null if the input has all sources."
     )
@@ -92,8 +99,8 @@ class TemplateToPreview:
     channel_type: Channel = Channel.EMAIL
     culture_code: str | None = strawberry.field(
         default=None,
-        description="Language and region of the user, such as en-GB. Default: the template's culture, or else the "
-        "application's.",
+        description="Language and region of the user, such as en-GB. Default: that of the alert's user, or else of the "
+        "template, or else of the application.",
     )
     subject: str | None = strawberry.field(default=None, description="Template source of the subject.")
     preheader: str | None = strawberry.field(default=None, description="Template source of the preheader.")
@@ -102,8 +109,16 @@ class TemplateToPreview:
         default=strawberry.UNSET,
         description="Template source of the plain text. Null generates the text from the HTML.",
     )
-    data: Json | None = strawberry.field(default=None, description="JSON object whose members fill the markers.")
+    data: Json | None = strawberry.field(
+        default=None,
+        description="JSON object whose members fill the markers. Samples fill the variables of every alert that it "
+        "does not have.",
+    )
     alert_id: strawberry.ID | None = strawberry.field(
         default=None,
-        description="ID of an alert whose data fills the markers. Without it and `data`, sample data is generated.",
+        description="ID of an alert whose data, recipient and home fill the markers. Without it and `data`, the newest "
+        "alert of the type is used, or samples of the variables if there is none.",
+    )
+    samples: bool = strawberry.field(
+        default=False, description="Whether to use samples of the variables instead of the newest alert."
     )

@@ -21,7 +21,7 @@ def _parse_alert_arguments(request: LegacyRequest) -> RawArguments:
         for channel, switches in _CHANNEL_SWITCHES.items()
         if any(str(body.get(switch, "no")).lower() in ("yes", "true", "1") for switch in switches)
     ]
-    alert_input = {name: body[name] for name in ("userId", "alertTypeId", "callbackUrl") if name in body}
+    alert_input = {name: body[name] for name in ("userId", "alertTypeId", "callbackUrl", "veId") if name in body}
     if "dataToFill" in body:
         alert_input["data"] = body["dataToFill"]
     if "Priority" in body:

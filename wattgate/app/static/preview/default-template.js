@@ -1,4 +1,4 @@
-/** The content of a new template. */
+/** The content of a new template. It has only variables that every alert has. */
 
 /** @import { TemplateContent } from "./templates.js" */
 
@@ -6,14 +6,14 @@ export const DEFAULT_NAME = "New template";
 
 /** @type {TemplateContent} */
 export const DEFAULT_CONTENT = {
-  subject: "High use at {{ home.name }}",
-  preheader: "{{ power }} W now; your usual is less.",
+  subject: '{{ alert.name }}: {{ home.name | default: "your home" }}',
+  preheader: "Since {{ alert.at | at }}.",
   text: "",
   htmlTemplate: `<!doctype html>
 <html lang="en-GB">
   <head>
     <meta charset="utf-8">
-    <title>High use</title>
+    <title>{{ alert.name }}</title>
     <style>
       body { margin: 0; background: #f4f1ea; color: #1a2133; font-family: Arial, sans-serif; }
       .sheet { max-width: 560px; margin: 0 auto; padding: 24px; background: #ffffff; }
@@ -23,8 +23,8 @@ export const DEFAULT_CONTENT = {
   </head>
   <body>
     <div class="sheet">
-      <h1>High use at {{ home.name }}</h1>
-      <p>Hello {{ user.name }}, your home is using {{ power }} W.</p>
+      <h1>{{ alert.name }}</h1>
+      <p>Hello {{ recipient.name }}, this is about {{ home.name | default: "your home" }} on {{ alert.at | at }}.</p>
       <p><a class="button" href="https://wattgate.example/display">See it live</a></p>
     </div>
   </body>

@@ -28,9 +28,9 @@ export class Report {
    * Show a report.
    * @param {TemplateReport} report
    */
-  show({ ok, findings, htmlBytes }) {
+  show({ ok, namesChecked, findings, htmlBytes }) {
     const verdict = find(this.#root, ".verdict");
-    verdict.textContent = summarise(findings);
+    verdict.textContent = summarise(findings, namesChecked);
     verdict.dataset.severity = ok ? (findings[0]?.severity ?? "NONE") : "ERROR";
     find(this.#root, ".size").textContent = `${kilobytes(htmlBytes)} of ${kilobytes(MAX_BYTES)}`;
     find(this.#root, ".findings").replaceChildren(...findings.map((finding) => this.#item(finding)));
@@ -56,14 +56,15 @@ export class Report {
 /**
  * Return the number of findings of each severity as a text, for example "1 error, 2 warnings".
  * @param {Finding[]} findings
+ * @param {boolean} namesChecked whether the names of the variables were compared with those of the alert type
  * @returns {string}
  */
-export function summarise(findings) {
+export function summarise(findings, namesChecked) {
   const counts = Object.entries({ ERROR: "error", WARNING: "warning", INFO: "note" }).flatMap(([severity, word]) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count ? [`${count} ${word}${count > 1 ? "s" : ""}`] : [];
   });
-  return counts.join(", ") || "Ready to send";
+  return counts.join(", ") || (namesChecked ? "Ready to send" : "No errors; the alert type declares no variables");
 }
 
 /**

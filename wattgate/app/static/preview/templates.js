@@ -52,7 +52,16 @@ import { call } from "../shared/gateway.js";
  * @property {string | null} hint
  */
 
-/** @typedef {{ ok: boolean, htmlBytes: number, textBytes: number, findings: Finding[] }} TemplateReport */
+/**
+ * `namesChecked` says whether the names of the variables were compared with those of the alert type.
+ * @typedef {{
+ *   ok: boolean,
+ *   namesChecked: boolean,
+ *   htmlBytes: number,
+ *   textBytes: number,
+ *   findings: Finding[],
+ * }} TemplateReport
+ */
 
 /**
  * A rendered template. Parts that cannot be rendered are null.
@@ -113,7 +122,7 @@ export async function previewTemplate(token, input) {
         subject preheader html text textMade data dataFrom culturesTried
         chosen { name cultureCode }
         coverage { cultureCode template { name active } }
-        report { ok htmlBytes textBytes findings { severity code part line column message hint } }
+        report { ok namesChecked htmlBytes textBytes findings { severity code part line column message hint } }
       }
     }`,
     { input },

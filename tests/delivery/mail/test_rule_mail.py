@@ -1,0 +1,117 @@
+"""The mail of a rule that fires: it equals the preview with its alert, in the recipient's culture."""
+
+from datetime import timedelta
+from decimal import Decimal
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from sqlmodel import col
+from strawberry import ID
+
+from tests.delivery.mail.test_alerts import deliver_due, settings
+from tests.support.house import Tenant, operation
+from tests.support.outbox import Post
+from tests.support.residents import resident
+from tests.support.smtp import MailServer
+from tests.support.timed import NOW
+from wattgate.db.models import Account, Alert, User
+from wattgate.enums import Function, RuleKind
+from wattgate.graphql.core.operation import Call, OperationKind
+from wattgate.graphql.core.operation import operation as declare
+from wattgate.graphql.resolvers import alert_rules
+from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.graphql.types.alert_rules import NewAlertRule
+from wattgate.graphql.types.alert_types import NewAlertType
+from wattgate.graphql.types.alerts import Channel, NewTemplateText
+from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.principal import Permission
+
+HTML = (
+    '<html lang="fr"><body><h1>{{ home.name }}</h1><p>Bonjour {{ recipient.name }}, le {{ at | at }} : '
+    '<b title="{{ value }}">{{ value | quantity: unit }}</b> de {{ resource }}, limite {{ threshold | quantity: unit }}'
+    '</p><a href="https://energy.example/?use={{ value }}">{{ account.email }}</a></body></html>'
+)
+SUBJECT = "{{ recipient.name }}: {{ value | quantity: unit }} ({{ home.name }})"
+
+
+@declare(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def describe_person(call: Call, *, user_id: str, culture: str, name: str, email: str) -> None:
+    await call.rows.update(User, col(User.user_id) == user_id, culture_code=culture)
+    await call.rows.update(Account, col(Account.user_id) == user_id, name=name, email=email)
+
+
+def part(message: EmailMessage, kind: str) -> bytes:
+    """Return the bytes of a part as the mail program decodes them, with the line ends of texts."""
+    body = message.get_body((kind,))
+    assert body is not None
+    content = body.get_payload(decode=True)
+    assert isinstance(content, bytes)
+    return content.replace(b"\r\n", b"\n").removesuffix(b"\n")
+
+
+async def add_rule(post: Post, person: Tenant) -> None:
+    """Add a home in Paris, a French template for the alerts of rules, and a rule that a third of 1 kWh breaks."""
+    alert_type = NewAlertType(name="Forte consommation", system_alert_type_id="RULE", rule_kind=RuleKind.THRESHOLD)
+    alert_type_id = (await post.tenant.run("add_alert_type", input=alert_type)).alert_type_id
+    template = NewTemplateText(name="Forte", html_template=HTML, subject=SUBJECT)
+    kind = {"alert_type_id": alert_type_id, "channel_type": Channel.EMAIL, "culture_code": "fr"}
+    await post.tenant.run("add_template_for", **kind, input=template)
+    resource_id = await person.add_resource("électricité")
+    home = home_types.NewVirtualEntity(
+        ve_type_id=ID(person.ids["virtual_entity_type"]),
+        name="Chez Zoë",
+        time_zone="Europe/Paris",
+        resources=[home_types.OwnedResource(resource_id=ID(resource_id))],
+    )
+    await person.run("add_virtual_entity", input=home)
+    rule = NewAlertRule(
+        name="Trop",
+        kind=RuleKind.THRESHOLD,
+        function=Function.AVG,
+        window_minutes=90,
+        threshold=Decimal("0.25"),
+        alert_type_id=ID(alert_type_id),
+        channels=[Channel.EMAIL],
+        resource_id=ID(resource_id),
+    )
+    await post.runner.run(operation("add_alert_rule"), person.system, {"input": rule})
+    start = NOW.replace(minute=0, second=0) + timedelta(hours=1)
+    await person.record(resource_id, *((start + n * timedelta(minutes=30), value) for n, value in enumerate("001")))
+    post.clock.now = start + timedelta(hours=2)
+
+
+async def fire(post: Post) -> None:
+    for rule_id in await post.run(alert_rules.due_rules, limit=100):
+        await post.run(alert_rules.evaluate_rule, rule_id=rule_id)
+
+
+@pytest.fixture
+async def person(outbox: Post) -> Tenant:
+    person = await resident(outbox.tenant)
+    values = {"user_id": person.user_id, "culture": "fr-CA", "name": "Zoë", "email": "zoe@example.org"}
+    await outbox.run(describe_person, **values)
+    return person
+
+
+async def test_mail_of_a_rule_equals_its_preview(outbox: Post, smtp: MailServer, person: Tenant) -> None:
+    await add_rule(outbox, person)
+    await fire(outbox)
+    (alert,) = await outbox.rows(Alert, col(Alert.user_id) == person.user_id)
+    assert await deliver_due(outbox, settings(smtp)) == 1
+    (received,) = smtp.taken
+    preview: Any = await outbox.run(
+        operation("preview_template"), input=TemplateToPreview(alert_type_id=ID("RULE"), channel_type=Channel.EMAIL)
+    )
+    assert preview.alert.alert_id == alert.alert_id
+    assert [str(finding) for finding in preview.report.findings if finding.severity == "error"] == []
+    assert received.message["Subject"] == preview.subject == "Zoë: 0,33 kWh (Chez Zoë)"
+    assert part(received.message, "html") == preview.html.encode().removesuffix(b"\n")
+    assert part(received.message, "plain") == preview.text.encode().removesuffix(b"\n")
+    text = " ".join(part(received.message, "plain").decode().split())
+    assert "Bonjour Zoë, le 1 juin 2026, 17 h 00" in text
+    assert "0,33 kWh de électricité, limite 0,25 kWh" in text
+    assert "zoe@example.org" in text
+    assert 'href="https://energy.example/?use=0.333333"' in preview.html
+    assert alert.data["value"] == 0.333333
+    assert (await outbox.log(alert.alert_id))[1][1] == "Sent"

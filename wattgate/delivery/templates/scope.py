@@ -1,0 +1,22 @@
+"""Scope of a rendering, besides its source and data: the contract of the alert type, the culture and the zone."""
+
+import msgspec
+
+from wattgate.delivery.templates.contract import Contract
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
+from wattgate.delivery.templates.formatting import Formats
+
+
+class RenderScope(msgspec.Struct, frozen=True):
+    """The contract of the alert type, or None if none is known, and how numbers and times are written."""
+
+    contract: Contract | None = None
+    culture: str = DEFAULT_CULTURE
+    time_zone: str = "UTC"
+
+    @property
+    def formats(self) -> Formats:
+        return Formats(self.culture, self.time_zone)
+
+
+DEFAULT_SCOPE = RenderScope()

@@ -1,0 +1,118 @@
+"""The context of a message: what templates know of its recipient, account, home and alert, besides the alert's data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import col
+
+from wattgate.clock import format_iso
+from wattgate.db.models import Account, Alert, AlertType, User, VirtualEntity
+from wattgate.db.queries.alert_types import contract_of
+from wattgate.db.queries.templates import user_culture
+from wattgate.db.rows import Rows
+from wattgate.delivery.templates.contract import BASE_VARIABLES, Contract, build_contract
+from wattgate.delivery.templates.contract_values import sample_values
+from wattgate.delivery.templates.cultures import message_culture
+from wattgate.delivery.templates.scope import RenderScope
+from wattgate.graphql.services.email_changes import mail_address
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContext:
+    """The contract of a message, its base variables, and the culture of its recipient."""
+
+    contract: Contract
+    base: Mapping[str, Any]
+    culture: str
+
+    def scope(self, template_culture: str | None) -> RenderScope:
+        """Return what a rendering needs, for a template in this culture."""
+        culture = message_culture(self.culture, template_culture)
+        return RenderScope(self.contract, culture, self.base["home"]["timeZone"])
+
+    def merge(self, data: Any) -> dict[str, Any]:
+        """Return the data of an alert with the base variables.
+
+        If the variables are undeclared, members of the data replace base variables of the same name, as they did before
+        there were any.
+        """
+        own = data if isinstance(data, Mapping) else {}
+        return {**own, **self.base} if self.contract.declared else merge_groups(self.base, own)
+
+
+def merge_groups(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data with the members of base variables that it lacks. Objects of the same name are joined."""
+    merged = {**base, **data}
+    for name, group in base.items():
+        if isinstance(data.get(name), Mapping):
+            merged[name] = {**group, **data[name]}
+    return merged
+
+
+async def load_context(rows: Rows, alert: Alert, alert_type: AlertType, culture: str | None = None) -> MessageContext:
+    """Return the context of an alert's messages. A culture replaces that of the alert and of its recipient."""
+    user = await rows.get(User, alert.user_id)
+    culture = culture or alert.culture_code or await user_culture(rows, user)
+    account, home = await _find_account(rows, user.user_id), await _find_home(rows, alert)
+    base = {
+        **_recipient_values(account, culture),
+        "home": _home_values(home),
+        "alert": _alert_values(alert_type, alert.alert_id, alert.created_at),
+    }
+    return MessageContext(contract_of(alert_type), base, culture)
+
+
+def sample_context(alert_type: AlertType | None, culture: str) -> MessageContext:
+    """Return a context with the samples of the base variables, for a preview without an alert."""
+    contract = build_contract("") if alert_type is None else contract_of(alert_type)
+    base = sample_values(BASE_VARIABLES)
+    base["recipient"]["culture"] = culture
+    if alert_type is not None:
+        base["alert"] |= {"code": alert_type.system_alert_type_id, "name": alert_type.name}
+    return MessageContext(contract, base, culture)
+
+
+async def _find_account(rows: Rows, user_id: str) -> Account | None:
+    """Return the user's oldest active account, or else the oldest one."""
+    accounts = await rows.all(Account, col(Account.user_id) == user_id, order_by=[Account.created_at])
+    active = (account for account in accounts if account.active and account.status == "active")
+    return next(active, accounts[0] if accounts else None)
+
+
+async def _find_home(rows: Rows, alert: Alert) -> VirtualEntity | None:
+    """Return the home of an alert, or else the oldest active home of its user."""
+    if alert.ve_id is not None:
+        return (await rows.get_many(VirtualEntity, [alert.ve_id])).get(alert.ve_id)
+    is_own = col(VirtualEntity.owner_id) == alert.user_id
+    oldest_first = [VirtualEntity.created_at, VirtualEntity.ve_id]
+    return await rows.first(VirtualEntity, is_own, col(VirtualEntity.active).is_(True), order_by=oldest_first)
+
+
+def _recipient_values(account: Account | None, culture: str) -> dict[str, Any]:
+    if account is None:
+        return {
+            "recipient": {"name": "", "culture": culture},
+            "account": {"username": None, "email": None},
+        }
+    return {
+        "recipient": {"name": account.name or account.username, "culture": culture},
+        "account": {"username": account.username, "email": mail_address(account)},
+    }
+
+
+def _home_values(home: VirtualEntity | None) -> dict[str, Any]:
+    if home is None:
+        return {**dict.fromkeys(("name", "address", "city", "postcode")), "timeZone": "UTC"}
+    return {
+        "name": home.name,
+        "address": home.location,
+        "city": home.city,
+        "postcode": home.postal_code,
+        "timeZone": home.time_zone or "UTC",
+    }
+
+
+def _alert_values(alert_type: AlertType, alert_id: str, at: datetime) -> dict[str, Any]:
+    return {"id": alert_id, "code": alert_type.system_alert_type_id, "name": alert_type.name, "at": format_iso(at)}
