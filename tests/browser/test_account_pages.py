@@ -10,7 +10,8 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.test_display import accessibility_violations, overflow_pixels
-from tests.delivery.mail.test_account_mails import PASSWORD, Mailed, code_of, link_of, serve_with_mails
+from tests.delivery.mail.test_account_mails import Mailed, code_of, link_of, serve_with_mails
+from tests.support.house import PASSWORD
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.smtp import ReceivedMail
 from wattgate.app.server.account_pages import ACCOUNT_PAGES

@@ -15,10 +15,12 @@ from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.db.models import Account, AccountMail, Delivery, Tenanted, User
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, VERIFY
+from wattgate.enums import RuleKind
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.graphql.resolvers import account_purges
 from wattgate.graphql.resolvers.account_purges import MAIL_RETENTION
 from wattgate.graphql.types import alert_rules as rule_types
+from wattgate.graphql.types import alert_types
 from wattgate.graphql.types import alerts as types
 from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.graphql.types.accounts import AccountChange
@@ -152,16 +154,18 @@ async def test_alert_types_of_the_gateway_are_fixed(served: House) -> None:
     kinds = {kind.system_alert_type_id: kind for kind in await served.one.run("alert_types")}
     assert set(ACCOUNT_MAIL_TYPES) <= set(kinds)
     reset = kinds["account.reset"].alert_type_id
-    new = types.NewAlertType(name="Mine", system_alert_type_id=VERIFY)
+    new = alert_types.NewAlertType(name="Mine", system_alert_type_id=VERIFY)
     with pytest.raises(Conflict):
         await served.one.run("add_alert_type", input=new)
-    for change in (types.AlertTypeChange(active=False), types.AlertTypeChange(system_alert_type_id="CM99")):
+    for change in (alert_types.AlertTypeChange(active=False), alert_types.AlertTypeChange(system_alert_type_id="CM99")):
         with pytest.raises(BadInput):
             await served.one.run("update_alert_type", alert_type_id=reset, input=change)
-    change = types.AlertTypeChange(system_alert_type_id=VERIFY)
+    change = alert_types.AlertTypeChange(system_alert_type_id=VERIFY)
     with pytest.raises(Conflict):
         await served.one.run("update_alert_type", alert_type_id=served.one.ids["alert_type"], input=change)
-    kept = types.AlertTypeChange(active=True, system_alert_type_id="account.reset", description="Forgotten password")
+    kept = alert_types.AlertTypeChange(
+        active=True, system_alert_type_id="account.reset", description="Forgotten password"
+    )
     changed = await served.one.run("update_alert_type", alert_type_id=reset, input=kept)
     assert changed.description == "Forgotten password"
     with pytest.raises(NotFound):
@@ -176,7 +180,7 @@ async def test_only_the_gateway_sends_its_alert_types(served: House) -> None:
         assert "only the gateway sends" in refused.value.problems[0].message
         rule = rule_types.NewAlertRule(
             name="Rule",
-            kind=rule_types.RuleKind.NO_DATA,
+            kind=RuleKind.NO_DATA,
             window_minutes=60,
             alert_type_id=ID(named),
             channels=[types.Channel.INBOX],

@@ -152,6 +152,7 @@ async def test_code_is_stored_only_as_a_digest_and_encrypted_in_its_mail(served:
     assert code not in (stored.purpose, stored.digest.decode("latin-1"))
     assert stored.expires_at - stored.created_at == timedelta(hours=1)
     (mail,) = await people.account_mails(served.one, user["accountId"])
+    assert mail.secret is not None
     assert is_encrypted(mail.secret)
     assert (mail.name, mail.subject, mail.text) == ("account.verify", "", "")
 

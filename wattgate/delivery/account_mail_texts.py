@@ -185,12 +185,16 @@ _PAGE = """\
 
 def builtin_source(short_code: str, culture: str) -> TemplateSource:
     """Return the built-in template of a mail in the language of a culture, or in English if there is none."""
-    chain = culture_fallbacks(culture.lower(), DEFAULT_LANGUAGE)
-    language = next(code for code in chain if code in TEXTS)
+    language = builtin_language(culture)
     text = TEXTS[language][short_code]
     body, plain = _code_parts(text) if isinstance(text, CodeText) else _notice_parts(text)
     page = _PAGE % {"language": language, "subject": text.subject, "body": body}
     return TemplateSource(html=page, subject=text.subject, preheader="", text=plain)
+
+
+def builtin_language(culture: str) -> str:
+    """Return the language of the built-in texts for a culture."""
+    return next(code for code in culture_fallbacks(culture.lower(), DEFAULT_LANGUAGE) if code in TEXTS)
 
 
 def _notice_parts(text: NoticeText) -> tuple[str, str]:

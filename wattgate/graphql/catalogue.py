@@ -58,7 +58,6 @@ from wattgate.graphql.resolvers import (
     webhook_endpoints,
     webhooks,
 )
-from wattgate.graphql.resolvers import alert_types as alert_type_resolvers
 from wattgate.graphql.types import access_log as access_types
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as notification_types
@@ -318,8 +317,6 @@ OPERATIONS: tuple[Operation, ...] = (
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
-    alert_type_resolvers.add_alert_type,
-    alert_type_resolvers.update_alert_type,
     # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )

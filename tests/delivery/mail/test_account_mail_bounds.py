@@ -146,8 +146,10 @@ async def test_account_without_an_address_gets_nothing(codes: Codes) -> None:
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def store_mail_of_an_earlier_version(call: Call, *, user_id: ID, account_id: ID) -> None:
     """Store a mail with its text, as earlier versions of the gateway did."""
-    content = {"name": CONFIRM_EMAIL, "subject": "Confirm", "text": "Enter 4711.", "created_at": call.rows.now}
-    stored = await call.rows.add(AccountMail(user_id=user_id, account_id=account_id, **content))
+    content: dict[str, Any] = {"name": CONFIRM_EMAIL, "subject": "Confirm", "text": "Enter 4711."}
+    stored = await call.rows.add(
+        AccountMail(user_id=user_id, account_id=account_id, created_at=call.rows.now, **content)
+    )
     await outbox_service.enqueue(
         call, DeliveryKind.ACCOUNT_MAIL, stored.account_mail_id, user_id=user_id, address="x@example.org"
     )

@@ -19,8 +19,10 @@ from tests.support.servers import Databases
 from tests.support.smtp import MailServer, ReceivedMail, mail_server
 from wattgate.delivery.account_mail_texts import TEXTS, builtin_source
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
-from wattgate.delivery.templates.contract import SYSTEM_VARIABLES
+from wattgate.delivery.templates.contract import SYSTEM_VARIABLES, build_contract
+from wattgate.delivery.templates.contract_values import sample_values
 from wattgate.delivery.templates.renderer import TemplateRenderer
+from wattgate.delivery.templates.scope import RenderScope
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 
 NEW_PASSWORD = "battery staple"
@@ -70,7 +72,7 @@ class Mailed:
 async def serve_with_mails(databases: Databases) -> AsyncIterator[Mailed]:
     """Serve a gateway on a new database that sends its mails to a new mail server."""
     async with mail_server() as smtp, databases() as url:
-        settings = {
+        settings: dict[str, Any] = {
             "smtp_url": f"smtp://127.0.0.1:{smtp.port}",
             "mail_from": "Energy <accounts@energy.example>",
             "public_url": PUBLIC_URL,
@@ -159,7 +161,10 @@ async def test_application_replaces_the_built_in_text(mailed: Mailed) -> None:
     (mail,) = await mailed.mails(await mailed.register())
     assert mail.message["Subject"] == "Welcome to one"
     assert re.search(r"Dear Ada, your code of one is \d{4}\.", text_of(mail))
-    for broken in ("<p>{{ cod }} {{ code }}</p>", "<p>Welcome</p>"):  # it cannot be rendered; it hides the code
+    for broken in (
+        "<p>{{ code }}</p><script>{{ code }}</script>",
+        "<p>Welcome</p>",
+    ):  # it cannot be rendered; it hides the code
         await change_template(mailed, added, TemplateChange(html_template=broken))
         (mail,) = await mailed.mails(await mailed.register())
         assert mail.message["Subject"] == "Confirm your registration"
@@ -191,20 +196,17 @@ async def test_built_in_texts_have_every_code_and_use_only_declared_variables() 
     try:
         for language, texts in TEXTS.items():
             assert set(texts) == set(ACCOUNT_MAIL_TYPES)
-            for short_code, variables in SYSTEM_VARIABLES.items():
-                data: dict[str, Any] = {}
-                for variable in variables:
-                    *parents, name = variable.name.split(".")
-                    holder = data
-                    for parent in parents:
-                        holder = holder.setdefault(parent, {})
-                    holder[name] = variable.sample
+            for short_code in ACCOUNT_MAIL_TYPES:
+                contract = build_contract(short_code)
+                data = sample_values(contract.variables)
+                source = builtin_source(short_code, language)
+                scope = RenderScope(contract, language, "UTC")
+                assert await renderer.check(source, scope) == []
                 for link in {data.get("link"), None}:
-                    rendered = await renderer.render(builtin_source(short_code, language), {**data, "link": link})
+                    rendered = await renderer.render(source, {**data, "link": link}, scope)
                     assert rendered.subject == texts[short_code].subject
                     assert "Example Energy" in rendered.text
-                    if "code" in data:
-                        assert data["code"] in rendered.text
-                        assert data["code"] in rendered.html
+                    assert data.get("code", "") in rendered.text
+                    assert data.get("code", "") in rendered.html
     finally:
         await renderer.close()

@@ -30,8 +30,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             for owner in ("NewAlertRule", "NewReadingColumns", "NewReadings", "rawReadings", "readings")
         },
         **{
-            f"{owner}.timeZone": "Time zone whose wall clock divides the range into buckets: an IANA name or an "
-            "offset from UTC."
+            f"{owner}.timeZone": "Time zone that divides the range into buckets: an IANA name or an offset from UTC."
             for owner in ("ReadingSeries", "costs", "readings")
         },
         **LOGIN_FIELD_DESCRIPTIONS,
@@ -56,8 +55,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "findUser.by": "Key of the user: exactly one of its fields.",
         **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},
         "moveDfsEvent.state": "New state of the event.",
-        "optInToDfs.mpxn": "MPAN or MPRN of the meter point. Default: the only meter point for which the acting user "
-        "has a valid consent.",
+        "optInToDfs.mpxn": "MPAN or MPRN. Default: the only meter point for which the acting user has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
         "previewTemplate.input": "Template to render and the data to render it with.",
         "cost.range": "Time range of the bill.",
@@ -72,10 +70,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
-        "register.cultureCode": "Language and region of messages to the user, such as fr-CA. Default: the culture of "
-        "the application.",
-        "register.directoryId": "ID of the directory. Only the application's own directory is valid, which is also the "
-        "default.",
+        "register.directoryId": "ID of the application's own directory, which is the default and the only valid one.",
         "register.name": "Name of the person.",
         "removeMailSuppression.address": "E-mail address to remove from the list, in any case.",
         "renameUser.status": "Current status of the user, which legacy clients send. Other values are rejected.",

@@ -1,14 +1,12 @@
 """Add and change alert types with their variables, and list the variables and the newest alerts of a type."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries import alert_types as queries
-from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.delivery.templates.contract import SYSTEM_VARIABLES, ContractVariable, VariableDeclaration
 from wattgate.delivery.templates.declarations import declaration_problems, with_default_units
 from wattgate.enums import RuleKind
@@ -16,7 +14,7 @@ from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.services.alert_types import require_alert_type
+from wattgate.graphql.services.alert_types import check_fixed_fields, check_free_code, require_alert_type
 from wattgate.graphql.types import alert_types as types
 from wattgate.graphql.types.alerts import Alert
 from wattgate.principal import AuthScheme, Permission
@@ -35,8 +33,8 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
 
     Declare its variables, so that alerts and templates are checked.
     """
+    check_free_code(input.system_alert_type_id)
     alert_type = models.AlertType(**to_column_values(input, models.AlertType))
-    _check_short_code(alert_type.system_alert_type_id)
     _check_contract(alert_type)
     return await call.rows.add(alert_type)
 
@@ -52,16 +50,13 @@ async def update_alert_type(
 ) -> models.AlertType:
     """Change an alert type. Omitted fields keep their values.
 
-    Templates that use a removed variable are not changed. Preview them to see their errors. The short code and the
-    activity of the alert types of the gateway's own mails, such as account.verify, cannot change.
+    Templates that use a removed variable are not changed. Preview them to see their errors. Of the alert types of the
+    gateway's own mails, such as account.verify, only the name and the description change.
     """
     alert_type = await call.rows.edit(models.AlertType, alert_type_id)
     before = queries.contract_of(alert_type)
     changes = to_column_values(input, models.AlertType)
-    if alert_type.system_alert_type_id in ACCOUNT_MAIL_TYPES:
-        _check_fixed_fields(alert_type, changes)
-    elif "system_alert_type_id" in changes:
-        _check_short_code(changes["system_alert_type_id"])
+    check_fixed_fields(alert_type, changes)
     for name, value in changes.items():
         setattr(alert_type, name, value)
     if queries.contract_of(alert_type) != before:
@@ -100,29 +95,6 @@ async def recent_alerts(call: Call, *, alert_type_id: strawberry.ID, limit: int 
     alert_type = await require_alert_type(call.rows, alert_type_id)
     user_id = call.principal.user_id if call.principal.sees_own_records_only else None
     return await queries.recent_alerts(call.rows, alert_type.alert_type_id, limit, user_id)
-
-
-def _check_short_code(short_code: str) -> None:
-    if short_code in ACCOUNT_MAIL_TYPES:
-        raise Conflict(
-            f"The short code {short_code} belongs to a mail of the gateway itself, and the application has its alert "
-            "type already. Use another one."
-        )
-
-
-def _check_fixed_fields(alert_type: models.AlertType, changes: dict[str, Any]) -> None:
-    fixed = {"system_alert_type_id": "systemAlertTypeId", "active": "active"}
-    problems = [
-        Problem(("input", shown), "cannot change")
-        for name, shown in fixed.items()
-        if name in changes and changes[name] != getattr(alert_type, name)
-    ]
-    if problems:
-        raise BadInput(
-            f"{alert_type.system_alert_type_id} is a mail of the gateway itself. Only its name and description can "
-            "change.",
-            problems=problems,
-        )
 
 
 def _check_contract(alert_type: models.AlertType) -> None:

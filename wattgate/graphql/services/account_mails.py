@@ -15,11 +15,14 @@ from wattgate.db.identity.login_backoff import NO_ACCOUNT
 from wattgate.db.models import Account, AccountMail, AlertType, Template, User
 from wattgate.db.queries import templates as queries
 from wattgate.db.rows import Rows
-from wattgate.delivery.account_mail_texts import builtin_source
+from wattgate.delivery.account_mail_texts import builtin_language, builtin_source
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, code_link
 from wattgate.delivery.channels.channel import MessageContent, PermanentFailure
+from wattgate.delivery.templates.contract import build_contract
+from wattgate.delivery.templates.cultures import message_culture
 from wattgate.delivery.templates.diagnostics import TemplateError
 from wattgate.delivery.templates.rendering import RenderedTemplate
+from wattgate.delivery.templates.scope import RenderScope
 from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services import outbox
@@ -103,7 +106,8 @@ async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
     data = await _build_data(call, mail, account, culture, code)
     rendered = await _render_own(call, mail.name, culture, data)
     if rendered is None or not _shows(rendered, code):
-        rendered = await call.templates.render(builtin_source(mail.name, culture), data)
+        scope = _scope(mail.name, culture, builtin_language(culture))
+        rendered = await call.templates.render(builtin_source(mail.name, culture), data, scope)
     return MessageContent(rendered.subject or ACCOUNT_MAIL_TYPES[mail.name].name, rendered.text, rendered.html)
 
 
@@ -153,7 +157,8 @@ async def _render_own(call: Call, short_code: str, culture: str, data: dict[str,
         return None
     (version,) = await queries.published(call.rows, [template])
     try:
-        return await call.templates.render(template_source(version), data)
+        scope = _scope(short_code, culture, template.culture_code)
+        return await call.templates.render(template_source(version), data, scope)
     except TemplateError:
         # the findings are not logged, because they may quote the data
         log.warning(
@@ -162,6 +167,11 @@ async def _render_own(call: Call, short_code: str, culture: str, data: dict[str,
             short_code,
         )
         return None
+
+
+def _scope(short_code: str, culture: str, template_culture: str) -> RenderScope:
+    """Return what a rendering needs, for a template in a culture. Times are in UTC, because the mail has no home."""
+    return RenderScope(build_contract(short_code), message_culture(culture, template_culture), "UTC")
 
 
 async def _find_template(rows: Rows, short_code: str, culture: str) -> Template | None:

@@ -1,11 +1,15 @@
 """Find an alert type by its id or short code."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlmodel import col
 
 from wattgate.db.models import AlertType
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
-from wattgate.errors import NotFound
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 
 
 async def find_alert_type(rows: Rows, id_or_code: str) -> AlertType | None:
@@ -23,6 +27,33 @@ def sending_problem(alert_type: AlertType) -> str | None:
     """Return why callers and rules cannot send alerts of a type, or None if they can."""
     if alert_type.system_alert_type_id in ACCOUNT_MAIL_TYPES:
         return f"{alert_type.system_alert_type_id} is a mail of the gateway itself, which only the gateway sends"
+    return None
+
+
+def check_free_code(short_code: str) -> None:
+    """Raise Conflict if a short code belongs to a mail of the gateway itself."""
+    if short_code in ACCOUNT_MAIL_TYPES:
+        raise Conflict(
+            f"The short code {short_code} belongs to a mail of the gateway itself, and the application has its alert "
+            "type already. Use another one."
+        )
+
+
+def check_fixed_fields(alert_type: AlertType, changes: Mapping[str, Any]) -> None:
+    """Raise BadInput or Conflict if changes of an alert type take or give up the short code of a gateway's own mail."""
+    if alert_type.system_alert_type_id not in ACCOUNT_MAIL_TYPES:
+        return check_free_code(changes.get("system_alert_type_id", alert_type.system_alert_type_id))
+    problems = [
+        Problem(("input", to_camel_case(name)), "cannot change")
+        for name, value in changes.items()
+        if name not in ("name", "description") and value != getattr(alert_type, name)
+    ]
+    if problems:
+        raise BadInput(
+            f"{alert_type.system_alert_type_id} is a mail of the gateway itself. Only its name and description can "
+            "change.",
+            problems=problems,
+        )
     return None
 
 
