@@ -504,6 +504,20 @@ async def test_status_by_introspection(opened: House, own: ChosenProvider) -> No
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "30")
 
 
+async def test_rejected_tokens_are_charged_to_the_address(databases: Databases, shared: ChosenProvider) -> None:
+    async with databases() as url, house(url, **{**LOOPBACK, "address_logins": 12}) as limited:
+        directory = await add_directory(limited.one, limited, shared.issuer, accountRule="CREATE")
+        headers = await exchange(limited, directory, shared.sign(exp=datetime.now(UTC) - timedelta(seconds=10)))
+        change = {"clockSkewSeconds": 0}
+        await limited.call("PUT", f"/directory/{directory}", limited.one.headers["application"], json=change)
+        for _ in range(15):  # a stored token costs nothing
+            assert (await limited.call("GET", "/account/status", headers)).json()["directory"]["valid"] is False
+        statuses = [(await by_rest(limited, directory, shared.sign(aud="other"))).status_code for _ in range(15)]
+        assert statuses[0] == 401
+        assert statuses[-1] == 429
+        assert (await by_rest(limited, directory, shared.sign())).status_code == 200  # a valid token is not charged
+
+
 async def test_status_reports_an_expired_token_of_the_directory(opened: House, own: ChosenProvider) -> None:
     directory = await add_directory(opened.one, opened, own.issuer, accountRule="CREATE", clockSkewSeconds=300)
     headers = await exchange(opened, directory, own.sign(exp=datetime.now(UTC) - timedelta(seconds=100)))

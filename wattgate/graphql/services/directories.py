@@ -79,10 +79,13 @@ async def verify_directory_token(
     client: ProviderClient,
     token: str,
     access_token: str | None = None,
+    *,
+    is_stored: bool = False,
 ) -> VerifiedToken:
     """Verify a token of a directory, and let the directory confirm it if it has a check.
 
-    A rejected token is charged to the client's address, as a wrong password is. Raise RejectedToken or Unavailable.
+    A rejected token that the client sent is charged to its address, as a wrong password is. A stored one is not. Raise
+    RejectedToken or Unavailable.
     """
     openid, owner = preparation.openid, directory.application_id
     try:
@@ -90,7 +93,8 @@ async def verify_directory_token(
         if not await openid.confirm(access_token or token, claims.subject, directory.issuer, client, owner):
             raise RejectedToken("is no longer valid: the directory has rejected it")
     except RejectedToken:
-        await preparation.address_limits.charge(AddressPolicy.LOGIN, preparation.client)
+        if not is_stored:
+            await preparation.address_limits.charge(AddressPolicy.LOGIN, preparation.client)
         raise
     return VerifiedToken(directory, claims, token, access_token)
 

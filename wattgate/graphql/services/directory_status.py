@@ -56,7 +56,7 @@ async def ask_about_account(preparation: Preparation, account_id: str) -> Direct
         return DirectoryAnswer(account_id, False, "The account has no token of the directory. Log in with one.")
     try:
         verified = await verify_directory_token(
-            preparation, stored.directory, stored.client, stored.token, stored.access_token
+            preparation, stored.directory, stored.client, stored.token, stored.access_token, is_stored=True
         )
     except RejectedToken as rejected:
         return DirectoryAnswer(account_id, False, rejected.message)
