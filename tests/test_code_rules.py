@@ -55,6 +55,7 @@ def test_only_login_accesses_another_application() -> None:
 def test_only_operations_of_the_system_list_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
+        "graphql/resolvers/access_log.py",
         "graphql/resolvers/account_purges.py",
         "graphql/resolvers/alert_rules.py",
         "graphql/resolvers/audit.py",

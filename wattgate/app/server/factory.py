@@ -142,18 +142,7 @@ def build_gateway(
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
     access_log = AccessLog()
-    runner = Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-        address_limits=address_limits,
-        consent_required=settings.consent_required,
-        access_log=access_log,
-    )
+    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log)
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
@@ -197,6 +186,30 @@ def _create_database(settings: Settings, tracer: Tracer) -> Database:
 def _create_identity(settings: Settings, database: Database, address_limits: AddressLimits) -> CredentialLookup:
     needs_factor = settings.administrators_need_second_factor
     return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
+
+
+def _create_runner(
+    settings: Settings,
+    database: Database,
+    bus: Bus,
+    network: MeterNetworkFactory,
+    clock: Clock,
+    tracer: Tracer,
+    address_limits: AddressLimits,
+    access_log: AccessLog,
+) -> Runner:
+    return Runner(
+        database,
+        bus,
+        network=network,
+        clock=clock,
+        tracer=tracer,
+        outbound_policy=_outbound_policy(settings),
+        quotas=QuotaChecker(settings.application_records),
+        address_limits=address_limits,
+        consent_required=settings.consent_required,
+        access_log=access_log,
+    )
 
 
 def _outbound_policy(settings: Settings) -> OutboundPolicy:

@@ -5,6 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.enums import ErasureAction, JobState
+from wattgate.graphql.core.fields import list_field
 
 
 @strawberry.type(description="Treatment of the records of one table by an erasure.")
@@ -28,8 +29,8 @@ class Erasure:
         "are kept."
     )
     billing_erased_at: datetime | None = strawberry.field(description="Time at which records for billing were erased.")
-    tables: list[ErasedTable] = strawberry.field(
-        description="Treatment of each table with records of users. Empty while the job has not finished."
+    tables: list[ErasedTable] = list_field(
+        60, description="Treatment of each table with records of users. Empty while the job has not finished."
     )
 
 
