@@ -43,7 +43,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             "or without separators."
             for owner in ("discover", "discoverHardware")
         },
-        "freshness.field": "Name of the storage field, such as ENERGY. Default: the one with the most frequent readings.",
+        "freshness.field": "Name of the storage field. Default: the one with the most frequent readings.",
         "findDevice.by": "Key of the device: exactly one of its fields.",
         "findUser.by": "Key of the user: exactly one of its fields.",
         **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},
