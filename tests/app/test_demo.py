@@ -1,8 +1,11 @@
 """The demonstration: realistic homes that are created once and reused."""
 
+import asyncio
+import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -194,3 +197,23 @@ async def test_device_and_meter_point_paths_return_demo_data(demo_url: str) -> N
                 assert answer.json() == {"valid": True}, check
         assert len(await get("/devicetype")) == 1
         assert {one["count"] for one in await get("/resource/count")} == {1, 4}
+
+
+async def test_mail_of_a_registration_is_in_the_outbox(demo_url: str) -> None:
+    username = f"{uuid4().hex}@example.org"
+    person = {"name": "Ada", "username": username, "email": username, "password": "a long password"}
+    async with httpx.AsyncClient(base_url=demo_url) as http, asyncio.timeout(60):
+        registered = await http.post("/api/v0-1/register", json=person, headers={"applicationId": seed.APPLICATION_ID})
+        assert registered.json()["status"] == "unverified"
+        while True:
+            mails = [mail for mail in (await http.get("/outbox/mails")).json() if mail["to"] == username]
+            if mails:
+                break
+            await asyncio.sleep(0.05)
+        text = (await http.get(mails[0]["path"])).json()["text"]
+        code = re.search(r"^\d{4}$", text, re.MULTILINE)
+        assert code is not None
+        assert f"/verify?application={seed.APPLICATION_ID}#" in text
+        account = {"username": username, "password": person["password"], "token": code[0]}
+        verified = await http.put("/api/v0-1/user/verify", json=account, headers={"applicationId": seed.APPLICATION_ID})
+        assert verified.json()["status"] == "active"

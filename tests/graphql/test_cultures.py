@@ -11,6 +11,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, operation
 from tests.support.house import basic as basic_headers
 from wattgate.delivery.templates.cultures import canonical_culture
+from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.types import alerts as types
 from wattgate.graphql.types.users import UserChange
 
@@ -67,6 +68,13 @@ async def test_account_and_application_change_the_culture(served: House) -> None
         elsewhere = other["userId"] if headers is own else who["userId"]
         refused = await served.call("PUT", f"/user/{elsewhere}", headers, json={"cultureCode": "fr"})
         assert refused.status_code == 404
+
+
+@pytest.mark.parametrize(("chosen", "shown"), [(None, "en-GB"), ("FR-ca", "fr-CA")])
+async def test_users_of_the_command_line_have_a_culture(served: House, chosen: str | None, shown: str) -> None:
+    new_user = {"username": f"{uuid4().hex}@example.org", "password": PASSWORD, "culture_code": chosen}
+    account = await served.gateway.runner.run(provisioning.create_user, served.one.system, new_user)
+    assert (await served.one.run("user", user_id=account.user_id)).culture_code == shown
 
 
 @pytest.fixture

@@ -171,6 +171,18 @@ async def test_application_replaces_the_built_in_text(mailed: Mailed) -> None:
     await change_template(mailed, added, TemplateChange(active=False))
 
 
+async def test_built_in_text_is_previewed_until_there_is_a_template(mailed: Mailed) -> None:
+    preview = "query ($input: TemplateToPreview!) { previewTemplate(input: $input) { subject text html } }"
+    headers = mailed.house.one.headers["application"]
+    for culture, subject in (("en-GB", "Set a new password"), ("fr-FR", "Choisissez un nouveau mot de passe")):
+        named = {"alertTypeId": "account.reset", "channelType": "EMAIL", "cultureCode": culture}
+        shown = (await mailed.house.graphql(preview, headers, input=named))["data"]["previewTemplate"]
+        assert shown["subject"] == subject
+        assert "4711" in shown["text"]
+    pushed = {"alertTypeId": "account.reset", "channelType": "PUSH"}
+    assert "errors" in await mailed.house.graphql(preview, headers, input=pushed)
+
+
 async def add_template(mailed: Mailed, short_code: str, template: NewTemplateText) -> str:
     arguments = {"channel_type": Channel.EMAIL, "culture_code": "en-GB", "input": template}
     added = await mailed.house.one.run("add_template_for", alert_type_id=ID(short_code), **arguments)

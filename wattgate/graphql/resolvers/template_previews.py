@@ -14,10 +14,13 @@ from wattgate.db.queries.templates import (
     current_versions,
     list_templates,
 )
+from wattgate.delivery.account_mail_texts import builtin_source
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.rendering import TemplateSource
 from wattgate.delivery.templates.report import Preview, RenderingReport
+from wattgate.enums import DeliveryKind
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -101,7 +104,8 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     others = [] if alert_type is None else await list_templates(call.rows, alert_type.alert_type_id, channel)
     choice = choose_from(others, data.context.culture, await application_culture(call.rows))
     template = named or choice.template
-    source = _merge_source(input, None if template is None else (await current_versions(call.rows, [template]))[0])
+    stored = None if template is None else template_source((await current_versions(call.rows, [template]))[0])
+    source = _merge_source(input, stored or _builtin_source(alert_type, channel, data.context.culture))
     scope = data.context.scope(None if template is None else template.culture_code)
     try:
         preview = await call.templates.preview(source, data.values, scope)
@@ -125,14 +129,22 @@ def _check_culture(culture: str | None) -> None:
         raise BadInput(f"Invalid culture code {culture!r}. Give a language tag such as en-GB.", problems=[problem])
 
 
-def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersion | None) -> TemplateSource:
-    """Return the sources of a version; those in the input replace its own. Raise BadInput if there is no HTML."""
-    if version is None and input.html is None:
+def _builtin_source(alert_type: models.AlertType | None, channel: str, culture: str) -> TemplateSource | None:
+    """Return the built-in template of a mail of the gateway itself, or None for other alert types and channels."""
+    is_account_mail = alert_type is not None and alert_type.system_alert_type_id in ACCOUNT_MAIL_TYPES
+    if alert_type is None or not is_account_mail or channel != DeliveryKind.EMAIL.value:
+        return None
+    return builtin_source(alert_type.system_alert_type_id, culture)
+
+
+def _merge_source(input: types.TemplateToPreview, saved: TemplateSource | None) -> TemplateSource:
+    """Return saved sources; those in the input replace them. Raise BadInput if there is no HTML."""
+    if saved is None and input.html is None:
         problem = Problem(("input", "html"), "is missing, and no stored template supplies it", is_missing=True)
         raise BadInput(
             "No template to preview. Give html, templateId, or an alertTypeId that has a template.", problems=[problem]
         )
-    saved = TemplateSource("") if version is None else template_source(version)
+    saved = saved or TemplateSource("")
     parts = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
     replaced = {part: source for part, source in parts.items() if source is not None}
     if input.text is not strawberry.UNSET:
