@@ -12,6 +12,7 @@ from strawberry import ID
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, POWER_TEXT, open_display
 from wattgate.app.demo import network, seed
+from wattgate.app.demo.logins import USERNAME
 from wattgate.clock import utc_now
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.types.resources import NewResource
@@ -28,7 +29,7 @@ async def run(homes: ControlledHomes, name: str, **arguments: Any) -> Any:
 
 
 async def owner(homes: ControlledHomes) -> Any:
-    return replace(seed.SYSTEM_PRINCIPAL, user_id=(await seed.list_owners(homes.runner))[seed.USERNAME].user_id)
+    return replace(seed.SYSTEM_PRINCIPAL, user_id=(await seed.list_owners(homes.runner))[USERNAME].user_id)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Consents that provisioning records, and meter points without a recorded consent."""
 
+import asyncio
 from typing import Any
 from uuid import uuid4
 
@@ -50,6 +51,13 @@ async def test_adding_a_resource_for_a_user_records_the_consent(served: House) -
     body = {"resourceTypeId": served.one.ids["resource_type"], "name": "by REST", "mpxn": posted}
     assert (await served.call("POST", "/resource", served.one.headers["acting"], json=body)).status_code == 200
     assert await receipts(served, posted) == [("grant", "provisioned")]
+
+
+async def test_concurrent_callers_record_one_consent(served: House) -> None:
+    mpxn = new_number()
+    answers = await asyncio.gather(*(add(served, "acting", mpxn) for _ in range(8)))
+    assert [answer.get("errors") for answer in answers] == [None] * 8
+    assert await receipts(served, mpxn) == [("grant", "provisioned")]
 
 
 async def test_adding_a_device_for_a_user_records_the_consent(served: House) -> None:

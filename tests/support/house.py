@@ -260,7 +260,7 @@ class House:
     gateway: Gateway
     one: Tenant
     other: Tenant
-    served_gateway: Gateway | None = None
+    served_gateway: Gateway | None = field(default=None, kw_only=True)
 
     @property
     def rest(self) -> str:
@@ -308,6 +308,6 @@ async def house(
             serving(application) as url,
             httpx.AsyncClient(base_url=url, timeout=30) as http,
         ):
-            yield House(url, http, gateway, one, other, application.state.gateway)
+            yield House(url, http, gateway, one, other, served_gateway=application.state.gateway)
     finally:
         await gateway.database.close()

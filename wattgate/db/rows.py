@@ -258,6 +258,23 @@ class Rows:
             self.recorder.record_added(display_name(type(record)), record.key, record)
         return record
 
+    async def add_if_absent(self, record: Tenanted) -> bool:
+        """Add a record unless one with the same unique values exists, also of a concurrent transaction.
+
+        Return whether it was added. Raise QuotaExceeded as `add` does.
+        """
+        record.application_id = self.application_id
+        if self._quotas is not None:
+            await self._quotas.check(self, record)
+        model = type(record)
+        columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
+        statement = INSERTS[dialect_name(self._session)](model_table(model)).values(**columns).on_conflict_do_nothing()
+        result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        added = bool(result.rowcount)  # type: ignore[attr-defined]
+        if added and self.recorder is not None:
+            self.recorder.record_added(display_name(model), model.key, record)
+        return added
+
     async def flush(self) -> None:
         """Write changed records now, to learn which values the database rejects or assigns."""
         await self.write_session.flush()

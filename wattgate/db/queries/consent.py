@@ -8,7 +8,8 @@ from wattgate.db.lookups import Lookup
 from wattgate.db.models import MeterPointConsent, Resource
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
-from wattgate.errors import ConsentRevoked, WithheldReason
+from wattgate.enums import WithheldReason
+from wattgate.errors import ConsentRevoked
 
 T = TypeVar("T")
 

@@ -61,7 +61,7 @@ def paginate(
 
     async def resolve(call: Call, *, first: int, after: str | None) -> Page:
         check_page_size(first)
-        rows = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
+        rows: list[Any] = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
         edges = [
             PageEdge(build(row), _encode_cursor((row.created_at, getattr(row, model.key)))) for row in rows[:first]
         ]

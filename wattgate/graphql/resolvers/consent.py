@@ -50,7 +50,10 @@ async def verify_meter_point(
     if known is None:
         basis = records.basis_of(call.principal)
         added = await records.grant_consent(call, user_id, number, until, basis, purpose, verified=True)
-        return _build_consent(added, call.rows.now)
+        if added is not None:
+            return _build_consent(added, call.rows.now)
+        known = await records.find_consent(call, user_id, number)
+        assert known is not None  # a concurrent call has added it
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     kind = types.ConsentChangeKind.RENEWAL if record.verified else types.ConsentChangeKind.GRANT
     record.verified = True

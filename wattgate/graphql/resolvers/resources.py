@@ -53,7 +53,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     OperationKind.QUERY,
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
-    rest=RestRoute("GET", "/resource", edges=("withheld",)),
+    rest=RestRoute("GET", "/resource"),
     sizes=[ListSize(20)],
 )
 async def resources(call: Call) -> list[models.Resource]:
@@ -66,7 +66,7 @@ async def resources(call: Call) -> list[models.Resource]:
     returns=types.Resource,
     needs=Permission.RESOURCE_READ,
     rest=(
-        RestRoute("GET", "/resource/{resourceId}", edges=("withheld",)),
+        RestRoute("GET", "/resource/{resourceId}"),
         RestRoute("GET", "/resource/{resourceId}/current", edges=("current", "noCurrentReason")),
         RestRoute("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
         RestRoute("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),

@@ -38,11 +38,14 @@ async def find_consent(call: Call, user_id: str, mpxn: str) -> models.MeterPoint
 
 async def grant_consent(
     call: Call, user_id: str, mpxn: str, until: datetime, basis: ConsentBasis, purpose: str, *, verified: bool
-) -> models.MeterPointConsent:
-    """Add the first consent of a user for a meter point, with its receipt. Live subscriptions show its data."""
-    record = await call.rows.add(
-        models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=verified, valid_until=until)
-    )
+) -> models.MeterPointConsent | None:
+    """Add the first consent of a user for a meter point, with its receipt. Live subscriptions show its data.
+
+    Return None if a concurrent call has added it.
+    """
+    record = models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=verified, valid_until=until)
+    if not await call.rows.add_if_absent(record):
+        return None
     await record_change(call, record, ConsentChangeKind.GRANT, until, basis, purpose)
     await announce_readable(call, record)
     return record
