@@ -65,6 +65,7 @@ PATTERNS = {
     "graphql.resolvers.alert_rules": ["_TIME_OF_DAY"],
     "graphql.resolvers.meter_messages": ["_FIRST_WORD"],
     "graphql.resolvers.oauth": ["_S256_CHALLENGE"],
+    "graphql.services.data_archive": ["_NOT_IN_NAMES"],
     "realtime.apq_store": ["_SHA256_HEX"],
     "realtime.bus": ["_POSITION_PATTERN"],
     "request_context": ["_TRACEPARENT"],

@@ -23,6 +23,7 @@ from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.mail_addresses import parse_mailbox
 from wattgate.enums import DeliveryKind, JobState
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import alerts, data_exports, erasures, mail, users
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission, Principal, Role
@@ -60,7 +61,7 @@ async def count(post: Post, model: Any, user_id: str) -> int:
 
 async def send_alert(post: Post, user_id: str) -> None:
     alert = alert_types.NewAlert(
-        user_id=ID(user_id), alert_type_id="CM01", channels=[alert_types.Channel.EMAIL], data={"name": "Xyzzyq"}
+        user_id=ID(user_id), alert_type_id="CM01", channels=[alert_types.Channel.EMAIL], data=Json({"name": "Xyzzyq"})
     )
     await post.runner.run(alerts.send_alert, system(post.tenant), {"input": alert})
 

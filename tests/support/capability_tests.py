@@ -91,6 +91,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "account_profile.account_id": "Data of the account. Its row grants nothing.",
         "account_mail.account_id": "A mail to the holder of the account. Its code has a row of its own.",
         "account_session.account_id": "Data of the account. Its row grants nothing.",
+        "data_export_part.content": "A part of an archive, which only its owner can download.",
         "kept_mail.content": "A mail that the development outbox shows.",
         "audit_entry.digest": "A checksum of an entry of the audit log.",
         "audit_entry.previous_digest": "A checksum of an entry of the audit log.",

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,18 +124,26 @@ async def by_rest(
         options["json"] = remaining.pop("input", remaining)
     accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
     answer = await house.call(rest.method, path, headers | accept, **options)
-    readers = {ARROW: read_columns, ZIP: lambda content: {"content": b64encode(content).decode()}}
-    reader = readers.get(answer.headers["content-type"])
+    reader = READERS.get(answer.headers["content-type"])
     body = answer.json() if reader is None else reader(answer.content)
     if answer.status_code >= 400:
         return InterfaceResult(code=body["code"], status=answer.status_code, body=body)
     return InterfaceResult(value=body, status=answer.status_code, body=body)
 
 
+def read_archive(content: bytes) -> dict[str, Any]:
+    """Return the only part of an archive as GraphQL shows it."""
+    return {"content": b64encode(content).decode()}
+
+
 def read_columns(stream: bytes) -> dict[str, Any]:
     """Return the columns of an Arrow stream, with instants as text."""
     columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
     return {**columns, "timestamp": [format_iso(at) for at in columns["timestamp"]]}
+
+
+READERS: Mapping[str, Callable[[bytes], dict[str, Any]]] = {ARROW: read_columns, ZIP: read_archive}
+"""The readers of responses that are not JSON, by media type."""
 
 
 def to_rest_values(operation: Operation, value: Any) -> Any:

@@ -91,7 +91,7 @@ async def _add_home(planted: Planted) -> None:
     path = f"/virtualentity/{ids['home']}/attribute"
     added = await planted.house.call("POST", path, planted.acting, json={"attributes": {"note": TEXT}})
     assert added.status_code == 201, added.text
-    device = {"deviceTypeId": tenant.ids["device_type"], "hardwareId": HARDWARE_ID, "description": TEXT}
+    device: dict[str, Any] = {"deviceTypeId": tenant.ids["device_type"], "hardwareId": HARDWARE_ID, "description": TEXT}
     device["hardwareIds"] = {"MAC": HARDWARE_ID, "serialNumber": "xyzzyq-9"}
     ids["device"] = (await planted.ask(ADD_DEVICE, i=device))["deviceId"]
 

@@ -28,7 +28,7 @@ def _search(connection: Connection, marks: tuple[str, ...]) -> Iterator[str]:
 
 def has_mark(value: Any, marks: tuple[str, ...]) -> bool:
     """Return whether a stored value contains one of the marks, in any case."""
-    text = value.decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
+    text = bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
     return any(mark.casefold() in text.casefold() for mark in marks)
 
 

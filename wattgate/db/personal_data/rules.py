@@ -45,7 +45,7 @@ class OfAddresses:
 
 Selection = OfUser | OfRecords | OfResources | OfAddresses
 
-Replacement = Callable[[Mapping[str, Any], datetime], Any]
+Replacement = Callable[[Any, datetime], Any]
 """Return the new value of a column, as a value or an expression, from the columns of the table and the present time."""
 
 

@@ -35,7 +35,7 @@ KEPT_FAILURE = timedelta(days=1)
 _GAVE_UP = f"it was interrupted {MAX_ATTEMPTS} times"
 
 ZIP = "application/zip"
-PART_WEIGHT = 30
+PART_WEIGHT = 50
 EXPORT_WEIGHT = 1_000
 
 

@@ -41,6 +41,9 @@ Query = Callable[[Rows], Awaitable[Any]]
 ReadRows = Callable[[Query], Awaitable[Any]]
 """Returns the result of a query, which has a session of its own."""
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+"""Characters that names of files and columns leave out."""
+
 README = """This archive has all data that this service stores about you.
 
 manifest.json        describes every file: what it contains, its format and its number of records
@@ -187,7 +190,7 @@ async def _pages_of(
 
 def _series_file(read: ReadRows, resource: models.Resource, stored: ReadingField) -> ArchiveFile:
     series = (resource_number(resource), stored.index)
-    name = re.sub(r"[^A-Za-z0-9_]", "", stored.name) or "field"
+    name = _NOT_IN_NAMES.sub("", stored.name) or "field"
 
     async def pages() -> AsyncIterator[tuple[bytes, int]]:
         yield f"timestamp,value_{_header(stored.unit)},quality\n".encode(), 0
@@ -230,4 +233,4 @@ def _price_pages(read: ReadRows, tariff_id: str) -> Callable[[], AsyncIterator[t
 
 
 def _header(unit: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "", unit) or "unit"
+    return _NOT_IN_NAMES.sub("", unit) or "unit"
