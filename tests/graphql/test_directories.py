@@ -26,7 +26,7 @@ from tests.support.openid import (
     real_provider,
     to_base64,
 )
-from tests.support.servers import Databases
+from tests.support.servers import ON_SQLITE_ONLY, Databases
 from wattgate.db import models
 from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.principal import Permission, Principal, Role
@@ -152,6 +152,7 @@ async def directory_id(opened: House, shared: ChosenProvider) -> str:
     return await add_directory(opened.one, opened, shared.issuer, accountRule="CREATE", algorithms=algorithms)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
@@ -176,6 +177,7 @@ async def test_token_with_wrong_claims_is_refused(
     await assert_refused(opened, directory_id, shared.sign(**changed), problem)
 
 
+@ON_SQLITE_ONLY
 async def test_forged_token_is_refused(opened: House, shared: ChosenProvider, directory_id: str) -> None:
     stranger = RSA_KEYS[1]
     unsigned = shared.forge({"alg": "none", "typ": "JWT"})
@@ -201,6 +203,7 @@ async def test_forged_token_is_refused(opened: House, shared: ChosenProvider, di
         await assert_refused(opened, directory_id, token, problem)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(
     "token", ["", "x", "a.b.c", "ey.ey.ey", "eyJhbGciOiJSUzI1NiJ9", "eyJhbGciOiJSUzI1NiJ9.e30", "ey" + "." * 50]
 )
@@ -209,6 +212,7 @@ async def test_malformed_token_is_refused(opened: House, directory_id: str, toke
     assert (rest.status_code, rest.json()["code"]) == (401, "UNAUTHENTICATED"), rest.text
 
 
+@ON_SQLITE_ONLY
 async def test_deeply_nested_token_is_refused(opened: House, shared: ChosenProvider, directory_id: str) -> None:
     nested = b'{"alg":' + b"[" * 3_000 + b"]" * 3_000 + b"}"
     header = to_base64(nested).decode()
@@ -219,6 +223,7 @@ async def test_deeply_nested_token_is_refused(opened: House, shared: ChosenProvi
     assert (await opened.call("GET", "/account/status", headers)).status_code == 401
 
 
+@ON_SQLITE_ONLY
 async def test_oversized_token_is_refused(opened: House, shared: ChosenProvider, directory_id: str) -> None:
     token = shared.sign(groups=["x" * 100] * 100)
     rest = await by_rest(opened, directory_id, token)
@@ -240,6 +245,7 @@ async def test_clock_skew_is_tolerated_up_to_its_bound(opened: House, own: Chose
         assert (await by_rest(opened, strict, token)).status_code == 401
 
 
+@ON_SQLITE_ONLY
 async def test_allowed_algorithms_are_accepted(opened: House, own: ChosenProvider) -> None:
     own.keys = {"rsa": RSA_KEYS[0], "ec": EC_KEY, "ed": ED_KEY, "weak": WEAK_KEY}
     algorithms = ["RS256", "PS256", "ES256", "EdDSA"]
@@ -321,6 +327,7 @@ async def test_each_application_manages_its_own_directories(opened: House, share
     assert is_encrypted(stored.client_secret)
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
@@ -504,6 +511,7 @@ async def test_status_by_introspection(opened: House, own: ChosenProvider) -> No
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "UNAVAILABLE", "30")
 
 
+@ON_SQLITE_ONLY
 async def test_rejected_tokens_are_charged_to_the_address(databases: Databases, shared: ChosenProvider) -> None:
     async with databases() as url, house(url, **{**LOOPBACK, "address_logins": 12}) as limited:
         directory = await add_directory(limited.one, limited, shared.issuer, accountRule="CREATE")
@@ -530,6 +538,7 @@ async def test_status_reports_an_expired_token_of_the_directory(opened: House, o
 # Providers that fail
 
 
+@ON_SQLITE_ONLY
 @pytest.mark.parametrize(
     "fault",
     [
@@ -557,6 +566,7 @@ async def test_fault_of_a_provider_is_no_fault_of_the_user(
     assert sum(own.requests.values()) <= 2  # the gateway does not ask again at once
 
 
+@ON_SQLITE_ONLY
 async def test_requests_need_a_complete_log_in(opened: House, shared: ChosenProvider, directory_id: str) -> None:
     named, token = {"applicationId": opened.one.application_id}, shared.sign()
     both = {"directoryToken": token, "directoryId": directory_id, "password": "x"}

@@ -80,11 +80,11 @@ async def verify_directory_token(
     token: str,
     access_token: str | None = None,
     *,
-    is_stored: bool = False,
+    is_charged: bool = True,
 ) -> VerifiedToken:
     """Verify a token of a directory, and let the directory confirm it if it has a check.
 
-    A rejected token that the client sent is charged to its address, as a wrong password is. A stored one is not. Raise
+    A rejected token is charged to the client's address, as a wrong password is, unless `is_charged` is false. Raise
     RejectedToken or Unavailable.
     """
     openid, owner = preparation.openid, directory.application_id
@@ -93,7 +93,7 @@ async def verify_directory_token(
         if not await openid.confirm(access_token or token, claims.subject, directory.issuer, client, owner):
             raise RejectedToken("is no longer valid: the directory has rejected it")
     except RejectedToken:
-        if not is_stored:
+        if is_charged:
             await preparation.address_limits.charge(AddressPolicy.LOGIN, preparation.client)
         raise
     return VerifiedToken(directory, claims, token, access_token)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlmodel import col
 
+from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import ProviderClient
@@ -56,7 +57,7 @@ async def ask_about_account(preparation: Preparation, account_id: str) -> Direct
         return DirectoryAnswer(account_id, False, "The account has no token of the directory. Log in with one.")
     try:
         verified = await verify_directory_token(
-            preparation, stored.directory, stored.client, stored.token, stored.access_token, is_stored=True
+            preparation, stored.directory, stored.client, stored.token, stored.access_token, is_charged=False
         )
     except RejectedToken as rejected:
         return DirectoryAnswer(account_id, False, rejected.message)
@@ -82,11 +83,13 @@ async def ask_about_presented_token(preparation: Preparation, token: str | None)
         return _confirmed(
             known.account_id, await verify_directory_token(preparation, directory, client, token, access_token)
         )
+    await preparation.address_limits.charge(AddressPolicy.LOGIN, preparation.client)
     raise refusal
 
 
 async def _verify_and_find_account(preparation: Preparation, directory: models.Directory, token: str) -> _StoredToken:
-    claims = (await verify_directory_token(preparation, directory, ProviderClient(), token)).claims
+    verified = await verify_directory_token(preparation, directory, ProviderClient(), token, is_charged=False)
+    claims = verified.claims
     known: _StoredToken = await preparation.read(
         lambda rows: _known_account(rows, preparation, directory, claims.subject)
     )
