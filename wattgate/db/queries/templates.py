@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlmodel import col
 
-from wattgate.db.models import Alert, Template, TemplateVersion, User
+from wattgate.db.models import Template, TemplateVersion, User
 from wattgate.db.rows import Rows
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallbacks
 
@@ -33,11 +33,6 @@ async def application_culture(rows: Rows) -> str:
 async def user_culture(rows: Rows, user: User) -> str:
     """Return the culture of messages to a user: the user's own, or else that of the application."""
     return user.culture_code or await application_culture(rows)
-
-
-async def alert_culture(rows: Rows, alert: Alert) -> str | None:
-    """Return the culture that an alert or its recipient asks for, or None if neither does."""
-    return alert.culture_code or (await rows.get(User, alert.user_id)).culture_code
 
 
 async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[Template]:
