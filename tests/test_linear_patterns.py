@@ -40,6 +40,7 @@ PATTERNS = {
     "delivery.openid.tokens": ["_JWT"],
     "delivery.mail_addresses": ["_ATOM"],
     "delivery.templates.cultures": ["_CULTURE"],
+    "delivery.templates.declarations": ["_PART"],
     "delivery.templates.escaping": [
         "_URL_START",
         "_SAFE_STYLE_VALUE",
@@ -53,7 +54,6 @@ PATTERNS = {
     "delivery.templates.marker_check": ["_MARKER_START", "_RAW", "_END_RAW"],
     "delivery.templates.output_writer": ["SURROGATE", "_WHITESPACE"],
     "delivery.templates.plain_text": ["_DISPLAY_NONE", "_BREAKS", "_WHITESPACE"],
-    "delivery.templates.rendering": ["_SPACES"],
     "delivery.templates.report": ["_URL", "_NUMBER"],
     "energy.meter_messages": ["_HEXADECIMAL"],
     "energy.meter_points": ["_WHITESPACE", "_SEPARATORS", "_METER_POINT_NUMBER", "_MAC", "_EUI", "_DIGITS"],

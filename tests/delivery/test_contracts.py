@@ -245,6 +245,13 @@ LONG = 478.96025549254284
         ("en-GB", '{{ raw | quantity: "pence" }}', "£4.79"),
         ("en-GB", '{{ 10800 | quantity: "s" }}', "3 hours"),
         ("zz-ZZ", "{{ usage.total | kwh }}", "478.96 kWh"),
+        ("fr-FR", '{{ usage.total | append: " kWh" }}', "478,96 kWh"),
+        ("en-GB", '{{ "Use: " | append: raw }}', "Use: 478.960255"),
+        ("en-GB", '{{ "a b" | replace: "a", raw }}', "478.960255 b"),
+        ("en-GB", '{{ days | map: "use" | join: ", " }}', "478.96, 478.96"),
+        ("en-GB", "{{ rows }}", "478.960255478.960255"),
+        ("en-GB", '{{ rows | join: " " }}', "478.960255 478.960255"),
+        ("en-GB", "{{ usage.total | floor | append: raw }}", "478.00478.960255"),
     ],
 )
 def test_values_are_written_by_type_culture_and_zone(culture: str, marker: str, expected: str) -> None:
@@ -253,7 +260,8 @@ def test_values_are_written_by_type_culture_and_zone(culture: str, marker: str, 
         "power": LONG,
         "cost": LONG,
         "share": LONG,
-        "days": [{"use": LONG}],
+        "days": [{"use": LONG}] * 2,
+        "rows": [LONG, LONG],
         "started": "2026-07-05T18:30:00Z",
         "raw": LONG,
     }
@@ -289,6 +297,8 @@ def test_addresses_and_styles_get_numbers_that_programs_read() -> None:
         ('{{ started | at: "iso" }}', "has the styles long, short, date, time"),
         ("{{ 5 | kwh: 1, 2 }}", "too many arguments"),
         ("{{ 5 | quantity }}", "needs a unit"),
+        ("{{ days }}", "this one is an object"),
+        ("{{ days | join }}", "not objects"),
         ("{{ 1000000000000001 | kwh }}", "a number is larger than"),
     ],
 )

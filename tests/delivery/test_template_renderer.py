@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from wattgate.delivery.templates.contract import BASE_VARIABLES, Contract, VariableDeclaration, VariableType
 from wattgate.delivery.templates.diagnostics import MissingVariables, TemplateLimitExceeded, TemplateSyntaxError
 from wattgate.delivery.templates.renderer import (
     MAX_INLINE_CHARACTERS,
@@ -15,6 +16,7 @@ from wattgate.delivery.templates.renderer import (
 )
 from wattgate.delivery.templates.rendering import TemplateSource, render
 from wattgate.delivery.templates.report import render_preview
+from wattgate.delivery.templates.scope import RenderScope
 from wattgate.errors import Unavailable
 
 SMALL = TemplateSource("<p>Dear {{ name }}</p>", "To {{ name }}")
@@ -42,6 +44,22 @@ async def test_results_are_those_of_the_functions(renderer: TemplateRenderer, so
     assert await renderer.check(source) == []
     with pytest.raises(MissingVariables, match="name is not in the data"):
         await renderer.render(source, {})
+
+
+async def test_contract_and_culture_reach_the_process(renderer: TemplateRenderer) -> None:
+    use = VariableDeclaration("use", VariableType.ENERGY, unit="Wh")
+    scope = RenderScope(Contract(BASE_VARIABLES, (use,), declared=True), "fr-FR", "Europe/Paris")
+    source = TemplateSource(
+        LARGE.html.replace("{{ name }}", "{{ use | kwh }}"), "{{ use }}", "A note", "{{ alert.at | at }}"
+    )
+    assert not is_small(source, {})
+    preview = await renderer.preview(source, None, scope)
+    assert preview == render_preview(source, scope=scope)
+    assert (preview.rendering.subject, preview.rendering.text) == ("4,20", "5 janvier 2026, 19:30")
+    rendered = await renderer.render(source, {**preview.data, "use": 1234.5}, scope)
+    assert "1,23\u202fkWh" in rendered.html
+    misspelt = TemplateSource(source.html + "{{ uze }}")
+    assert [finding.hint for finding in await renderer.check(misspelt, scope)] == ["did you mean use?"]
 
 
 async def test_syntax_errors_of_large_templates_have_positions(renderer: TemplateRenderer) -> None:

@@ -7,6 +7,7 @@ from sqlmodel import col
 from wattgate.db.models import Alert, AlertType
 from wattgate.db.rows import Rows
 from wattgate.delivery.templates.contract import Contract, ContractVariable, build_contract
+from wattgate.enums import RuleKind
 
 MAX_RECENT_ALERTS = 50
 """Maximum alerts of a type that are listed."""
@@ -20,6 +21,11 @@ def contract_of(alert_type: AlertType) -> Contract:
 async def variables(rows: Rows, alert_types: Sequence[AlertType]) -> list[list[ContractVariable]]:
     """Return the variables of each alert type: first those of every alert, then its own."""
     return [contract_of(alert_type).listed() for alert_type in alert_types]
+
+
+async def rule_kinds(rows: Rows, alert_types: Sequence[AlertType]) -> list[RuleKind | None]:
+    """Return the kind of the rules that send alerts of each type, or None."""
+    return [alert_type.rule_kind for alert_type in alert_types]
 
 
 async def declared(rows: Rows, alert_types: Sequence[AlertType]) -> list[bool]:

@@ -19,7 +19,12 @@ from wattgate.delivery.templates.contract_values import DeclaredFloat, DeclaredI
 from wattgate.delivery.templates.format_filters import FORMAT_FILTERS
 from wattgate.delivery.templates.formatting import MAX_NUMBER, FormatError
 from wattgate.delivery.templates.misspellings import MAX_SUGGESTIONS, closest_match, format_path
-from wattgate.delivery.templates.output_writer import MissingVariable, OutputWriter, RenderLimitExceeded
+from wattgate.delivery.templates.output_writer import (
+    MissingVariable,
+    OutputWriter,
+    RenderLimitExceeded,
+    contains_object,
+)
 
 MAX_VALUE_LENGTH = 20_000
 """Maximum characters of a filter's input or output, and maximum items of a list."""
@@ -74,6 +79,15 @@ TEXT_FILTERS: Mapping[str, Callable[..., Any]] = {
     "where": filters.array.where,
 }
 """Filters for texts, lists and dates."""
+
+
+STRING_FILTERS = frozenset(
+    (
+        "append", "capitalize", "downcase", "join", "lstrip", "prepend", "remove", "replace", "rstrip", "split",
+        "strip", "truncate", "truncatewords", "upcase",
+    )
+)  # fmt: skip
+"""Filters that turn numbers into texts."""
 
 
 class LimitedRenderContext(RenderContext):
@@ -138,11 +152,22 @@ class LimitedRenderContext(RenderContext):
             for argument in (*arguments, *keywords.values()):
                 _check_size(argument, MAX_ARGUMENT_LENGTH if isinstance(argument, str) else MAX_VALUE_LENGTH)
             _check_size(value, MAX_VALUE_LENGTH)
+            if name in STRING_FILTERS:
+                value, *arguments_ = (self._as_text(argument, name) for argument in (value, *arguments))
+                arguments = tuple(arguments_)
             result = unbounded(value, *arguments, **keywords)
             _check_size(result, MAX_VALUE_LENGTH)
             return _keep_declaration(value, result) if name in NUMBER_FILTERS else result
 
         return bounded
+
+    def _as_text(self, value: object, name: str) -> object:
+        """Return a number as the text that the writer would write. The library would write all its digits."""
+        if isinstance(value, list) and name == "join":
+            if contains_object(value):
+                raise ValueError("the filter join takes texts and numbers, not objects; use map first")
+            return [self._as_text(item, "") for item in value]
+        return self.writer.text_of(value) if isinstance(value, float) or is_declared_number(value) else value
 
     def _format_filter(self, name: str, token: Any) -> Callable[..., object]:
         """Return a filter that writes a value by culture. It writes nothing for an empty value."""
@@ -262,8 +287,8 @@ def _check_number(value: object, name: str) -> None:
 def _keep_declaration(value: object, result: object) -> object:
     """Return the result of a calculation with the declaration of its first value."""
     is_number = isinstance(result, int | float) and not isinstance(result, bool)
-    return declare_value(result, value.variable) if is_number and _is_declared(value) else result
+    return declare_value(result, value.variable) if is_number and is_declared_number(value) else result
 
 
-def _is_declared(value: object) -> TypeGuard[DeclaredInteger | DeclaredFloat]:
+def is_declared_number(value: object) -> TypeGuard[DeclaredInteger | DeclaredFloat]:
     return isinstance(value, DeclaredInteger | DeclaredFloat)

@@ -89,9 +89,9 @@ class OutputWriter(StringIO):
 
     def write_value(self, value: object, token: Any) -> int:
         """Write a value. Omit a value that is unsafe at this position, and add a finding."""
-        if isinstance(value, Mapping):
+        if contains_object(value):
             return self.reject_value("a value must be a text or a number; this one is an object", token)
-        text = SURROGATE.sub("\ufffd", self._text_of(value))
+        text = SURROGATE.sub("\ufffd", self.text_of(value))
         try:
             escaped = self._escape(text)
         except UnsafeValue as error:
@@ -105,7 +105,7 @@ class OutputWriter(StringIO):
             self.add_finding(Severity.WARNING, "link-not-https", f"{text.strip()} is not https", token)
         return self.write(escaped)
 
-    def _text_of(self, value: object) -> str:
+    def text_of(self, value: object) -> str:
         """Return a value without a filter as text: of a declared variable by its type, otherwise as programs write it.
 
         Addresses and styles get values as programs write them, because a comma would change their meaning.
@@ -126,7 +126,7 @@ class OutputWriter(StringIO):
         if isinstance(value, Decimal) and value.is_finite() and abs(value) <= MAX_NUMBER:
             return plain_number(value)
         if isinstance(value, list):
-            return "".join(map(self._text_of, value))
+            return "".join(map(self.text_of, value))
         return to_liquid_string(value, False)
 
     def _escape(self, text: str) -> str:
@@ -150,3 +150,15 @@ class OutputWriter(StringIO):
         if finding not in self._known_findings:
             self._known_findings.add(finding)
             self.findings.append(finding)
+
+
+def contains_object(value: object) -> bool:
+    """Return whether a value is an object, or a list with an object."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            return True
+        if isinstance(item, list):
+            pending += item
+    return False

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wattgate.graphql.execution.login_descriptions import LOGIN_ENUM_VALUE_DESCRIPTIONS
+from wattgate.graphql.execution.variable_descriptions import VARIABLE_TYPE_DESCRIPTIONS
 
 ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -126,17 +127,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
         "PreviewData.MADE": "Samples of the variables of the alert type, or values generated from their names.",
-        "VariableType.TEXT": "A text.",
-        "VariableType.NUMBER": "A number, as JSON number or as text. Written with at most two decimal places.",
-        "VariableType.ENERGY": "Energy in Wh, kWh or MWh. Written in kWh with two decimal places.",
-        "VariableType.POWER": "Power in W or kW. Written in whole W, or from 10 kW on in kW.",
-        "VariableType.MONEY": "An amount of money. Written with the decimal places of its currency.",
-        "VariableType.PERCENTAGE": "A percentage: 12.5 is 12.5 %.",
-        "VariableType.INSTANT": "An instant in ISO 8601 with a UTC offset. Written in the time zone of the home.",
-        "VariableType.DATE": "A calendar date, such as 2026-01-05.",
-        "VariableType.BOOLEAN": "True or false.",
-        "VariableType.URL": "A web address that begins with https:// or http://.",
-        "VariableType.LIST": "A list. Its items may have variables, such as days[].use.",
+        **VARIABLE_TYPE_DESCRIPTIONS,
         "NoValueReason.NO_READINGS": "No reading is stored.",
         "NoValueReason.NO_POWER": "No power reading is at most 15 minutes old, so the present value is unknown.",
         "NoValueReason.NO_TARIFF": "No tariff applies. Set one with `setTariff`.",

@@ -38,9 +38,11 @@ class AlertType:
     system_alert_type_id: str = strawberry.field(description="Short code of the alert type, such as CM01.")
     description: str
     active: bool
-    rule_kind: RuleKind | None = strawberry.field(
+    rule_kind: RuleKind | None = edge(
+        queries.rule_kinds,
+        needs=Permission.ALERT_READ,
         description="Kind of the alert rules that send alerts of this type and define its variables. Null if the "
-        "application sends them."
+        "application sends them.",
     )
     declared: bool = edge(
         queries.declared,
