@@ -54,7 +54,7 @@ describe("names that are offered", () => {
   });
 });
 
-describe("what inserts a variable", () => {
+describe("the source of an inserted variable", () => {
   for (const [name, expected] of [
     ["home.name", "{{ home.name }}"],
     ["days[].kwh", "{% for item in days %}{{ item.kwh }}{% endfor %}"],

@@ -294,7 +294,7 @@ export class TemplateEditor {
     return confirmed;
   }
 
-  /** Show what is saved, published and used, and enable the actions that are possible. */
+  /** Show the state of the open version, and enable the actions that are possible. */
   #updateState() {
     const { template, version, templates } = this.#list;
     const isChanged = this.#changed();

@@ -55,7 +55,7 @@ import { call } from "../shared/gateway.js";
  * @property {string | null} text
  * @property {object} [data]
  * @property {string} [alertId]
- * @property {boolean} [samples]  Whether the samples of the alert type are taken, and no past alert.
+ * @property {boolean} [samples]  Use the samples of the alert type, and no past alert.
  */
 
 /**
