@@ -46,7 +46,7 @@ test("the oldest draft makes room for another one", () => {
   assert.equal(storage.other, "kept");
 });
 
-test("what is not a draft is ignored, and what does not fit is not kept", () => {
+test("values that are not drafts are ignored, and a draft that does not fit is not kept", () => {
   const storage = new MemoryStorage();
   const drafts = new LocalDrafts(storage);
   for (const text of ["{", "null", "[]", '{"version": 1}', '{"version": 1, "savedAt": 2, "content": {}}']) {

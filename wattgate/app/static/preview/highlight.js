@@ -8,12 +8,17 @@
 /** Characters above which a source is one plain token, so that typing stays fast. */
 export const MAX_HIGHLIGHTED = 60_000;
 
-/** @type {[start: string, end: string, kind: Token["kind"]][]} */
+/**
+ * Blocks of the template language. They end in the line in which they start, so that an open one spoils no other line.
+ * @type {[start: string, end: string, kind: Token["kind"]][]}
+ */
 const BLOCKS = [
   ["{{", "}}", "variable"],
   ["{%", "%}", "statement"],
-  ["<!--", "-->", "comment"],
 ];
+/** Characters in which a block has to end, as in the template language. */
+const MAX_BLOCK = 1_000;
+const [COMMENT_START, COMMENT_END] = ["<!--", "-->"];
 const TAG_START = /<\/?[A-Za-z][\w:-]*|<!doctype\b/iy;
 const TAG_END = /\/?>/y;
 const ATTRIBUTE = /[^\s"'<>/={}]+/y;
@@ -58,11 +63,8 @@ class TemplateTokenizer {
   #inTag = false;
   /** The quote that ends the open attribute value, or empty outside of one. */
   #quote = "";
-  /**
-   * Starts of blocks that no end follows.
-   * @type {Set<string>}
-   */
-  #unclosed = new Set();
+  /** Whether no end of a comment follows. */
+  #isLastCommentTaken = false;
 
   /** @param {string} source */
   constructor(source) {
@@ -72,7 +74,7 @@ class TemplateTokenizer {
   /** @returns {Token[]} */
   run() {
     while (this.#at < this.#source.length) {
-      if (!this.#takeBlock()) this.#takeMarkup();
+      if (!this.#takeBlock() && !this.#takeComment()) this.#takeMarkup();
     }
     return this.#tokens;
   }
@@ -80,17 +82,24 @@ class TemplateTokenizer {
   /** Take a block such as `{{ name }}`. Return whether there is one. */
   #takeBlock() {
     for (const [start, end, kind] of BLOCKS) {
-      if (!this.#source.startsWith(start, this.#at) || this.#unclosed.has(start)) continue;
-      if (kind === "comment" && this.#inTag) continue;
-      const found = this.#source.indexOf(end, this.#at + start.length);
-      if (found < 0) {
-        this.#unclosed.add(start);
-        continue;
-      }
-      this.#push(kind, found + end.length);
+      if (!this.#source.startsWith(start, this.#at)) continue;
+      const inside = this.#at + start.length;
+      const [line] = this.#source.slice(inside, inside + MAX_BLOCK).split("\n", 1);
+      const length = line.indexOf(end);
+      if (length < 0) continue;
+      this.#push(kind, inside + length + end.length);
       return true;
     }
     return false;
+  }
+
+  /** Take an HTML comment. Return whether there is one. */
+  #takeComment() {
+    if (this.#inTag || this.#isLastCommentTaken || !this.#source.startsWith(COMMENT_START, this.#at)) return false;
+    const end = this.#source.indexOf(COMMENT_END, this.#at + COMMENT_START.length);
+    this.#isLastCommentTaken = end < 0;
+    if (end >= 0) this.#push("comment", end + COMMENT_END.length);
+    return end >= 0;
   }
 
   #takeMarkup() {

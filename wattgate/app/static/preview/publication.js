@@ -156,7 +156,7 @@ export class Publication {
   }
 
   /**
-   * Show what happened, with a button that restores what was published before.
+   * Show what happened, with a button that restores the published version.
    * @param {Template} before  The template as it was before the action.
    * @param {string} text
    */

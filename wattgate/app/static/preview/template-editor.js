@@ -2,7 +2,7 @@
 
 import { ConfirmDialog } from "../shared/confirm-dialog.js";
 import { formatTime } from "../shared/date-format.js";
-import { find, findAll, findAs } from "../shared/dom.js";
+import { find, findAs } from "../shared/dom.js";
 import { toGatewayError } from "../shared/gateway.js";
 import { MailFrame } from "../shared/mail-frame.js";
 import { CompareDialog } from "./compare-dialog.js";
@@ -16,17 +16,16 @@ import { ShareDialog } from "./share-dialog.js";
 import { TemplateForm } from "./template-form.js";
 import { TemplateList, isSameContent } from "./template-list.js";
 import { describeState, warnOfDuplicates } from "./template-state.js";
-import { addTemplate, addVersion, previewTemplate } from "./templates.js";
+import { addTemplate, addVersion, loadAlertType, previewTemplate } from "./templates.js";
 import { TestMailDialog } from "./test-mail-dialog.js";
+import { VariablesMenu } from "./variables-menu.js";
+import { setUpViewControls } from "./view-controls.js";
 
 /** @import { Session } from "../shared/session.js" */
-/** @import { DarkMode } from "../shared/mail-frame.js" */
 /** @import { RenderedTemplate, TemplateReport } from "./templates.js" */
 
 /** Milliseconds after the last change at which the template is rendered. */
 const RENDER_DELAY = 250;
-/** On a screen that is too narrow for the widest mail, the page starts with the narrowest one. */
-const NARROW = matchMedia("(max-width: 44rem)");
 const REFUSED_CODES = new Set(["UNAUTHENTICATED", "FORBIDDEN"]);
 
 export class TemplateEditor {
@@ -54,6 +53,8 @@ export class TemplateEditor {
   #shareDialog;
   /** @type {TestMailDialog} */
   #testMailDialog;
+  /** @type {VariablesMenu} */
+  #variables;
   #drafts = new LocalDrafts(localStorage);
   /** @type {Session | null} */
   #session = null;
@@ -62,6 +63,8 @@ export class TemplateEditor {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #renderNumber = 0;
+  /** The alert type whose variables and alerts are offered. */
+  #offeredType = "";
   #isBusy = false;
 
   /**
@@ -88,6 +91,10 @@ export class TemplateEditor {
     this.#testMailDialog = new TestMailDialog(dialog("test-mail"), () => {
       return { token: this.#token, input: this.#form.previewInput };
     });
+    const listbox = find(root, ".completion");
+    this.#variables = new VariablesMenu(find(root, ".variables-menu"), listbox, this.#form.textFields, (field) => {
+      this.#form.reveal(field);
+    });
     this.#listen();
   }
 
@@ -107,6 +114,7 @@ export class TemplateEditor {
     this.#renderNumber += 1;
     clearTimeout(this.#timer);
     this.#notice.hide();
+    this.#variables.close();
     for (const dialog of [this.#confirmDialog, this.#compareDialog, this.#shareDialog, this.#testMailDialog]) {
       dialog.close();
     }
@@ -131,16 +139,11 @@ export class TemplateEditor {
     this.#onClick(".compare", () => this.#compare());
     this.#onClick(".share", () => this.#share());
     this.#onClick(".send-test", () => this.#testMailDialog.open());
-    setUpMenu(find(this.#root, ".menu"));
-    for (const radio of findAll(this.#root, "[name=view], [name=width]")) {
-      radio.addEventListener("change", () => this.#updateView());
-    }
-    find(this.#root, "[name=dark]").addEventListener("change", () => this.#updateView());
+    setUpMenu(find(this.#root, "header .menu"));
+    setUpViewControls(find(this.#root, ".result"), this.#result, this.#frame);
     addEventListener("beforeunload", (event) => {
       if (this.#changed()) event.preventDefault();
     });
-    if (NARROW.matches) findAs(this.#root, "[name=width]", HTMLInputElement).checked = true;
-    this.#updateView();
   }
 
   /**
@@ -174,9 +177,10 @@ export class TemplateEditor {
   /** @param {string} [templateId] */
   async #load(templateId) {
     const session = this.#session;
-    const { alertTypes, alerts, open } = await this.#list.load(this.#token, templateId);
+    const { alertTypes, open } = await this.#list.load(this.#token, templateId);
     if (this.#session !== session) return;
-    this.#form.setChoices(alertTypes, alerts);
+    this.#form.setAlertTypes(alertTypes);
+    this.#offeredType = "";
     open();
   }
 
@@ -232,6 +236,24 @@ export class TemplateEditor {
     }
     this.#updateState();
     this.#render();
+    this.#offerVariables();
+  }
+
+  /** Offer the variables and the past alerts of the template's alert type. */
+  async #offerVariables() {
+    const { alertTypeId } = this.#form.attributes;
+    if (alertTypeId === this.#offeredType) return;
+    this.#offeredType = alertTypeId;
+    try {
+      const { variables, alerts } = alertTypeId
+        ? await loadAlertType(this.#token, alertTypeId)
+        : { variables: [], alerts: [] };
+      if (alertTypeId !== this.#offeredType) return;
+      this.#variables.show(variables);
+      this.#form.setAlerts(alerts);
+    } catch (error) {
+      this.#showFailure(error, (message) => this.#notice.show(message, null, "bad"));
+    }
   }
 
   #discard() {
@@ -249,6 +271,7 @@ export class TemplateEditor {
       this.#drafts.remove(template?.templateId);
     }
     this.#updateState();
+    this.#offerVariables();
     clearTimeout(this.#timer);
     this.#showStatus("Rendering");
     this.#timer = setTimeout(() => this.#render(), RENDER_DELAY);
@@ -271,7 +294,7 @@ export class TemplateEditor {
     return confirmed;
   }
 
-  /** Show what is saved, published and used, and enable the actions that are possible. */
+  /** Show the state of the open version, and enable the actions that are possible. */
   #updateState() {
     const { template, version, templates } = this.#list;
     const isChanged = this.#changed();
@@ -301,16 +324,6 @@ export class TemplateEditor {
    */
   #enable(selector, isPossible) {
     findAs(this.#root, selector, HTMLButtonElement).disabled = !isPossible;
-  }
-
-  #updateView() {
-    /** @param {string} name */
-    const checked = (name) => findAs(this.#root, `[name=${name}]:checked`, HTMLInputElement).value;
-    const view = checked("view");
-    this.#result.setView(view);
-    for (const name of [".widths", ".dark-label"]) find(this.#root, name).hidden = view !== "mail";
-    this.#frame.setWidth(checked("width"));
-    this.#frame.setDarkMode(/** @type {DarkMode} */ (findAs(this.#root, "[name=dark]", HTMLSelectElement).value));
   }
 
   /** Render the current content. If several requests are open, only the last one's response is shown. */

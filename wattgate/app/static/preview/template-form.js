@@ -16,7 +16,8 @@ import { setOptions } from "./template-list.js";
 /** @typedef {HTMLInputElement | HTMLSelectElement} Field */
 
 /** Values of the option that says where the sample data comes from; the others are ids of alerts. */
-const GENERATED = "generated";
+const NEWEST = "newest";
+const SAMPLES = "samples";
 const WRITTEN = "written";
 
 export class TemplateForm {
@@ -49,23 +50,53 @@ export class TemplateForm {
   }
 
   /**
-   * Offer these alert types and past alerts.
+   * Offer these alert types.
    * @param {AlertType[]} alertTypes
-   * @param {PastAlert[]} alerts
    */
-  setChoices(alertTypes, alerts) {
+  setAlertTypes(alertTypes) {
     this.alertTypes = alertTypes;
     setOptions(this.#select("alertType"), [
       ...alertTypes.map((type) => option(type.alertTypeId, `${type.systemAlertTypeId} ${type.name}`)),
       option("", "None yet"),
     ]);
-    setOptions(this.#select("dataFrom"), [
-      option(GENERATED, "Generated from the variables"),
+    this.setAlerts([]);
+  }
+
+  /**
+   * Offer these past alerts as sample data, and keep the selected choice if it is still there.
+   * @param {PastAlert[]} alerts
+   */
+  setAlerts(alerts) {
+    const select = this.#select("dataFrom");
+    const selected = select.value;
+    setOptions(select, [
+      option(NEWEST, "Newest alert, or samples"),
+      option(SAMPLES, "Samples of the variables"),
       option(WRITTEN, "As entered here"),
       ...alerts.map(({ alertId, systemAlertTypeId, createdAt }) =>
         option(alertId, `Alert ${systemAlertTypeId}, ${formatTime(createdAt)}`),
       ),
     ]);
+    select.value = [...select.options].some(({ value }) => value === selected) ? selected : NEWEST;
+  }
+
+  /** The fields that may have variables: first the one that is shown at the start. */
+  get textFields() {
+    return [
+      this.#sources.html.area,
+      this.#sources.text.area,
+      findAs(this.#root, "[name=subject]", HTMLInputElement),
+      findAs(this.#root, "[name=preheader]", HTMLInputElement),
+    ];
+  }
+
+  /**
+   * Show the source that a text area belongs to.
+   * @param {Element} field
+   */
+  reveal(field) {
+    const source = field.closest(".source");
+    if (source instanceof HTMLElement) this.showSource(partOf(source));
   }
 
   /**
@@ -83,7 +114,7 @@ export class TemplateForm {
     for (const name of ["name", "alertType", "channel"]) this.field(name).disabled = Boolean(template);
     this.field("subject").value = content.subject;
     this.field("preheader").value = content.preheader;
-    this.field("dataFrom").value = GENERATED;
+    this.field("dataFrom").value = NEWEST;
     this.#sources.html.value = content.htmlTemplate;
     this.#sources.text.value = content.text ?? "";
     this.showSource("html");
@@ -180,11 +211,12 @@ export class TemplateForm {
 
   /**
    * Return the part of the input that selects the sample data, or null if the entered data is not a JSON object.
-   * @returns {Pick<PreviewInput, "data" | "alertId"> | null}
+   * @returns {Pick<PreviewInput, "data" | "alertId" | "samples"> | null}
    */
   #data() {
     const from = this.field("dataFrom").value;
-    if (from === GENERATED) return {};
+    if (from === NEWEST) return {};
+    if (from === SAMPLES) return { samples: true };
     if (from !== WRITTEN) return { alertId: from };
     try {
       const data = JSON.parse(this.#sources.data.value);

@@ -1,4 +1,4 @@
-/** What a template is to its readers, in words: its state, its readers, and other templates for the same alerts. */
+/** Texts about a template: its state, its readers, and other templates for the same alerts. */
 
 /** @import { AlertType, Template, TemplateAttributes, TemplateVersion } from "./templates.js" */
 

@@ -27,7 +27,21 @@ import { call } from "../shared/gateway.js";
 
 /** @typedef {{ alertTypeId: string, name: string, systemAlertTypeId: string }} AlertType */
 /** @typedef {{ alertId: string, systemAlertTypeId: string, createdAt: string }} PastAlert */
-/** @typedef {{ templates: Template[], alertTypes: AlertType[], alerts: PastAlert[] }} LoadedTemplates */
+/** @typedef {{ templates: Template[], alertTypes: AlertType[] }} LoadedTemplates */
+
+/**
+ * A variable of an alert type. `base` ones are those of every alert.
+ * @typedef {object} AlertVariable
+ * @property {string} name
+ * @property {string} type
+ * @property {string | null} unit
+ * @property {unknown} sample
+ * @property {string} description
+ * @property {boolean} required
+ * @property {boolean} base
+ */
+
+/** @typedef {{ variables: AlertVariable[], alerts: PastAlert[] }} AlertTypeDetails */
 
 /**
  * Request to render: a template's content, and the sample data or the past alert whose data it gets.
@@ -41,6 +55,7 @@ import { call } from "../shared/gateway.js";
  * @property {string | null} text
  * @property {object} [data]
  * @property {string} [alertId]
+ * @property {boolean} [samples]  Use the samples of the alert type, and no past alert.
  */
 
 /**
@@ -83,16 +98,16 @@ import { call } from "../shared/gateway.js";
 
 /** @typedef {{ state: string, reason: string | null, testMail: { address: string } }} TestMailStatus */
 
-/** Past alerts that are offered as sample data. */
+/** Past alerts of a type that are offered as sample data. */
 const MAX_ALERTS = 20;
 
 /**
- * Return the application's templates and alert types, and the newest of its first hundred alerts.
+ * Return the application's templates and alert types.
  * @param {string} token
  * @returns {Promise<LoadedTemplates>}
  */
 export async function loadTemplates(token) {
-  const { templates, alertTypes, alertConnection } = await call(
+  const { templates, alertTypes } = await call(
     `query Templates {
       templates(includeArchived: true) {
         templateId alertTypeId name channelType cultureCode active archivedAt inUse
@@ -100,15 +115,29 @@ export async function loadTemplates(token) {
         versions { version subject preheader htmlTemplate text createdAt publishedAt }
       }
       alertTypes { alertTypeId name systemAlertTypeId }
-      alertConnection(first: 100) { edges { node { alertId systemAlertTypeId createdAt } } }
     }`,
     {},
     token,
   );
-  /** @type {{ node: PastAlert }[]} */
-  const edges = alertConnection.edges;
-  const alerts = edges.map(({ node }) => node).reverse().slice(0, MAX_ALERTS);
-  return { templates, alertTypes, alerts };
+  return { templates, alertTypes };
+}
+
+/**
+ * Return the variables of an alert type, and its newest alerts.
+ * @param {string} token
+ * @param {string} alertTypeId
+ * @returns {Promise<AlertTypeDetails>}
+ */
+export async function loadAlertType(token, alertTypeId) {
+  const data = await call(
+    `query AlertType($alertTypeId: ID!, $limit: Int!) {
+      alertTypeVariables(alertTypeId: $alertTypeId) { name type unit sample description required base }
+      recentAlerts(alertTypeId: $alertTypeId, limit: $limit) { alertId systemAlertTypeId createdAt }
+    }`,
+    { alertTypeId, limit: MAX_ALERTS },
+    token,
+  );
+  return { variables: data.alertTypeVariables, alerts: data.recentAlerts };
 }
 
 /**
