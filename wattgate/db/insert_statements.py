@@ -19,6 +19,11 @@ def insert_or_update(dialect: str, record: Tenanted, changes: Mapping[str, Any])
     return statement.on_conflict_do_update(index_elements=[record.key], set_=dict(changes))
 
 
+def insert_if_absent(dialect: str, record: Tenanted) -> Any:
+    """Return the statement that inserts a record unless one with the same unique values exists."""
+    return _INSERTS[dialect](model_table(type(record))).values(_values(record)).on_conflict_do_nothing()
+
+
 def insert_or_count(dialect: str, records: Sequence[Tenanted], count: str, latest: str) -> Any:
     """Return the statement that inserts records of one model, or adds their counts to the records with their keys.
 

@@ -14,7 +14,7 @@ from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
-from wattgate.db.insert_statements import insert_for, insert_or_count, insert_or_update
+from wattgate.db.insert_statements import insert_if_absent
 from wattgate.db.lookups import (
     Lookup,
     display_name,
@@ -29,6 +29,7 @@ from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
+from wattgate.db.row_inserts import RowInserts
 from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
@@ -41,7 +42,7 @@ MAX_KEYS_PER_STATEMENT = 10_000
 Condition = ColumnElement[bool] | bool
 
 
-class Rows:
+class Rows(RowInserts):
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
@@ -266,13 +267,11 @@ class Rows:
         record.application_id = self.application_id
         if self._quotas is not None:
             await self._quotas.check(self, record)
-        model = type(record)
-        columns = {column.name: getattr(record, column.name) for column in model_columns(model)}
-        statement = INSERTS[dialect_name(self._session)](model_table(model)).values(**columns).on_conflict_do_nothing()
-        result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
+        statement = insert_if_absent(dialect_name(self._session), record)
+        result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
         added = bool(result.rowcount)  # type: ignore[attr-defined]
         if added and self.recorder is not None:
-            self.recorder.record_added(display_name(model), model.key, record)
+            self.recorder.record_added(display_name(type(record)), record.key, record)
         return added
 
     async def flush(self) -> None:
@@ -286,35 +285,6 @@ class Rows:
         options = {**SCOPED_OPTION, "synchronize_session": False}
         result = await self.write_session.execute(statement, execution_options=options)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
-
-    async def add_or_update(self, record: Tenanted, **values: Any) -> None:
-        """Add a record, or change the one with its key by `values`, in one statement."""
-        record.application_id = self.application_id
-        statement = insert_or_update(dialect_name(self._session), record, values)
-        await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
-
-    async def add_counts(self, records: Sequence[Tenanted], count: str, latest: str) -> None:
-        """Add records of one model, or add their counts to the records with their keys.
-
-        `count` names the column of the counts, and `latest` a column that takes the greater value.
-        """
-        size = MAX_KEYS_PER_STATEMENT // len(model_columns(type(records[0])))
-        for record in records:
-            record.application_id = self.application_id
-        for start in range(0, len(records), size):
-            batch = records[start : start + size]
-            statement = insert_or_count(dialect_name(self._session), batch, count, latest)
-            await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
-
-    async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
-        """Add a record if its parent exists, in one statement either way. Return whether it does.
-
-        By default, `parent_id` is the attribute of the record with the name of the parent's key.
-        """
-        record.application_id = self.application_id
-        statement = insert_for(parent, record, parent_id)
-        result = await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
-        return bool(result.rowcount)  # type: ignore[attr-defined]
 
     async def claim(
         self, model: type[M], *where: Condition, order_by: Sequence[Any], limit: int, **values: Any
