@@ -12,7 +12,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, Tenant, basic, operation
 from tests.support.interfaces import INTERFACES, by_interface
 from tests.support.timed import Timed
-from wattgate.app.workers.maintenance import maintain_once
+from wattgate.app.workers.maintenance import Lifetimes, maintain_once
 from wattgate.db.models import Account, AccountMail, Delivery, Tenanted, User
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, VERIFY
 from wattgate.enums import RuleKind
@@ -95,10 +95,10 @@ async def test_unverified_registrations_are_deleted_in_time(timed: Timed) -> Non
     await tenant.run("update_account", account_id=ID(vouched["accountId"]), input=AccountChange(status="active"))
     await add_home(tenant, used["userId"])
     timed.pass_time(LIFETIME)
-    await maintain_once(tenant.gateway.runner, unverified_lifetime=LIFETIME)
+    await maintain_once(tenant.gateway.runner, Lifetimes(unverified=LIFETIME))
     assert len(await stored(tenant, Account, abandoned["userId"])) == 1
     timed.pass_time(timedelta(seconds=1))
-    await maintain_once(tenant.gateway.runner, unverified_lifetime=LIFETIME)
+    await maintain_once(tenant.gateway.runner, Lifetimes(unverified=LIFETIME))
     for model in (Account, User, AccountMail, Delivery):
         assert await stored(tenant, model, abandoned["userId"]) == [], model
     for kept in (used, vouched, active):
@@ -118,7 +118,7 @@ async def add_home(tenant: Tenant, user_id: str) -> None:
 async def test_purge_works_in_batches(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_purges, "REGISTRATIONS_PER_TRANSACTION", 2)
     tenant = timed.house.other
-    await maintain_once(tenant.gateway.runner, unverified_lifetime=timedelta(0))
+    await maintain_once(tenant.gateway.runner, Lifetimes(unverified=timedelta(0)))
     people_of_tenant = [await people.registered(tenant) for _ in range(3)]
     timed.pass_time(LIFETIME + timedelta(seconds=1))
     system = Principal(Role.SYSTEM, application_id=tenant.application_id)

@@ -155,7 +155,7 @@ async def _render_own(call: Call, short_code: str, culture: str, data: dict[str,
     template = await _find_template(call.rows, short_code, culture)
     if template is None:
         return None
-    (version,) = await queries.published(call.rows, [template])
+    (version,) = await queries.current_versions(call.rows, [template])
     try:
         scope = _scope(short_code, culture, template.culture_code)
         return await call.templates.render(template_source(version), data, scope)
