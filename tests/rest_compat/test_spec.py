@@ -33,10 +33,6 @@ JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "o
 DOCS = Path(__file__).parents[2] / "docs"
 DECISIONS = (DOCS / "explanation" / "decisions" / "small-decisions.md").read_text()
 DECIDED_ADDITIONS = {
-    "POST /user/{userId}/export",
-    "GET /user/{userId}/export",
-    "GET /user/{userId}/export.zip",
-    "GET /user/{userId}/erasure",
     endpoint
     for row in DECISIONS.splitlines()
     if "addition to the specification" in row
