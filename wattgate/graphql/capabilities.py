@@ -207,7 +207,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         _AT_ONCE,
         (
             *(f"one_time_code.{column}" for column in ("code_id", "account_id", "digest")),
-            *(f"account_mail.{column}" for column in ("account_id", "secret")),
+            "account_mail.secret",
         ),
     ),
     Capability(
