@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from wattgate.graphql.execution.template_descriptions import TEMPLATE_ARGUMENTS, TEMPLATE_VALUES
+
 _ANONYMOUS_OPERATIONS = (
     "authenticate",
     "authorise",
@@ -53,17 +55,11 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "optInToDfs.mpxn": "MPAN or MPRN of the meter point. Default: the only meter point for which the acting user "
         "has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
-        "previewTemplate.input": "Template to render and the data to render it with.",
+        **TEMPLATE_ARGUMENTS,
         "cost.range": "Time range of the bill.",
         "noCostReason.range": "Time range of the cost.",
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
-        "publishTemplate.version": "Number of the version to publish.",
-        "rollBackTemplate.version": "Number of a version that was published before. Default: the newest one that is "
-        "older than the current version.",
-        "shareTemplatePreview.version": "Number of the version that the link shows. Default: the newest one.",
-        "shareTemplatePreview.hours": "Lifetime of the link in hours, from 1 to 720.",
-        "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
         "register.cultureCode": "Language and region of messages to the user, such as fr-CA. Default: that of the "
@@ -75,11 +71,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "renameUser.status": "Current status of the user, which legacy clients send. Other values are rejected.",
         "renameUser.username": "New username; compared trimmed and in lower case.",
         "resetPassword.token": "Token from the password reset e-mail.",
-        "sendTestMail.address": "E-mail address of the recipient. WATTGATE_TEST_ADDRESSES must allow it.",
-        "sendTestMail.input": "Template to render and the data to render it with.",
         "setAccountProfile.data": "JSON object to store.",
         "setRetention.retentionDays": "Age in days at which readings are deleted. Null keeps readings forever.",
-        "templates.includeArchived": "Whether the list contains archived templates.",
         "setVirtualEntityAttributes.attributes": "JSON object whose members are added or replaced.",
         "tariffs.superseded": "Whether to include tariffs that were replaced or withdrawn.",
         "tariffs.upcoming": "Whether to include tariffs that are not yet in force.",
@@ -365,13 +358,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "Channel.EMAIL": "E-mail.",
         "Channel.PUSH": "Push message to the user's phone or browser.",
         "Channel.INBOX": "Inbox inside the app.",
-        "TemplatePart.SUBJECT": "Subject of a mail, or title of a push message.",
-        "TemplatePart.PREHEADER": "Preview text that mail programs show after the subject.",
-        "TemplatePart.HTML": "HTML body.",
-        "TemplatePart.TEXT": "Plain-text body.",
-        "FindingSeverity.ERROR": "The template cannot be published until this is fixed.",
-        "FindingSeverity.WARNING": "Some recipients may see less than intended.",
-        "FindingSeverity.INFO": "Informational.",
+        **TEMPLATE_VALUES,
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
         "PreviewData.MADE": "Samples of the variables of the alert type, or values generated from their names.",
