@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wattgate.graphql.execution.login_descriptions import LOGIN_FIELD_DESCRIPTIONS
+from wattgate.graphql.execution.template_descriptions import TEMPLATE_ARGUMENTS
 
 _ANONYMOUS_OPERATIONS = (
     "authenticate",
@@ -57,17 +58,11 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "moveDfsEvent.state": "New state of the event.",
         "optInToDfs.mpxn": "MPAN or MPRN. Default: the only meter point for which the acting user has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",
-        "previewTemplate.input": "Template to render and the data to render it with.",
+        **TEMPLATE_ARGUMENTS,
         "cost.range": "Time range of the bill.",
         "noCostReason.range": "Time range of the cost.",
         "prices.range": "Time range of the half hours.",
         "promptUsers.status": "Return only outcomes with this status.",
-        "publishTemplate.version": "Number of the version to publish.",
-        "rollBackTemplate.version": "Number of a version that was published before. Default: the newest one that is "
-        "older than the current version.",
-        "shareTemplatePreview.version": "Number of the version that the link shows. Default: the newest one.",
-        "shareTemplatePreview.hours": "Lifetime of the link in hours, from 1 to 720.",
-        "recentAlerts.limit": "Maximum number of alerts: 1 to 50.",
         "rawReadings.end": "End of the range, exclusive. Default: the last reading.",
         "rawReadings.start": "Start of the range, inclusive. Default: the first reading.",
         "register.directoryId": "ID of the application's own directory, which is the default and the only valid one.",
@@ -76,11 +71,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "renameUser.status": "Current status of the user, which legacy clients send. Other values are rejected.",
         "renameUser.username": "New username; compared trimmed and in lower case.",
         "resetPassword.token": "Token from the password reset e-mail.",
-        "sendTestMail.address": "E-mail address of the recipient. WATTGATE_TEST_ADDRESSES must allow it.",
-        "sendTestMail.input": "Template to render and the data to render it with.",
         "setAccountProfile.data": "JSON object to store.",
         "setRetention.retentionDays": "Age in days at which readings are deleted. Null keeps readings forever.",
-        "templates.includeArchived": "Whether the list contains archived templates.",
         "setVirtualEntityAttributes.attributes": "JSON object whose members are added or replaced.",
         "tariffs.superseded": "Whether to include tariffs that were replaced or withdrawn.",
         "tariffs.upcoming": "Whether to include tariffs that are not yet in force.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wattgate.graphql.execution.login_descriptions import LOGIN_ENUM_VALUE_DESCRIPTIONS
+from wattgate.graphql.execution.template_descriptions import TEMPLATE_VALUES
 from wattgate.graphql.execution.variable_descriptions import VARIABLE_TYPE_DESCRIPTIONS
 
 ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
@@ -117,13 +118,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "Channel.EMAIL": "E-mail.",
         "Channel.PUSH": "Push message to the user's phone or browser.",
         "Channel.INBOX": "Inbox inside the app.",
-        "TemplatePart.SUBJECT": "Subject of a mail, or title of a push message.",
-        "TemplatePart.PREHEADER": "Preview text that mail programs show after the subject.",
-        "TemplatePart.HTML": "HTML body.",
-        "TemplatePart.TEXT": "Plain-text body.",
-        "FindingSeverity.ERROR": "The template cannot be published until this is fixed.",
-        "FindingSeverity.WARNING": "Some recipients may see less than intended.",
-        "FindingSeverity.INFO": "Informational.",
+        **TEMPLATE_VALUES,
         "PreviewData.GIVEN": "Data of the request.",
         "PreviewData.ALERT": "Data of an alert that was sent.",
         "PreviewData.MADE": "Samples of the variables of the alert type, or values generated from their names.",
