@@ -79,7 +79,8 @@ class GatewayError(Exception):
         """The members of an error besides its message: code, retryable, traceId, and others if they apply.
 
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
-        `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error.
+        `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error, or why
+        data is withheld.
         """
         members: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
         if self.retry_after is not None:
