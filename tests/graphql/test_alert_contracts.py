@@ -71,6 +71,14 @@ async def test_both_interfaces_list_the_variables_of_every_alert_and_of_the_type
     assert theirs.status_code == 404
 
 
+async def test_samples_name_the_alert_type_and_the_culture_of_the_preview(served: House) -> None:
+    added = await add_type(served, variables=[POWER])
+    wanted = {"alertTypeId": added["alertTypeId"], "cultureCode": "fr-CA", "samples": True}
+    html = "{{ alert.name }} {{ alert.code }} {{ recipient.culture }}"
+    preview = await preview_template(served, **wanted, html=html)
+    assert preview["text"] == f"{added['name']} {added['systemAlertTypeId']} fr-CA"
+
+
 async def test_alert_type_without_declaration_stays_undeclared(served: House) -> None:
     alert_type = await add_type(served)
     document = "query ($id: ID!) { alertType(alertTypeId: $id) { declared variables { name } } }"

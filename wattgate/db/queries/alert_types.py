@@ -14,8 +14,9 @@ MAX_RECENT_ALERTS = 50
 
 
 def contract_of(alert_type: AlertType) -> Contract:
-    """Return the contract of an alert type."""
-    return build_contract(alert_type.system_alert_type_id, alert_type.rule_kind, alert_type.variables)
+    """Return the contract of an alert type. The samples of the alert's name and code are those of the type."""
+    contract = build_contract(alert_type.system_alert_type_id, alert_type.rule_kind, alert_type.variables)
+    return contract.with_samples({"alert.name": alert_type.name, "alert.code": alert_type.system_alert_type_id})
 
 
 async def variables(rows: Rows, alert_types: Sequence[AlertType]) -> list[list[ContractVariable]]:

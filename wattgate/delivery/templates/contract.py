@@ -71,6 +71,11 @@ class Contract(msgspec.Struct, frozen=True):
         """All variables: those of every alert first."""
         return (*self.base, *self.own)
 
+    def with_samples(self, samples: Mapping[str, Any]) -> "Contract":
+        """Return the contract with other samples of base variables, by name."""
+        base = (msgspec.structs.replace(known, sample=samples.get(known.name, known.sample)) for known in self.base)
+        return msgspec.structs.replace(self, base=tuple(base))
+
     def listed(self) -> list[ContractVariable]:
         """Return all variables, each with whether every alert has it."""
         return [

@@ -59,7 +59,8 @@ async def update_alert_type(
     check_fixed_fields(alert_type, changes)
     for name, value in changes.items():
         setattr(alert_type, name, value)
-    if queries.contract_of(alert_type) != before:
+    contract = queries.contract_of(alert_type)
+    if (contract.own, contract.declared) != (before.own, before.declared):
         _check_contract(alert_type)
         await _check_rules(call, alert_type)
     return alert_type

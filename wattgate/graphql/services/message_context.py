@@ -12,7 +12,7 @@ from wattgate.db.models import Account, Alert, AlertType, User, VirtualEntity
 from wattgate.db.queries.alert_types import contract_of
 from wattgate.db.queries.templates import user_culture
 from wattgate.db.rows import Rows
-from wattgate.delivery.templates.contract import BASE_VARIABLES, Contract, build_contract
+from wattgate.delivery.templates.contract import Contract, build_contract
 from wattgate.delivery.templates.contract_values import sample_values
 from wattgate.delivery.templates.cultures import message_culture
 from wattgate.delivery.templates.scope import RenderScope
@@ -67,11 +67,8 @@ async def load_context(rows: Rows, alert: Alert, alert_type: AlertType, culture:
 def sample_context(alert_type: AlertType | None, culture: str) -> MessageContext:
     """Return a context with the samples of the base variables, for a preview without an alert."""
     contract = build_contract("") if alert_type is None else contract_of(alert_type)
-    base = sample_values(BASE_VARIABLES)
-    base["recipient"]["culture"] = culture
-    if alert_type is not None:
-        base["alert"] |= {"code": alert_type.system_alert_type_id, "name": alert_type.name}
-    return MessageContext(contract, base, culture)
+    contract = contract.with_samples({"recipient.culture": culture})
+    return MessageContext(contract, sample_values(contract.base), culture)
 
 
 async def _find_account(rows: Rows, user_id: str) -> Account | None:
