@@ -47,7 +47,7 @@ PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
 DEFAULT_SIZED_LISTS = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat
-    Device.parentHardwareId Device.tags DeviceProtocol.sensors Erasure.tables Faq.data Inventory.inventory
+    Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
     Query.consents Query.currentTermsConditions Query.devices Query.dfsEvents Query.dfsTermsConditions Query.dfsUsers

@@ -12,6 +12,7 @@ from graphql import GraphQLObjectType
 
 from tests.graphql.compiled.types import Counter, Raised
 from tests.graphql.compiled.values import Fault, Values
+from wattgate.access_log import RequestReads
 from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
 from wattgate.graphql.core.edge import EdgeField
@@ -36,13 +37,20 @@ class World:
         self._schema = schema._schema
         self._counter = Counter(path="counter", value=0, text=None, steps=[], limits=None)
 
-    async def run(self, operation: Operation, _principal: Principal, arguments: Mapping[str, Any]) -> Any:
+    async def run(
+        self, operation: Operation, _principal: Principal, arguments: Mapping[str, Any], _reads: RequestReads
+    ) -> Any:
         """Call the resolver of an operation, as the runner of the gateway does."""
         self.calls.append(f"{operation.name}({dict(arguments)!r})")
         return await operation.resolver(self, **arguments)
 
     async def load(
-        self, edge: EdgeField, _principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
+        self,
+        edge: EdgeField,
+        _principal: Principal,
+        parents: Sequence[Any],
+        arguments: Mapping[str, Any],
+        _reads: RequestReads,
     ) -> list[Any]:
         """Call the loader of an edge, as the runner of the gateway does, for at least one parent."""
         assert parents, f"{edge.load.__name__} was called without parents"
