@@ -83,6 +83,7 @@ async def french_reader(served: House) -> AsyncIterator[str]:
     who = await people.active(served.one)
     await served.one.run("update_user", user_id=who["userId"], input=UserChange(culture_code="fr-CA"))
     template = types.NewTemplate(
+        active=True,
         alert_type_id=ID(served.one.ids["alert_type"]),
         name="Alerte",
         channel_type=types.Channel.EMAIL,

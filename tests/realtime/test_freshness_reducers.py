@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlmodel import col
 
 from tests.app.test_mqtt_intake import Display, display_of
 from tests.support.asking import with_rows
@@ -250,10 +251,7 @@ async def test_reload_fails_after_the_consent_was_withdrawn(timed: Timed) -> Non
     live = await LiveState(timed, ResourceFreshnessReducer([resource_id])).load()
 
     async def withdraw(rows: Rows) -> None:
-        until = rows.now + timedelta(days=1)
-        await rows.add(
-            MeterPointConsent(user_id=tenant.user_id, mpxn=mpxn, verified=True, valid_until=until, revoked_at=rows.now)
-        )
+        assert await rows.update(MeterPointConsent, col(MeterPointConsent.mpxn) == mpxn, revoked_at=rows.now)
 
     await with_rows(tenant, withdraw, write=True)
     with pytest.raises(ConsentRevoked):

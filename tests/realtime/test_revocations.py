@@ -91,7 +91,7 @@ async def test_changing_the_password_with_the_password_closes_all_connections(se
 
 async def test_resetting_the_password_closes_all_connections(served: House) -> None:
     person = await add_person(served)
-    token = await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
+    token = await people.reset_token(served.one, {"username": person.username, "accountId": person.account_id})
     async with connected(served, await person.token(), person.basic) as sockets:
         body = {"username": person.username, "newPassword": NEW_PASSWORD, "applicationId": served.one.application_id}
         assert (
