@@ -14,6 +14,7 @@ from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.graphql.types.flexibility import NewDfsEvent
 from wattgate.graphql.types.template_previews import TemplateToPreview
@@ -85,11 +86,11 @@ async def _own_rule(tenant: Tenant) -> dict[str, Any]:
 
 
 def _mail_to_try(tenant: Tenant) -> dict[str, Any]:
-    return {"address": "any@testers.example", "input": {"templateId": tenant.ids["template"]}}
+    return {"address": "any@testers.example", "input": {"templateId": tenant.ids["template"], "data": {"name": "A"}}}
 
 
 async def _own_test_mail(tenant: Tenant) -> dict[str, Any]:
-    template = TemplateToPreview(template_id=ID(tenant.ids["template"]))
+    template = TemplateToPreview(template_id=ID(tenant.ids["template"]), data=Json({"name": "A"}))
     sent = await tenant.run("send_test_mail", address="any@testers.example", input=template)
     return {"testMailId": sent.test_mail.test_mail_id}
 

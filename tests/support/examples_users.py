@@ -49,7 +49,7 @@ async def _reset(tenant: Tenant) -> dict[str, Any]:
 
 async def _new_address(tenant: Tenant) -> dict[str, Any]:
     who = await people.active(tenant)
-    token = await people.email_change_token(tenant, who, "new@example.org")
+    token = await people.email_change_token(tenant, who, f"{uuid4().hex}@example.org")
     return {"token": token, "applicationId": tenant.application_id}
 
 
