@@ -9,10 +9,10 @@ import pytest
 from tests.support.house import House
 from tests.support.people import active
 from tests.support.socket import socket
+from tests.support.timed import Timed
 from wattgate.access_log import AccessLog, ReadData, Reader
 from wattgate.app.workers.access_log import flush_access_log
 from wattgate.app.workers.maintenance import Lifetimes, maintain_once
-from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.errors import Unavailable
 from wattgate.graphql.core.runner import Runner
@@ -173,14 +173,16 @@ async def test_each_change_of_a_consent_has_a_receipt_on_both_interfaces(served:
         assert (await served.graphql(one, served.other.headers["account"]))["errors"]
 
 
-async def test_old_entries_are_deleted(served: House, resource_id: str) -> None:
-    await read(served, resource_id, served.one.headers["account"])
-    (entry,) = await entries(served, resource_id)
-    later = Runner(served.gateway.database, MemoryBus(), clock=lambda: utc_now() + timedelta(days=30))
-    await maintain_once(later, Lifetimes(access_log=timedelta(days=31)))
-    assert await entries(served, resource_id) == [entry]
-    await maintain_once(later, Lifetimes(access_log=timedelta(days=29)))
-    assert await entries(served, resource_id) == []
+async def test_old_entries_are_deleted(timed: Timed) -> None:
+    tenant, runner = timed.house.one, timed.house.gateway.runner
+    resource_id = await tenant.add_resource("logged", mpxn=str(uuid4().int)[:13])
+    await read(timed.house, resource_id, timed.headers)
+    (entry,) = await entries(timed.house, resource_id, "acting")
+    timed.pass_time(timedelta(days=30))
+    await maintain_once(runner, Lifetimes(access_log=timedelta(days=31)))
+    assert await entries(timed.house, resource_id, "acting") == [entry]
+    await maintain_once(runner, Lifetimes(access_log=timedelta(days=29)))
+    assert await entries(timed.house, resource_id, "acting") == []
 
 
 def counted(log: AccessLog) -> int:
