@@ -25,6 +25,7 @@ from wattgate.graphql.resolvers import audit
 from wattgate.graphql.types.prompts import NewPromptType
 from wattgate.principal import Permission, Principal, Role
 
+NEW_YEAR = "2026-01-01T00:00:00Z"
 ERASURE = """query ($userId: ID!) { erasure(userId: $userId) {
   state progress finishedAt keptUntil billingErasedAt tables { table action records reason } } }"""
 
@@ -167,6 +168,10 @@ async def _check_free_again(planted: Planted) -> None:
     ):
         refused = await planted.house.call(method, path, application, json=body)
         assert (refused.status_code, "is erased" in refused.text) == (409, True), (path, refused.text)
+    tariff = {"resourceId": planted.ids["billed"], "name": "Again", "kind": "FLAT", "rate": "20", "validFrom": NEW_YEAR}
+    set_tariff = "mutation ($i: NewTariff!) { setTariff(input: $i) { tariffId } }"
+    problem = (await planted.house.graphql(set_tariff, application, i=tariff))["errors"][0]
+    assert (problem["extensions"]["code"], "is erased" in problem["message"]) == ("CONFLICT", True), problem
 
 
 async def _records_of_others(place: House) -> Any:
