@@ -23,9 +23,12 @@ from tests.support.servers import database_on
 from wattgate.app.cli.gateway_context import run_async, with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.settings import Settings
+from wattgate.enums import ConsentBasis
+from wattgate.graphql.resolvers.consent import consent_receipts
 from wattgate.graphql.resolvers.reading_imports import resources_by_id
 from wattgate.graphql.resolvers.resource_changes import update_resource
 from wattgate.graphql.resolvers.virtual_entities import deactivate_virtual_entity
+from wattgate.graphql.types.consent import ConsentChangeKind
 from wattgate.graphql.types.resource_changes import ResourceChange
 from wattgate.principal import Principal, Role
 
@@ -137,6 +140,17 @@ def test_the_owner_can_log_in_and_sees_the_home_with_its_tariff(command: Command
     tariffs = {resource["classifier"]: resource["tariff"] for resource in home["resources"]}
     assert tariffs == {ELECTRICITY: "Flat rate", f"{ELECTRICITY}.cost": "Flat rate"}
     assert {resource["mpxn"] for resource in home["resources"]} == {MPAN}
+
+
+def test_consent_of_the_operator_is_recorded_once_for_each_meter_point(command: Command) -> None:
+    setup = create(command, **FLAT, gas=MPRN)
+    create(command, **FLAT, gas=MPRN)
+    system = Principal(Role.SYSTEM, application_id=setup["applicationId"])
+    receipts = run_async(with_gateway(Settings(), lambda gateway: gateway.runner.run(consent_receipts, system, {})))
+    assert sorted((receipt.mpxn, receipt.kind, receipt.basis) for receipt in receipts) == [
+        (MPAN, ConsentChangeKind.GRANT, ConsentBasis.OPERATOR),
+        (MPRN, ConsentChangeKind.GRANT, ConsentBasis.OPERATOR),
+    ]
 
 
 def test_every_act_is_in_the_audit_log(command: Command) -> None:
