@@ -37,7 +37,9 @@ async def find_directory(rows: Rows, directory_id: str) -> models.Directory | No
     """
     application = await rows.application()
     if application is None:
-        raise BadInput("there is no such application", problems=[Problem(("applicationId",), "is not known")])
+        raise BadInput(
+            "No application has this ID. Check applicationId.", problems=[Problem(("applicationId",), "is not known")]
+        )
     if directory_id == application.directory_id:
         return None
     with rows.whole_application() as all_rows:
@@ -174,7 +176,10 @@ async def _admit(rows: Rows, directory: models.Directory, claims: ExternalToken)
     elif directory.account_rule is AccountRule.CREATE:
         user = await rows.add(models.User())
     else:
-        raise Forbidden("No account of the application belongs to the subject of the token.")
+        raise Forbidden(
+            "No account of the application belongs to the subject of the token. Add one with POST /account, or change "
+            "the account rule of the directory."
+        )
     return await add_external_account(rows, user, directory, claims.subject, name=claims.name, email=email)
 
 
@@ -194,7 +199,10 @@ async def _find_user_by_email(rows: Rows, email: str) -> str:
     if not accounts:
         raise Forbidden("No active account of the application has the e-mail address of the token.")
     if len({account.user_id for account in accounts}) > 1:
-        raise Forbidden("Several users have the e-mail address of the token, so it is not known whose account it is.")
+        raise Forbidden(
+            "Several users have the e-mail address of the token. Remove it from all but one, or add the account with "
+            "POST /account."
+        )
     return accounts[0].user_id
 
 

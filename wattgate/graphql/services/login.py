@@ -207,7 +207,9 @@ async def application_directory(rows: Rows) -> str:
     """Return the directory of the application. Raise BadInput if there is no such application."""
     application = await rows.application()
     if application is None:
-        raise BadInput("there is no such application", problems=[Problem(("applicationId",), "is not known")])
+        raise BadInput(
+            "No application has this ID. Check applicationId.", problems=[Problem(("applicationId",), "is not known")]
+        )
     return application.directory_id
 
 

@@ -57,8 +57,8 @@ class ConsentReceipt:
     basis: ConsentBasis = strawberry.field(description="On what ground the consent was recorded or changed.")
     purpose: str = strawberry.field(description="Purpose of the use of the data. Empty if it was not recorded.")
     recorded_by: str = strawberry.field(
-        description="Caller that recorded it: `account:` with its ID, `application`, `administrator`, `system` or, for "
-        "an upgrade of the database, `migration`. Empty if it was not recorded."
+        description="Caller that recorded it: `account:` with its ID, `application`, `system` or, for an upgrade of "
+        "the database, `migration`. Empty if it was not recorded."
     )
     valid_until: datetime = strawberry.field(description="When the consent ends after this change.")
     created_at: datetime = strawberry.field(description="When the change was recorded.")

@@ -13,8 +13,8 @@ _NAME = "Name of the directory for people."
 _AUDIENCES = "Accepted audiences (aud) of tokens, such as the client ID of your app: 1 to 20."
 _ALGORITHMS = "Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA."
 _RULE = (
-    "Users who may log in without an account in the directory. EXISTING: none. LINK: users of the application with the "
-    "same verified e-mail address. CREATE: all, as new users."
+    "Users who may log in without an account in the directory. EXISTING: nobody. LINK: users of the application with "
+    "the same verified e-mail address. CREATE: all, as new users."
 )
 _CHECK = (
     "How the gateway checks whether a token is still valid, besides its signature and times. SIGNATURE: not at all. "

@@ -90,7 +90,7 @@ export class Publication {
       details: [
         element("p", {}, `The template is for ${describeAudience(template, this.#host.form.alertTypes)}.`),
         template.published ? element("p", {}, instead) : null,
-        element("p", {}, "It leaves the list, and links to its previews stop working. You can restore it."),
+        element("p", {}, "The list no longer shows it, and links to its previews stop working. You can restore it."),
       ],
       action: "Archive",
     });
