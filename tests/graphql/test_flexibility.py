@@ -8,10 +8,12 @@ from uuid import uuid4
 
 import pytest
 
-from tests.support.house import House
+from tests.support import people
+from tests.support.house import House, basic, operation
 from tests.support.socket import socket
 from wattgate.graphql.resolvers.flexibility import ALLOWED_TRANSITIONS
 from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
+from wattgate.principal import Principal, Role
 
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
 
@@ -71,11 +73,14 @@ async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served:
 
 
 async def test_meter_point_is_required_only_if_the_user_has_several(served: House) -> None:
-    headers = served.other.headers["account"]
+    tenant, who = served.other, await people.active(served.other)
+    headers = {**basic(who["username"], people.PASSWORD), "applicationId": tenant.application_id}
+    user = Principal(Role.SYSTEM, application_id=tenant.application_id, user_id=who["userId"])
+    first, second = (str(uuid4().int)[:13] for _ in range(2))
+    await tenant.gateway.runner.run(operation("verify_meter_point"), user, {"mpxn": first})
     alone = await served.call("POST", "/dfs/user", headers, json={})
-    assert (alone.status_code, alone.json()["mpxn"]) == (200, served.other.ids["mpxn"])
-    second = str(uuid4().int)[:13]
-    await served.other.run("verify_meter_point", mpxn=second)
+    assert (alone.status_code, alone.json()["mpxn"]) == (200, first)
+    await tenant.gateway.runner.run(operation("verify_meter_point"), user, {"mpxn": second})
     unclear = await served.call("POST", "/dfs/user", headers, json={})
     assert (unclear.status_code, unclear.json()["error"]) == (400, "missing elements -mpxn")
     named = await served.call("POST", "/dfs/user", headers, json={"mpxn": second})
@@ -85,7 +90,6 @@ async def test_meter_point_is_required_only_if_the_user_has_several(served: Hous
     out = await served.call("DELETE", "/dfs/user", headers, json={"mpxn": second})
     assert [opt_in["active"] for opt_in in out.json()] == [False]
     assert second not in [opt_in["mpxn"] for opt_in in (await served.call("GET", "/dfs/user", headers)).json()]
-    await served.other.run("revoke_consents", mpxns=[second])
 
 
 async def test_event_in_the_past_or_without_duration_is_rejected(served: House) -> None:

@@ -41,8 +41,8 @@ async def change_status(call: Call, account: Account, status: str | None) -> Non
     if (account.status, status) != (UNVERIFIED, ACTIVE):
         problem = Problem(("input", "status"), f"is {account.status}, and can change only from unverified to active")
         raise BadInput(
-            f"The status {account.status} cannot change to {status}. Only unverified accounts can become active. To close "
-            "an account, delete it.",
+            f"The status {account.status} cannot change to {status}. Only unverified accounts can become active. To "
+            "close an account, delete it.",
             problems=[problem],
         )
     await activate(call.rows, account)
