@@ -201,6 +201,7 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.CREDENTIAL_WRITE,
             Permission.DIRECTORY_MANAGE,
             Permission.SECOND_FACTOR,
+            Permission.USER_DELETE,
             Permission.DATA_EXPORT,
             Permission.SYSTEM,
         },

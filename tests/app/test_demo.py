@@ -211,7 +211,7 @@ async def test_mail_of_a_registration_is_in_the_outbox(demo_url: str) -> None:
                 break
             await asyncio.sleep(0.05)
         text = (await http.get(mails[0]["path"])).json()["text"]
-        code = re.search(r"^\d{4}$", text, re.MULTILINE)
+        code = re.search(r"^\d{6}$", text, re.MULTILINE)
         assert code is not None
         assert f"/verify?application={seed.APPLICATION_ID}#" in text
         account = {"username": username, "password": person["password"], "token": code[0]}

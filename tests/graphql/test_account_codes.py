@@ -92,7 +92,7 @@ async def test_code_of_another_account_or_application_is_wrong(served: House, ki
     code = await kind.request(served.one, who)
     if kind.has_username:  # the code alone names the account otherwise
         while kind.short_code == VERIFY and code == await kind.request(served.one, stranger):
-            stranger = await kind.new_holder(served.one)  # codes of four digits may be the same
+            stranger = await kind.new_holder(served.one)  # codes of six digits may be the same
         assert (await kind.use(served, interface, served.one, stranger, code)).code == "BAD_INPUT"
     assert (await kind.use(served, interface, served.other, who, code)).code == "BAD_INPUT"
     assert (await kind.use(served, interface, served.one, who, code)).code is None

@@ -126,7 +126,7 @@ async def test_registered_user_can_log_in_only_after_verification(served: House)
     assert (await person.log_in()).status_code == 401
     assert (await served.call("GET", "/account", person.basic)).status_code == 401
     code = await people.verification_code(served.one, person.who)
-    assert len(code) == 4
+    assert len(code) == 6
     assert code.isdigit()
     verified = await put(
         served, "/user/verify", application_header(served), username=person.username, password=PASSWORD, token=code

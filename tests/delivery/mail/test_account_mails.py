@@ -106,7 +106,7 @@ def html_of(mail: ReceivedMail) -> str:
 
 def code_of(mail: ReceivedMail) -> str:
     """Return the code of a mail, which is in a line of its own."""
-    found = re.search(r"^([\w-]{43}|\d{4})$", text_of(mail), re.MULTILINE)
+    found = re.search(r"^([\w-]{43}|\d{6})$", text_of(mail), re.MULTILINE)
     assert found is not None, text_of(mail)
     return found[1]
 
@@ -166,7 +166,7 @@ async def test_application_replaces_the_built_in_text(mailed: Mailed) -> None:
     added = await add_template(mailed, "account.verify", template)
     (mail,) = await mailed.mails(await mailed.register())
     assert mail.message["Subject"] == "Welcome to one"
-    assert re.search(r"Dear Ada, your code of one is \d{4}\.", text_of(mail))
+    assert re.search(r"Dear Ada, your code of one is \d{6}\.", text_of(mail))
     try:
         for broken in (
             "<p>{{ code }}</p><script>{{ code }}</script>",

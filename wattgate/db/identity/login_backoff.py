@@ -44,7 +44,7 @@ BACKOFF_LIFETIME = timedelta(days=1)
 MAX_BACKOFFS = 100_000
 """Maximum usernames with failed attempts in an application. Above it, the oldest are forgotten."""
 
-ATTEMPT_KINDS = ("password", "passwordReset", "second factor")
+ATTEMPT_KINDS = ("password", "passwordReset")
 """The kinds of attempts with a username."""
 
 NO_ACCOUNT = ""

@@ -46,7 +46,9 @@ async def store_accesses(call: Call, *, reads: Sequence[StoredRead]) -> int:
     """Add reads to the access log of the application. Return the number of entries."""
     records = [_build_record(*read) for read in reads]
     known = await call.rows.get_many(models.User, {record.user_id for record in records})
-    stored = [record for record in records if record.user_id in known]  # a user may be deleted since the read
+    # a user may be deleted or erased since the read
+    present = {user_id for user_id, user in known.items() if user.erased_at is None}
+    stored = [record for record in records if record.user_id in present]
     if stored:
         await call.rows.add_counts(stored, count="count", latest="last_at")
     return len(stored)

@@ -66,7 +66,7 @@ class CodeKind:
 
 
 def _four_digits() -> str:
-    return f"{secrets.randbelow(10_000):04}"
+    return f"{secrets.randbelow(1_000_000):06}"
 
 
 VERIFICATION_CODES = CodeKind(VERIFICATION, VERIFY, _four_digits, pause=timedelta(minutes=1), replaces_earlier=True)
@@ -95,7 +95,7 @@ async def register(
     directory_id: strawberry.ID | None = None,
     culture_code: str | None = None,
 ) -> types.User:
-    """Register as a new user and send a verification code of four digits to the e-mail address.
+    """Register as a new user and send a verification code of six digits to the e-mail address.
 
     The account can log in after `verifyUser` with the code. A registration that is not verified in time is deleted. The
     application comes from `applicationId` or from the header `applicationId`.
@@ -139,7 +139,7 @@ async def request_verification(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> accounts.Done:
-    """Send a verification code of four digits to the e-mail address of an unverified account.
+    """Send a verification code of six digits to the e-mail address of an unverified account.
 
     The code is valid for one hour and replaces earlier codes. A request within a minute of the last code sends no
     other one, nor does the sixth in an hour. The response is the same if the account does not exist.
@@ -232,7 +232,7 @@ async def reset_password(
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, ("newPassword",))
     account = await _find_open_account(rows, username, directory_id)
-    sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
+    sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET))
     valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]
     # of two requests with the token at the same time, only one deletes it
     if account is None or not valid or not await rows.delete(models.OneTimeCode, _is_code(valid[0])):

@@ -4,7 +4,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.errors import BadInput, Conflict, Forbidden, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import require_account, verify_password
@@ -58,6 +58,7 @@ async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFacto
     if account.password_hash is None:
         raise Conflict("The account has no password, so it has no second factor here. Its directory may ask for one.")
     await _require_password(call, account, password)
+    account = await call.rows.edit(models.Account, account.account_id)  # of concurrent calls, one waits
     if account.second_factor:
         raise Conflict("The account has a second factor. Remove it first.")
     await call.rows.delete(models.SecondFactor, col(models.SecondFactor.account_id) == account.account_id)
@@ -83,13 +84,13 @@ async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes
 
     Basic authentication with the password of the account no longer works. Existing tokens stay valid.
     """
-    account = await require_account(call)
+    account = await call.rows.edit(models.Account, (await require_account(call)).account_id)
     factor = await find_factor(call.rows, account.account_id)
     if factor is None or account.second_factor:
         raise Conflict("The account has no second factor that waits for a confirmation. Enrol one first.")
     await check_code(call, call.rows, account, code)
     (await call.rows.edit(models.SecondFactor, account.account_id)).confirmed_at = call.rows.now
-    (await call.rows.edit(models.Account, account.account_id)).second_factor = True
+    account.second_factor = True
     return types.RecoveryCodes(recovery_codes=await replace_recovery_codes(call.rows, account))
 
 
@@ -118,10 +119,12 @@ async def remove_second_factor(call: Call, *, password: str, code: str) -> accou
     rest=RestRoute("DELETE", "/account/{accountId}/secondfactor"),
 )
 async def reset_second_factor(call: Call, *, account_id: strawberry.ID) -> account_types.Done:
-    """Remove the second factor of an account whose holder has lost the app and the recovery codes.
+    """Remove the second factor of another account, whose holder has lost the app and the recovery codes.
 
     The call succeeds if the account has none.
     """
+    if account_id == call.principal.account_id:
+        raise Forbidden("Remove your own second factor with removeSecondFactor, which needs the password and a code.")
     await remove_factor(call.rows, account_id)
     return account_types.Done(valid=True)
 

@@ -111,9 +111,12 @@ async def log_in(
     is_right = await verify_password(call, rows, active_account, password, username, directory_id)
     if not is_right or active_account is None:
         raise Unauthenticated("the username or the password is wrong", commits_changes=True)
-    if active_account.second_factor:
-        await check_code(call, rows, active_account, code)
-    return active_account
+    current = await rows.edit(models.Account, active_account.account_id)  # it may have changed during the check
+    if not current.active or current.password_hash != active_account.password_hash:
+        raise Unauthenticated("the username or the password is wrong", commits_changes=True)
+    if current.second_factor:
+        await check_code(call, rows, current, code)
+    return current
 
 
 async def require_account(call: Call) -> models.Account:

@@ -61,7 +61,7 @@ async def check_code(call: Call, rows: Rows, account: models.Account, code: str 
     if code is None or not code.strip():
         raise SecondFactorRequired("The account has a second factor. Send a code of its app as `code`.")
     factor = await rows.edit(models.SecondFactor, account.account_id)
-    key = backoff_id(rows, account.directory_id, account.username, FAILURE_KIND)
+    key = backoff_id(rows, account.directory_id, account.account_id, FAILURE_KIND)
     enforce_login_backoff(*await load_failures(rows, key), rows.now, "wrong codes")
     await call.address_limits.charge(AddressPolicy.LOGIN, call.client)
     if not await _use_code(rows, factor, code):
@@ -95,7 +95,7 @@ async def remove_factor(rows: Rows, account_id: str) -> None:
     account.second_factor = False
     await rows.delete(models.RecoveryCode, col(models.RecoveryCode.account_id) == account_id)
     await rows.delete(models.SecondFactor, col(models.SecondFactor.account_id) == account_id)
-    await forget_failures(rows, backoff_id(rows, account.directory_id, account.username, FAILURE_KIND))
+    await forget_failures(rows, backoff_id(rows, account.directory_id, account.account_id, FAILURE_KIND))
 
 
 def matching_step(secret: str, code: str, now: datetime, last_step: int) -> int | None:
