@@ -48,6 +48,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
+            deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
         )
     field.python_name = operation.name
