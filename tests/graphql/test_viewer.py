@@ -1,4 +1,4 @@
-"""The graph that starts from the caller: `viewer` and `application`, their connections, and the edges that lead on from them."""
+"""The graph that starts from the caller: `viewer`, `application`, their connections, and the edges between types."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""GraphQL types from which the graph starts: the caller (`Viewer`) and the records of an application (`Application`)."""
+"""GraphQL types from which the graph starts: the caller (`Viewer`) and the records of all users (`Application`)."""
 
 from datetime import datetime
 from typing import Any

@@ -395,6 +395,6 @@ def _field_type(selected: SelectedField) -> GraphQLOutputType:
 
 
 def _attribute_expression(selected: SelectedField, var: str) -> str:
-    assert isinstance(source := selected.source, AttributeSource)  # edges and operations are handled before
+    source: Any = selected.source  # an AttributeSource: edges and operations are handled before
     attribute = f"{var}.{source.name}"
     return attribute if source.node_type is None else f"global_id({source.node_type!r}, {attribute})"
