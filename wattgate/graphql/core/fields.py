@@ -50,6 +50,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
+            deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
             directives=[ONLY_ON_ERROR],
         )
