@@ -24,7 +24,7 @@ from wattgate.graphql.resolvers import live_readings
 from wattgate.graphql.resolvers.webhooks import record_webhook
 from wattgate.graphql.types import accounts, alert_types, alerts, content, resources, webhooks
 from wattgate.principal import AuthScheme
-from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import build_routes
 from wattgate.rest_compat.row_renderer import wire_name
 
