@@ -18,7 +18,7 @@ from tests.support.servers import serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
-SNIPPETS = Path(__file__).parents[2] / "wattgate" / "app" / "static" / "ide" / "snippets.js"
+SNIPPETS = Path(__file__).parents[2] / "wattgate" / "app" / "static" / "ide" / "panels" / "snippets.js"
 SERVED_BY_CURL = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 PROGRAMS = ("fetch", "urql", "apollo")
 
