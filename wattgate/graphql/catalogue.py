@@ -5,6 +5,7 @@ from wattgate.graphql.core.entity import build_operations
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import paginate
 from wattgate.graphql.entities import ENTITIES
+from wattgate.graphql.nodes import build_node_operations
 from wattgate.graphql.resolvers import (
     access_log,
     account_purges,
@@ -71,7 +72,7 @@ from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.graphql.types import webhooks as webhook_types
 from wattgate.principal import Permission
 
-OPERATIONS: tuple[Operation, ...] = (
+_OPERATIONS: tuple[Operation, ...] = (
     # Identity
     tokens.authenticate,
     tokens.token_status,
@@ -320,6 +321,9 @@ OPERATIONS: tuple[Operation, ...] = (
     # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
+
+OPERATIONS: tuple[Operation, ...] = (*_OPERATIONS, *build_node_operations(_OPERATIONS))
+"""The operations of the interfaces. GraphQL has all of them, REST those with a route."""
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,

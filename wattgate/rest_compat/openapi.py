@@ -29,6 +29,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, text_limit
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.descriptions import description_for
@@ -290,7 +291,11 @@ def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) ->
     if name not in components:
         made: Json = {"type": "object", "description": definition.description or ""}
         components[name] = made
-        fields = [one for one in definition.fields if edge_of(one) is None or wire_name(one) in edges]
+        fields = [
+            one
+            for one in definition.fields
+            if (edge_of(one) is None and not is_global_id(one)) or wire_name(one) in edges
+        ]
         made["properties"] = {
             wire_name(one): {
                 **_output_field_schema(one.type, components),

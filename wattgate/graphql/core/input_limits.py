@@ -138,6 +138,7 @@ LIST_LIMITS: Mapping[str, int] = MappingProxyType(
         "recordReadings.series": 10_000,
         "setTariffPrices.prices": 100_000,
         "markAlertsRead.alertIds": 10_000,
+        "nodes.ids": 50,
     }
 )
 """Maximum items of lists that differ from MAX_LIST_ITEMS. Their resolvers have lower bounds with their own errors."""

@@ -52,6 +52,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "freshness.field": "Name of the storage field, such as ENERGY. Default: the field with the most frequent "
         "readings.",
         "dataExportPart.number": "Number of the part, from 0.",
+        "node.id": "Global ID: the value of a field `id`.",
+        "nodes.ids": "Global IDs: values of fields `id`.",
         "findDevice.by": "Key of the device: exactly one of its fields.",
         "findUser.by": "Key of the user: exactly one of its fields.",
         **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},

@@ -23,6 +23,7 @@ from strawberry.tools import create_type
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
+from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.execution.descriptions import description_for
@@ -96,9 +97,17 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
     _add_descriptions(schema)
     return schema
+
+
+def _accept_rows_as_nodes(schema: Schema) -> None:
+    """Let rows be objects of types that implement `Node`. Strawberry accepts only instances of the type's class."""
+    for kind in schema._schema.type_map.values():
+        if isinstance(kind, GraphQLObjectType) and is_node_type(kind):
+            kind.is_type_of = None
 
 
 def _add_descriptions(schema: Schema) -> None:

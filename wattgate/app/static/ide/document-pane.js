@@ -9,6 +9,7 @@ import { offsetOf } from "./editor/positions.js";
 import { setUpGraphQLHelp } from "./graphql-help.js";
 import { format } from "./language/printer.js";
 import { showProblems } from "./problem-list.js";
+import { describeCost } from "./response-facts.js";
 
 /** @import { IdeDocument } from "./documents.js" */
 /** @import { Problem } from "./language/ast.js" */
@@ -50,6 +51,7 @@ export class DocumentPane {
     setUpGraphQLHelp(this.editor, workspace);
     workspace.on("edit", () => this.#analyze());
     workspace.on("schema", () => this.#analyze());
+    workspace.on("cost", (cost) => { find(this.#root, ".cost").textContent = cost ? describeCost(cost) : ""; });
     workspace.on("dry-run", ({ errors }) => this.#showRemote(errors));
     this.#setUpToolbar();
     this.#setUpKeys();

@@ -88,10 +88,21 @@ export class DryRun {
         return;
       }
       this.#workspace.emit("dry-run", { errors: body?.errors ?? [], status });
-      this.#workspace.emit("cost", body?.extensions?.cost ?? null);
+      const cost = body?.extensions?.cost;
+      this.#workspace.emit("cost", cost ? { ...cost, ...readWindow(received["ratelimit-policy"]) } : null);
     } catch {
       // The gateway cannot be reached. A run says so; the next change asks again.
       this.#lastKey = "";
     }
   }
+}
+
+/**
+ * Return the seconds in which the budget refills, from the header `RateLimit-Policy`.
+ * @param {string} [policy]
+ * @returns {{ window?: number }}
+ */
+function readWindow(policy = "") {
+  const found = /;\s*w=(\d+)/.exec(policy);
+  return found ? { window: Number(found[1]) } : {};
 }

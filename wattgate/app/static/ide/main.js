@@ -4,6 +4,7 @@ import { find } from "../shared/dom.js";
 import { mountActions } from "./actions.js";
 import { DocumentPane } from "./document-pane.js";
 import { Documents } from "./documents.js";
+import { createHistoryPanel } from "./history-panel.js";
 import { IdeSession } from "./ide-session.js";
 import { InputsPane } from "./inputs-pane.js";
 import { setUpPanes, setUpSplitters, setUpTabs, showPane } from "./layout.js";
@@ -13,6 +14,7 @@ import { PanelHost } from "./panel-host.js";
 import { ACTIONS, PANELS, mountLogin, subscribe } from "./panels/index.js";
 import { ResponsePane } from "./response-pane.js";
 import { Runner } from "./runner.js";
+import { setUpSchemaNote } from "./schema-note.js";
 import { setUpSessionBar } from "./session-bar.js";
 import { setUpDocumentTabs } from "./tabs.js";
 import { Workspace } from "./workspace.js";
@@ -55,8 +57,9 @@ setUpPanes();
 setUpTabs(find(document, ".input-tabs"));
 setUpDocumentTabs(workspace);
 setUpSessionBar(workspace);
+setUpSchemaNote(workspace);
 mountActions(workspace, ACTIONS);
-const panels = new PanelHost(workspace, PANELS);
+const panels = new PanelHost(workspace, [...PANELS, createHistoryPanel(workspace)]);
 mountLogin?.(session.extras, workspace);
 
 const openLink = () => {

@@ -6,7 +6,8 @@ export const ENDPOINT = "/graphql";
 
 /**
  * @typedef {object} GraphQLRequest
- * @property {string} query
+ * @property {string} [query]
+ * @property {string} [documentId]  A trusted document, in place of the text.
  * @property {Record<string, unknown>} [variables]
  * @property {string | null} [operationName]
  * @property {Record<string, unknown>} [extensions]
@@ -30,9 +31,9 @@ export const ENDPOINT = "/graphql";
  * @param {AbortSignal} [signal]
  * @returns {Promise<GraphQLResponse>}
  */
-export async function sendRequest({ query, variables, operationName, extensions }, headers, signal) {
+export async function sendRequest({ query, documentId, variables, operationName, extensions }, headers, signal) {
   const body = JSON.stringify({
-    query,
+    ...(documentId ? { documentId } : { query }),
     ...(variables && { variables }),
     ...(operationName && { operationName }),
     ...(extensions && { extensions }),

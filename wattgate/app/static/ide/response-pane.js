@@ -22,22 +22,64 @@ export class ResponsePane {
   #errors = find(document, ".response-errors");
   #copy = find(document, ".copy-response");
   #text = new ResponseText(find(document, ".response-body"));
+  /**
+   * What was shown last for each document, by its ID.
+   * @type {Map<string, () => void>}
+   */
+  #shown = new Map();
+  /** The document whose response is shown, and the one that runs. */
+  #current = "";
+  #running = "";
 
   /** @param {Workspace} workspace */
   constructor(workspace) {
     this.#workspace = workspace;
     this.#text.showHint(WAITING);
-    workspace.on("run", () => this.#begin());
-    workspace.on("response", (received) => this.#show(received));
-    workspace.on("refused", (message) => this.#refuse(message));
+    this.#current = workspace.document.id;
+    workspace.on("run", () => {
+      this.#running = workspace.document.id;
+      this.#keep(() => this.#begin());
+    });
+    workspace.on("response", (received) => {
+      this.#keep(() => this.#show(received));
+      showPane("response");
+    });
+    workspace.on("refused", (message) => {
+      this.#running ||= workspace.document.id;
+      this.#keep(() => this.#refuse(message));
+      showPane("response");
+    });
     workspace.on("stopped", () => { this.#facts.textContent = "Stopped."; });
-    workspace.on("subscription", (event) => this.#showEvent(event));
-    workspace.on("logout", () => this.#clear());
+    workspace.on("subscription", (event) => this.#keep(() => this.#showEvent(event)));
+    workspace.on("documents", () => this.#change());
+    workspace.on("logout", () => {
+      this.#shown.clear();
+      this.#clear();
+    });
     this.#copy.addEventListener("click", () => void this.#copyText());
     this.#errors.addEventListener("click", (event) => {
       const offset = closestTo(event, "[data-offset]")?.dataset.offset;
       if (offset !== undefined) this.#workspace.goTo(Number(offset));
     });
+  }
+
+  /**
+   * Show something for the document that runs, now or when its tab is opened again.
+   * @param {() => void} show
+   */
+  #keep(show) {
+    this.#shown.set(this.#running, show);
+    if (this.#running === this.#current) show();
+  }
+
+  /** Show the response of the document that is active now. */
+  #change() {
+    const { document: active, documents } = this.#workspace;
+    for (const id of this.#shown.keys()) if (!documents.some((one) => one.id === id)) this.#shown.delete(id);
+    if (active.id === this.#current) return;
+    this.#current = active.id;
+    this.#clear();
+    this.#shown.get(active.id)?.();
   }
 
   #begin() {
@@ -54,14 +96,12 @@ export class ResponsePane {
     this.#showErrors(body?.errors ?? [], received.request.query);
     this.#text.show(body === undefined ? text : JSON.stringify(body, null, 2), body !== undefined);
     this.#copy.hidden = false;
-    showPane("response");
   }
 
   /** @param {string} message */
   #refuse(message) {
     this.#facts.textContent = "Not sent.";
     this.#showNotice({ message, offersLogin: false });
-    showPane("response");
   }
 
   /** @param {{ type: string, request: CurrentRequest, value: any }} event */

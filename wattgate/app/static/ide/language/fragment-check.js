@@ -61,7 +61,7 @@ function checkVariables(operation, uses, fragments, reached) {
   const inside = reachable(operation, uses, fragments);
   for (const fragment of inside) reached.add(fragment);
   const used = [operation, ...inside].flatMap((one) => uses.get(one)?.variables ?? []);
-  const defined = operation.variableDefinitions.flatMap(({ variable }) => variable.name ?? []);
+  const defined = operation.variableDefinitions.flatMap(({ variable: { name, start, end } }) => (name ? { value: name.value, start, end } : []));
   const names = defined.map(({ value }) => value);
   const usedNames = new Set(used.map(({ value }) => value));
   /** @type {Problem[]} */
