@@ -128,7 +128,7 @@ export class ExplorerTree {
     const item = element("li", {}, element("div", { class: "row" }, toggle, content));
     /** @type {Row} */
     const row = { path, field, item, box, args: [], more: null };
-    toggle.addEventListener("click", () => this.#toggle(row, row.more === null || row.more.hidden));
+    toggle.addEventListener("click", () => this.#toggle(row, !row.more || row.more.hidden !== false));
     this.#rows.push(row);
     return row;
   }
