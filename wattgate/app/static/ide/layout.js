@@ -53,11 +53,13 @@ function followPointer(handle, { isVertical, isReversed }, resize, stored) {
   handle.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     handle.setPointerCapture(event.pointerId);
-    const box = (handle.parentElement ?? handle).getBoundingClientRect();
+    const { left, top, bottom, width, height } = (handle.parentElement ?? handle).getBoundingClientRect();
+    // The size of the panel is a part of the page, not of the panel.
+    const total = isVertical ? (handle.matches(".panel > *") ? innerWidth : width) : height;
     /** @param {PointerEvent} moved */
     const move = (moved) => {
-      const share = isVertical ? (moved.clientX - box.left) / box.width : (moved.clientY - box.top) / box.height;
-      resize(100 * (isReversed ? 1 - share : share));
+      const size = isVertical ? moved.clientX - left : isReversed ? bottom - moved.clientY : moved.clientY - top;
+      resize((100 * size) / total);
     };
     const stop = () => {
       handle.removeEventListener("pointermove", move);

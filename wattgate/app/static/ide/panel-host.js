@@ -12,7 +12,6 @@ export class PanelHost {
   #panels;
   #rail = find(document, ".rail");
   #aside = find(document, ".panel");
-  #splitter = find(document, ".panel-splitter");
   /** @type {Map<string, { section: HTMLElement, mounted: MountedPanel }>} */
   #mounted = new Map();
   /** @type {string | null} */
@@ -87,7 +86,6 @@ export class PanelHost {
   #setOpen(id) {
     this.#open = id;
     this.#aside.hidden = id === null;
-    this.#splitter.hidden = id === null;
     for (const button of findAll(this.#rail, "button")) button.setAttribute("aria-pressed", String(button.dataset.panel === id));
     if (id) localStorage.setItem(OPEN_KEY, id);
     else localStorage.removeItem(OPEN_KEY);

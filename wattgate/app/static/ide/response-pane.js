@@ -30,6 +30,7 @@ export class ResponsePane {
   /** The document whose response is shown, and the one that runs. */
   #current = "";
   #running = "";
+  #isRunning = false;
 
   /** @param {Workspace} workspace */
   constructor(workspace) {
@@ -37,7 +38,7 @@ export class ResponsePane {
     this.#text.showHint(WAITING);
     this.#current = workspace.document.id;
     workspace.on("run", () => {
-      this.#running = workspace.document.id;
+      [this.#running, this.#isRunning] = [workspace.document.id, true];
       this.#keep(() => this.#begin());
     });
     workspace.on("response", (received) => {
@@ -45,11 +46,13 @@ export class ResponsePane {
       showPane("response");
     });
     workspace.on("refused", (message) => {
-      this.#running ||= workspace.document.id;
+      // A request that is not even sent is of the active document.
+      if (!this.#isRunning) this.#running = workspace.document.id;
       this.#keep(() => this.#refuse(message));
       showPane("response");
     });
-    workspace.on("stopped", () => { this.#facts.textContent = "Stopped."; });
+    workspace.on("stopped", () => this.#keep(() => { this.#facts.textContent = "Stopped."; }));
+    for (const event of ["response", "refused", "stopped", "idle"]) workspace.on(event, () => { this.#isRunning = false; });
     workspace.on("subscription", (event) => this.#keep(() => this.#showEvent(event)));
     workspace.on("documents", () => this.#change());
     workspace.on("logout", () => {

@@ -3,7 +3,8 @@
 import { tokenize } from "./language/lexer.js";
 
 /** Names of arguments, input fields and variables whose values are secret: passwords, tokens, codes of second factors. */
-const SECRET_NAME = /pass(?:word|phrase)|token|secret|credential|recovery|api-?key|^(?:code|pin)$|_code$|Code$/i;
+const SECRET_NAME =
+  /(?:pass(?:word|phrase)|secret|credential|token|api[-_]?key|code_?verifier|(?:recovery|claim|reset|verification|confirmation)_?code)s?$|^(?:code|pin|otp)s?$/i;
 const SECRET_HEADER = /^\s*(?:(?:proxy-)?authorization|cookie|password|[^:]*(?:token|secret|api-?key)[^:]*)\s*:/i;
 const SECRET_MEMBER = /("(?:[^"\\]|\\.)*")(\s*:\s*)("(?:[^"\\\n]|\\.)*"?|\[[^\]]*\]?|[^\s,{}[\]"]+)/g;
 

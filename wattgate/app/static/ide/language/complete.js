@@ -203,6 +203,7 @@ class Completer {
    * @param {string} sign
    */
   #variables(path, sign) {
+    if (path.some(({ kind }) => kind === "VariableDefinition")) return [];
     const operation = path.find((one) => one.kind === "OperationDefinition") ?? this.#definitions.find((one) => one.kind === "OperationDefinition");
     const list = operation ? /** @type {OperationNode} */ (operation).variableDefinitions : [];
     const expected = this.#expected(path);
