@@ -109,6 +109,7 @@ class Runner:
         self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
     ) -> Any:
         scope = check_permission(principal, operation.needs)
+        arguments = operation.complete_arguments(arguments)
         check_arguments(operation, arguments)
         client = current_client()
         if operation.address_policy is not None:

@@ -113,14 +113,15 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", scheme=AuthScheme.BASIC),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
+async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inventory:
     """Return the devices that the meter network has at a meter point."""
-    number = parse_path_meter_point(meter_point_number)
+    number = parse_path_meter_point(mpxn)
     point = await call.network.meter_point(number)
     devices = await call.network.devices_at(number)
     if point is None and not devices:
-        raise NotFound(f"The meter network has no meter point with number {meter_point_number}.")
+        raise NotFound(f"The meter network has no meter point with number {mpxn}.")
     version = point.smets_version if point else ""
     return types.Inventory(valid=True, inventory=[_build_inventory_device(device, version) for device in devices])
 
@@ -147,13 +148,14 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
+async def meter_point_resources(call: Call, *, mpxn: strawberry.ID) -> MeterPointResourcesResult:
     """Return the active resources at a meter point that the caller may see."""
-    resources = await resources_at(call, parse_path_meter_point(meter_point_number))
+    resources = await resources_at(call, parse_path_meter_point(mpxn))
     if not resources:
-        raise NotFound(f"No resources at meter point {meter_point_number}.")
-    return MeterPointResourcesResult(True, str(meter_point_number), resources)
+        raise NotFound(f"No resources at meter point {mpxn}.")
+    return MeterPointResourcesResult(True, str(mpxn), resources)
 
 
 async def load_device(rows: Rows, device_id: str) -> models.Device:
