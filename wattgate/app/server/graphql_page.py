@@ -40,7 +40,9 @@ class BrowserEndpoint:
 
 
 def _opens_page(scope: Scope) -> bool:
-    if scope["method"] not in ("GET", "HEAD") or not accepts_html(dict(scope["headers"]).get(b"accept", b"").decode("latin-1")):
+    if scope["method"] not in ("GET", "HEAD") or not accepts_html(
+        dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+    ):
         return False
     names = {name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
     return not names & REQUEST_PARAMETERS
