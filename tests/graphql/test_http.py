@@ -156,7 +156,7 @@ async def test_field_error_is_reported_beside_the_data_with_status_200(served: H
     )
     assert answer.status_code == 200
     body = answer.json()
-    assert body["data"] is None
+    assert body["data"] == {"a": "Query", "virtualEntity": None}
     assert [error["path"] for error in body["errors"]] == [["virtualEntity"]]
 
 

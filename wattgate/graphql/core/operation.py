@@ -118,6 +118,10 @@ Prepare = Callable[..., Awaitable[Any]]
 """A function of a `Preparation` and the arguments of the operation. Its result is `Call.prepared`."""
 
 
+RunOperation = Callable[["Operation", Mapping[str, Any]], Awaitable[Any]]
+"""Runs an operation for the caller: (operation, arguments) -> its result."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One query, mutation or subscription of the gateway. `name` is in snake_case; GraphQL shows it in camelCase.
@@ -128,7 +132,8 @@ class Operation:
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
     client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
-    before the session opens.
+    before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
+    it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
     """
 
     name: str
@@ -145,6 +150,8 @@ class Operation:
     address_policy: AddressPolicy | None = None
     system_access: SystemAccess | None = None
     prepare: Prepare | None = None
+    delegates: bool = False
+    deprecation: str | None = None
 
     @property
     def base_cost(self) -> Amount:
@@ -176,6 +183,8 @@ def operation(
     address_policy: AddressPolicy | None = None,
     system_access: SystemAccess | None = None,
     prepare: Prepare | None = None,
+    delegates: bool = False,
+    deprecation: str | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -198,6 +207,8 @@ def operation(
             address_policy=address_policy,
             system_access=system_access,
             prepare=prepare,
+            delegates=delegates,
+            deprecation=deprecation,
         )
 
     return declare

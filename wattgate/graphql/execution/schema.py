@@ -23,12 +23,14 @@ from strawberry.tools import create_type
 from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
+from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
+from wattgate.graphql.execution.nullability import make_edges_nullable, remove_null_defaults
 from wattgate.request_context import log_access_error
 
 log = logging.getLogger(__name__)
@@ -96,9 +98,19 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
+    make_edges_nullable(schema._schema)
+    remove_null_defaults(schema._schema)
     _add_descriptions(schema)
     return schema
+
+
+def _accept_rows_as_nodes(schema: Schema) -> None:
+    """Let rows be objects of types that implement `Node`. Strawberry accepts only instances of the type's class."""
+    for kind in schema._schema.type_map.values():
+        if isinstance(kind, GraphQLObjectType) and is_node_type(kind):
+            kind.is_type_of = None
 
 
 def _add_descriptions(schema: Schema) -> None:
