@@ -177,7 +177,7 @@ async def test_binary_response_is_a_download(page: Page, tmp_path: Path) -> None
     saved = await download.value
     assert saved.suggested_filename == "response.arrows"
     await saved.save_as(tmp_path / "saved")
-    assert (tmp_path / "saved").stat().st_size > 0  # noqa: ASYNC240 (a local file)
+    assert (tmp_path / "saved").stat().st_size > 0
 
 
 async def test_request_can_be_stopped_and_a_gateway_that_is_down_is_named(page: Page, context: BrowserContext) -> None:
