@@ -71,7 +71,7 @@ from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.error_responses import error_response, http_error_response
-from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
 
