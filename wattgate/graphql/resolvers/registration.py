@@ -26,7 +26,6 @@ from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activ
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.directories import require_own_directory
-from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -37,6 +36,7 @@ from wattgate.graphql.services.login import (
     rows_for_login,
     verify_password,
 )
+from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission

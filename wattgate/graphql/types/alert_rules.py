@@ -98,7 +98,7 @@ class AlertRule(Node, model=models.AlertRule):
         needs=Permission.ALERT_READ,
         description="Type of the alerts that the rule sends. Null if the caller may not see it.",
     )
-    back_test: BackTest | None = edge(
+    back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,
         weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),

@@ -136,7 +136,7 @@ class TermsConditions(Node, model=models.TermsConditions):
     active: bool
     created_at: datetime
     updated_at: datetime
-    terms_conditions_users: "Connection[TermsConditionsUser] | None" = connection_edge(
+    terms_conditions_users: "Connection[TermsConditionsUser]" = connection_edge(
         "TermsConditionsUser",
         models.TermsConditionsUser,
         column="tc_id",

@@ -37,7 +37,7 @@ class DfsEvent:
     reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
     created_at: datetime
     updated_at: datetime
-    participations: "Connection[DfsParticipation] | None" = connection_edge(
+    participations: "Connection[DfsParticipation]" = connection_edge(
         "DfsParticipation",
         models.DfsParticipation,
         column="dfs_event_id",

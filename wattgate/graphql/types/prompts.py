@@ -48,7 +48,7 @@ class Prompt(Node, model=models.Prompt):
         needs=Permission.CONTENT_READ,
         description="The prompt type. Null if the caller may not see it.",
     )
-    prompt_users: "Connection[PromptUser] | None" = connection_edge(
+    prompt_users: "Connection[PromptUser]" = connection_edge(
         "PromptUser",
         models.PromptUser,
         column="prompt_id",
@@ -100,7 +100,7 @@ class UserActionType(Node, model=models.UserActionType):
     active: bool
     created_at: datetime
     updated_at: datetime
-    user_actions: "Connection[UserAction] | None" = connection_edge(
+    user_actions: "Connection[UserAction]" = connection_edge(
         "UserAction",
         models.UserAction,
         column="user_action_type_id",

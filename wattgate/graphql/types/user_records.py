@@ -28,7 +28,8 @@ from wattgate.principal import Permission
 class UserRecords:
     """The records of the user with the attribute `user_id`, also for callers who may see those of all users."""
 
-    accounts: Connection[Account] | None = connection_edge(
+    user_id: strawberry.ID
+    accounts: Connection[Account] = connection_edge(
         "Account",
         models.Account,
         column="user_id",
@@ -36,7 +37,7 @@ class UserRecords:
         needs=Permission.ACCOUNT_READ,
         description="Accounts with which the user logs in.",
     )
-    homes: Connection[VirtualEntity] | None = connection_edge(
+    homes: Connection[VirtualEntity] = connection_edge(
         "VirtualEntity",
         models.VirtualEntity,
         column="owner_id",
@@ -45,7 +46,7 @@ class UserRecords:
         needs=Permission.VIRTUAL_ENTITY_READ,
         description="Active virtual entities of the user: the homes.",
     )
-    devices: Connection[Device] | None = connection_edge(
+    devices: Connection[Device] = connection_edge(
         "Device",
         models.Device,
         column="owner_id",
@@ -54,7 +55,7 @@ class UserRecords:
         needs=Permission.DEVICE_READ,
         description="Active devices of the user.",
     )
-    resources: Connection[Resource] | None = connection_edge(
+    resources: Connection[Resource] = connection_edge(
         "Resource",
         models.Resource,
         column="owner_id",
@@ -63,7 +64,7 @@ class UserRecords:
         needs=Permission.RESOURCE_READ,
         description="Active resources of the user.",
     )
-    alerts: Connection[Alert] | None = connection_edge(
+    alerts: Connection[Alert] = connection_edge(
         "Alert",
         models.Alert,
         column="user_id",
@@ -71,18 +72,18 @@ class UserRecords:
         needs=Permission.NOTIFICATION_READ,
         description="Alerts to the user. `last: 10` returns the ten newest ones.",
     )
-    unread_alerts: int | None = edge(
+    unread_alerts: int = edge(
         queries.unread_alerts,
         needs=Permission.NOTIFICATION_READ,
         description="Number of alerts that the user has not marked as read.",
     )
-    alert_rules: list[AlertRule] | None = edge(
+    alert_rules: list[AlertRule] = edge(
         queries.alert_rules,
         needs=Permission.NOTIFICATION_READ,
         sizes=[ListSize(10)],
         description="Alert rules of the user, oldest first. A user has at most 100.",
     )
-    consents: Connection[MeterPointConsent] | None = connection_edge(
+    consents: Connection[MeterPointConsent] = connection_edge(
         "MeterPointConsent",
         models.MeterPointConsent,
         column="user_id",
@@ -91,7 +92,7 @@ class UserRecords:
         needs=Permission.CONSENT_READ,
         description="Consents of the user to the use of the data of meter points.",
     )
-    consent_receipts: Connection[ConsentReceipt] | None = connection_edge(
+    consent_receipts: Connection[ConsentReceipt] = connection_edge(
         "ConsentReceipt",
         models.ConsentChange,
         column="user_id",
@@ -100,7 +101,7 @@ class UserRecords:
         needs=Permission.CONSENT_READ,
         description="Receipts of all grants, renewals and revocations of the user's consents.",
     )
-    access_log: Connection[AccessRecord] | None = connection_edge(
+    access_log: Connection[AccessRecord] = connection_edge(
         "AccessRecord",
         models.AccessRecord,
         column="user_id",
@@ -108,7 +109,7 @@ class UserRecords:
         needs=Permission.CONSENT_READ,
         description="Reads of the data of the user's household, with their callers.",
     )
-    webhooks: Connection[Webhook] | None = connection_edge(
+    webhooks: Connection[Webhook] = connection_edge(
         "Webhook",
         models.Webhook,
         column="user_id",
@@ -116,7 +117,7 @@ class UserRecords:
         needs=Permission.WEBHOOK_READ,
         description="Webhooks about events of the user.",
     )
-    webhook_errors: Connection[WebhookError] | None = connection_edge(
+    webhook_errors: Connection[WebhookError] = connection_edge(
         "WebhookError",
         models.WebhookError,
         column="user_id",
@@ -124,7 +125,7 @@ class UserRecords:
         needs=Permission.WEBHOOK_READ,
         description="Failed webhooks about events of the user.",
     )
-    user_actions: Connection[UserAction] | None = connection_edge(
+    user_actions: Connection[UserAction] = connection_edge(
         "UserAction",
         models.UserAction,
         column="user_id",
@@ -132,7 +133,7 @@ class UserRecords:
         needs=Permission.RESPONSE_READ,
         description="Actions of the user in apps.",
     )
-    prompt_users: Connection[PromptUser] | None = connection_edge(
+    prompt_users: Connection[PromptUser] = connection_edge(
         "PromptUser",
         models.PromptUser,
         column="user_id",
@@ -140,7 +141,7 @@ class UserRecords:
         needs=Permission.RESPONSE_READ,
         description="Outcomes of prompts that the user has seen.",
     )
-    terms_conditions_users: Connection[TermsConditionsUser] | None = connection_edge(
+    terms_conditions_users: Connection[TermsConditionsUser] = connection_edge(
         "TermsConditionsUser",
         models.TermsConditionsUser,
         column="user_id",
@@ -148,13 +149,13 @@ class UserRecords:
         needs=Permission.RESPONSE_READ,
         description="Answers of the user to terms and conditions.",
     )
-    dfs_enrolments: list[DfsUser] | None = edge(
+    dfs_enrolments: list[DfsUser] = edge(
         queries.dfs_enrolments,
         needs=Permission.FLEXIBILITY_READ,
         sizes=[ListSize(2)],
         description="Active DFS enrolments of the user, one for each meter point, oldest first.",
     )
-    dfs_participations: Connection[DfsParticipation] | None = connection_edge(
+    dfs_participations: Connection[DfsParticipation] = connection_edge(
         "DfsParticipation",
         models.DfsParticipation,
         column="user_id",

@@ -80,7 +80,6 @@ def _records(type_name: str, model: Any, needs: Permission, description: str, **
 
 @strawberry.type(description="The caller as a user: of the account, or of the header `userId`. The graph starts here.")
 class Viewer(UserRecords):
-    user_id: strawberry.ID
     account_id: strawberry.ID | None = strawberry.field(
         description="ID of the calling account. Null for an application that acts for the user."
     )
@@ -91,7 +90,7 @@ class Viewer(UserRecords):
         needs=Permission.ACCOUNT_READ,
         description="The calling account. Null for an application that acts for the user.",
     )
-    dfs_events: Connection[DfsEvent] | None = _records(
+    dfs_events: Connection[DfsEvent] = _records(
         "DfsEvent", models.DfsEvent, Permission.FLEXIBILITY_READ, "Demand flexibility events of the application."
     )
     budget: Budget | None = _budget_edge()
@@ -103,75 +102,71 @@ class Application:
     name: str = strawberry.field(description="Name of the application.")
     culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
     created_at: datetime
-    accounts: Connection[Account] | None = _records(
+    accounts: Connection[Account] = _records(
         "Account", models.Account, Permission.ACCOUNT_READ, "Accounts of all users."
     )
-    virtual_entities: Connection[VirtualEntity] | None = _records(
+    virtual_entities: Connection[VirtualEntity] = _records(
         "VirtualEntity", models.VirtualEntity, Permission.VIRTUAL_ENTITY_READ, "Virtual entities of all users."
     )
-    resources: Connection[Resource] | None = _records(
+    resources: Connection[Resource] = _records(
         "Resource", models.Resource, Permission.RESOURCE_READ, "Resources of all users."
     )
-    devices: Connection[Device] | None = _records(
-        "Device", models.Device, Permission.DEVICE_READ, "Devices of all users."
-    )
-    alerts: Connection[Alert] | None = _records(
-        "Alert", models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users."
-    )
-    webhooks: Connection[Webhook] | None = _records(
+    devices: Connection[Device] = _records("Device", models.Device, Permission.DEVICE_READ, "Devices of all users.")
+    alerts: Connection[Alert] = _records("Alert", models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.")
+    webhooks: Connection[Webhook] = _records(
         "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks of the application."
     )
-    webhook_errors: Connection[WebhookError] | None = _records(
+    webhook_errors: Connection[WebhookError] = _records(
         "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
     )
-    audit_log: Connection[AuditEntry] | None = _records(
+    audit_log: Connection[AuditEntry] = _records(
         "AuditEntry", models.AuditEntry, Permission.AUDIT_READ, "Entries of the audit log."
     )
-    access_log: Connection[AccessRecord] | None = _records(
+    access_log: Connection[AccessRecord] = _records(
         "AccessRecord",
         models.AccessRecord,
         Permission.CONSENT_READ,
         "Reads of the data of households, with their callers.",
     )
-    consent_receipts: Connection[ConsentReceipt] | None = _records(
+    consent_receipts: Connection[ConsentReceipt] = _records(
         "ConsentReceipt",
         models.ConsentChange,
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of consents.",
         build=build_receipt,
     )
-    consents: Connection[MeterPointConsent] | None = _records(
+    consents: Connection[MeterPointConsent] = _records(
         "MeterPointConsent",
         models.MeterPointConsent,
         Permission.CONSENT_READ,
         "Consents of all users.",
         build=build_consent,
     )
-    alert_rules: Connection[AlertRule] | None = _records(
+    alert_rules: Connection[AlertRule] = _records(
         "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."
     )
-    dfs_users: Connection[DfsUser] | None = _records(
+    dfs_users: Connection[DfsUser] = _records(
         "DfsUser", models.DfsUser, Permission.FLEXIBILITY_READ, "DFS enrolments of all users."
     )
-    mail_suppressions: Connection[MailSuppression] | None = _records(
+    mail_suppressions: Connection[MailSuppression] = _records(
         "MailSuppression",
         models.MailSuppression,
         Permission.NOTIFICATION_SEND,
         "E-mail addresses that receive no more mail.",
     )
-    user_actions: Connection[UserAction] | None = _records(
+    user_actions: Connection[UserAction] = _records(
         "UserAction", models.UserAction, Permission.RESPONSE_READ, "Actions of all users in apps."
     )
-    prompt_users: Connection[PromptUser] | None = _records(
+    prompt_users: Connection[PromptUser] = _records(
         "PromptUser", models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts."
     )
-    terms_conditions_users: Connection[TermsConditionsUser] | None = _records(
+    terms_conditions_users: Connection[TermsConditionsUser] = _records(
         "TermsConditionsUser",
         models.TermsConditionsUser,
         Permission.RESPONSE_READ,
         "Answers of users to terms and conditions.",
     )
-    dfs_events: Connection[DfsEvent] | None = _records(
+    dfs_events: Connection[DfsEvent] = _records(
         "DfsEvent",
         models.DfsEvent,
         Permission.FLEXIBILITY_READ,

@@ -86,7 +86,7 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         sizes=[ListSize(5)],
         description="Resources that belong to the home.",
     )
-    devices: list[Device] | None = edge(
+    devices: list[Device] = edge(
         queries.devices,
         needs=Permission.DEVICE_READ,
         weight=2,
@@ -94,7 +94,7 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         description="Active devices that supply the resources of the home with readings, oldest first.",
     )
     owner: Any = owner_edge("home")
-    display: Display | None = edge(
+    display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
         weight=DISPLAY_WEIGHT,

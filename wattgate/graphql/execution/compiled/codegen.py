@@ -64,7 +64,7 @@ from graphql import (
 
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.field_source import AttributeSource, NotCompilable, PayloadSource, TypenameSource
+from wattgate.graphql.core.field_source import NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.node import encode_global_id
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
