@@ -71,7 +71,7 @@ from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.bulk_intake import BODY_READERS
-from wattgate.rest_compat.error_responses import error_response, http_error_response
+from wattgate.rest_compat.error_responses import error_response, http_error_handler
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
@@ -266,7 +266,10 @@ def create_app(
             Mount(settings.base_path, routes=rest_routes),
         ],
         middleware=_middleware(settings, tracing),
-        exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
+        exception_handlers={
+            HTTPException: http_error_handler(settings.base_path),
+            Exception: unexpected_error_response,
+        },
         lifespan=_lifespan(settings, gateway, tracing, workers),
     )
     application.state.gateway = gateway
