@@ -118,9 +118,9 @@ function details(operation, page) {
  */
 function requestShown(operation, form, { reference, credentials }, reveal) {
   const own = reveal ? credentials.forOperation(operation, reference.schemes) : null;
-  const credential = own?.credential ?? namedCredential(operation, reference.schemes, credentials.scheme);
-  const plan = planRequest(operation, form.values, reference, credential);
-  if (own) plan.headers.push(...own.headers);
+  const credential = own ?? namedCredential(operation, reference.schemes, credentials.scheme);
+  const userId = credential.kind === "basic" ? credentials.userId : "";
+  const plan = planRequest(operation, form.values, reference, credential, userId);
   return reveal ? plan : hideSecrets(plan, operation, reference);
 }
 

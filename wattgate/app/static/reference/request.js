@@ -40,6 +40,7 @@ import { example, isSecret, secretMembers } from "./schema.js";
 
 /** A value that is missing or that no request can carry. @typedef {{ key: string, message: string }} Problem */
 
+const USER_HEADER = "header.userId";
 const JSON_MEDIA = "application/json";
 const FORM_MEDIA = "application/x-www-form-urlencoded";
 /** @type {Record<string, string>} The ends of the names of files, by media type. */
@@ -150,9 +151,10 @@ function bodyProblem(body, operation) {
  * @param {FormValues} values
  * @param {Pick<Reference, "baseUrl">} reference
  * @param {Credential} credential
+ * @param {string} [userId]  The user for whom an application acts, unless the form names one.
  * @returns {RequestPlan}
  */
-export function planRequest(operation, values, reference, credential) {
+export function planRequest(operation, values, reference, credential, userId = "") {
   /** @param {string} place */
   const given = (place) =>
     operation.parameters
@@ -160,11 +162,13 @@ export function planRequest(operation, values, reference, credential) {
       .map((parameter) => /** @type {[string, string]} */ ([parameter.name, values.parameters[parameterKey(parameter)] ?? ""]));
   const inPath = new Map(given("path"));
   const path = operation.path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(inPath.get(name) || placeholder(name)));
+  /** @type {[string, string][]} */
+  const acting = userId && !values.parameters[USER_HEADER] ? [["userId", userId]] : [];
   return {
     method: operation.method,
     address: reference.baseUrl + path,
     query: given("query").filter(([, value]) => value),
-    headers: [...given("header").filter(([, value]) => value), ...(values.accept ? [acceptHeader(values.accept)] : [])],
+    headers: [...acting, ...given("header").filter(([, value]) => value), ...(values.accept ? [acceptHeader(values.accept)] : [])],
     credential,
     body: values.body?.kind === "json" && !values.body.text.trim() ? null : values.body,
     download: downloadName(operation, values.accept),

@@ -79,13 +79,13 @@ export class TryIt {
     this.#form.showProblems(problems);
     if (problems.length) return;
     const { credentials, login, reference } = this.#page;
-    const authentication = credentials.forOperation(this.#operation, reference.schemes);
-    if (!authentication) {
+    const credential = credentials.forOperation(this.#operation, reference.schemes);
+    if (!credential) {
       login.open(this.#whyLogIn(), () => this.send());
       return;
     }
-    const plan = planRequest(this.#operation, values, reference, authentication.credential);
-    plan.headers.push(...authentication.headers);
+    const userId = credential.kind === "basic" ? credentials.userId : "";
+    const plan = planRequest(this.#operation, values, reference, credential, userId);
     if (this.#operation.isMutation && !(await this.#confirm(plan))) return;
     await this.#run(plan);
   }
