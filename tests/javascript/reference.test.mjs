@@ -9,7 +9,7 @@ import { fieldText, fieldValue, plainMembers } from "../../wattgate/app/static/r
 import { ideLink } from "../../wattgate/app/static/reference/graphql-twin.js";
 import { parseDescription } from "../../wattgate/app/static/reference/openapi.js";
 import { formatDuration, formatSize, isExpired, readBudget, readError } from "../../wattgate/app/static/reference/response-text.js";
-import { describeSchema, isSecret, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
+import { describeSchema, isSecret, limitsSentence, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
 import { reference } from "./reference-document.mjs";
 
 const [read, record, remove] = reference.operations;
@@ -78,6 +78,8 @@ describe("schema", () => {
     assert.equal(described.description, "A letter.");
     assert.deepEqual(described.values, ["a"]);
     assert.deepEqual(described.limits, ["at most 1,000 characters", '`"a"` if left out']);
+    assert.equal(limitsSentence(described.limits, "A text. At most 1,000 characters."), '`"a"` if left out.');
+    assert.equal(limitsSentence([]), "");
   });
 
   test("members of an object inside an array", () => {

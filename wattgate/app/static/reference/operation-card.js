@@ -21,6 +21,9 @@ import { TryIt } from "./try-it.js";
  * @typedef {Surroundings & { presets: Record<string, string>, hasIde: boolean }} PageContext
  */
 
+/** A note of operations that need no credentials, which the page shows beside those that need some. */
+const OPEN_NOTE = "No credentials are required.";
+
 export class OperationCard {
   /** @type {PageContext} */
   #page;
@@ -94,7 +97,7 @@ function details(operation, page) {
   return element(
     "div",
     { class: "details-body" },
-    element("div", { class: "notes" }, notes.map((note) => element("p", { class: "note" }, prose(note))), facts(operation, reference)),
+    element("div", { class: "notes" }, notes.filter((note) => note !== OPEN_NOTE).map((note) => element("p", { class: "note" }, prose(note))), facts(operation, reference)),
     element("div", { class: "request-column" }, form.root),
     element("div", { class: "code-column" }, samples.root, tryIt.root),
     element(
@@ -134,7 +137,7 @@ function facts({ credentials }, reference) {
   return element(
     "p",
     { class: "facts" },
-    names.length ? ["Credentials: ", joinWithOr(names), "."] : "No credentials are needed.",
+    names.length ? ["Credentials: ", joinWithOr(names), "."] : OPEN_NOTE,
   );
 }
 

@@ -1,5 +1,6 @@
 /** The request of an operation with the values of its form: what the page sends, and what the samples of code show. */
 
+import { plainMembers } from "./body-fields.js";
 import { example, isSecret, secretMembers } from "./schema.js";
 
 /** @import { Content, Operation, Parameter, Reference } from "./openapi.js" */
@@ -90,7 +91,8 @@ function initialValue({ example: given, schema, required }, reference) {
 export function initialBody(content, reference) {
   const { media } = content;
   if (media === JSON_MEDIA) {
-    return { kind: "json", media, text: JSON.stringify(example(content, reference, { requiredOnly: true }), null, 2) };
+    const value = isOptional(content, reference) ? {} : example(content, reference, { requiredOnly: true });
+    return { kind: "json", media, text: JSON.stringify(value, null, 2) };
   }
   if (media === FORM_MEDIA) {
     const value = example(content, reference, { requiredOnly: false });
@@ -98,6 +100,16 @@ export function initialBody(content, reference) {
     return { kind: "form", media, pairs };
   }
   return { kind: "file", media, name: "" };
+}
+
+/**
+ * Return whether a body is an object of plain values that are all optional, so that no sample of it is worth sending.
+ * @param {Content} content
+ * @param {Pick<Reference, "resolve">} reference
+ */
+function isOptional(content, reference) {
+  const members = content.example === undefined ? plainMembers(content, reference) : [];
+  return members.length > 0 && members.every(({ required }) => !required);
 }
 
 /**

@@ -101,6 +101,17 @@ function limitsOf(schema) {
 }
 
 /**
+ * Return the limits of a schema as a sentence, without those that its description names.
+ * @param {string[]} limits
+ * @param {string} [description]
+ * @returns {string}
+ */
+export function limitsSentence(limits, description = "") {
+  const text = limits.filter((limit) => !description.toLowerCase().includes(limit)).join(", ");
+  return text && `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
+
+/**
  * @param {number} count
  * @param {string} noun
  */
