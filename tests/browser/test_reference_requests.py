@@ -163,13 +163,14 @@ async def test_expired_token_says_so_and_offers_log_in(page: Page) -> None:
     await expect(card.get_by_test_id("expired")).to_be_hidden()
 
 
-async def test_binary_response_is_a_download(page: Page, tmp_path: Path) -> None:
-    homes = await open_card(page, "GET", "/virtualentity")
-    await homes.get_by_test_id("send").click()
-    await log_in(page)
-    listed = json.loads(await homes.get_by_label("Response body", exact=True).inner_text())
+async def test_id_is_chosen_and_binary_response_is_a_download(page: Page, tmp_path: Path) -> None:
     card = await open_card(page, "GET", "/resource/{resourceId}/readings")
-    await card.get_by_test_id("field-resourceId").fill(listed[0]["resources"][0]["resourceId"])
+    await expect(card.get_by_test_id("find-resourceId")).to_be_hidden()
+    await card.get_by_test_id("open-login").click()
+    await log_in(page)
+    await card.get_by_test_id("find-resourceId").click()
+    await card.get_by_test_id("choice-resourceId").select_option(index=1)
+    await expect(card.get_by_test_id("field-resourceId")).to_have_value(re.compile("^[0-9a-f-]{36}$"))
     await card.get_by_test_id("accept").select_option(index=1)
     await expect(card.get_by_test_id("code")).to_contain_text("--output response.arrows")
     await card.get_by_test_id("send").click()

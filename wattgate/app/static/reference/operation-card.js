@@ -82,7 +82,7 @@ function details(operation, page) {
   let samples = null;
   /** @type {TryIt | null} */
   let tryIt = null;
-  const form = new RequestForm(operation, reference, presets, {
+  const form = new RequestForm(operation, page, presets, {
     onChange: () => samples?.show(),
     onSubmit: () => tryIt?.send(),
   });
