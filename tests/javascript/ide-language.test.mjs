@@ -127,7 +127,7 @@ describe("completion", () => {
 
   test("a field brings its required arguments and its selection, where there are none", () => {
     const [home] = complete(...atCaret("{ home| }"), SCHEMA).items;
-    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(veId: ) { }", 5, true]);
+    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(veId: ) {  }", 6, true]);
     const [only] = complete(...atCaret("{ homes|(first: 1) { name } }"), SCHEMA).items;
     assert.equal(only.insert, "homes");
   });

@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { Script } from "node:vm";
 
-import { javaScriptValue, quoteForShell, templateLiteral } from "../../wattgate/app/static/ide/quoting.js";
-import { SNIPPETS } from "../../wattgate/app/static/ide/snippets.js";
+import { javaScriptValue, quoteForShell, templateLiteral } from "../../wattgate/app/static/ide/panels/quoting.js";
+import { SNIPPETS } from "../../wattgate/app/static/ide/panels/snippets.js";
 
 const HOSTILE = [
   "",

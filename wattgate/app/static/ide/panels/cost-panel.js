@@ -79,14 +79,13 @@ class CostView {
 
   /** @param {Cost} cost */
   #budget(cost) {
-    if (cost.remaining === undefined || !cost.limit) {
-      const text = "Not logged in: there is no budget to show. The gateway limits requests without credentials by address.";
-      return [element("p", { class: "panel-note", "data-testid": "budget" }, this.#hasCredentials ? describeBudget(cost) : text)];
-    }
+    const text = element("p", { "data-testid": "budget" }, describeBudget(cost));
+    const shared = "Not logged in: all callers without credentials share this budget.";
+    const note = this.#hasCredentials ? null : element("p", { class: "panel-note", "data-testid": "anonymous" }, shared);
+    if (cost.remaining === undefined || !cost.limit) return [text, note];
     const bar = element("meter", { min: "0", max: String(cost.limit), low: String(cost.limit / 5), "aria-label": "Budget left" });
     bar.value = cost.remaining;
-    const share = element("div", { class: "budget-bar" }, bar);
-    return [share, element("p", { "data-testid": "budget" }, describeBudget(cost))];
+    return [element("div", { class: "budget-bar" }, bar), text, note];
   }
 
   get #hasCredentials() {

@@ -7,6 +7,8 @@ import { isComposite, isRequired, namedType } from "../language/schema.js";
 
 /** Fields of a type that are selected without being asked for. */
 const MAX_FIELDS = 4;
+/** Names of the fields that say most about an object. */
+const TELLING = ["total", "value", "unit", "at", "title", "classifier", "state", "status", "start"];
 /** Items of a new page of a connection. */
 const PAGE_SIZE = 10;
 
@@ -61,9 +63,11 @@ function leaves(schema, type) {
   const isId = (/** @type {Field} */ { name }) => name.endsWith("Id");
   const own = fields.find(isId) ?? fields.find(({ name }) => name === "id");
   const named = fields.find(({ name }) => name === "name");
+  const telling = fields.filter(({ name }) => TELLING.includes(name));
   // The global id and foreign ids are not what people look at first.
-  const others = fields.filter((field) => field !== own && field !== named && !isId(field) && field.name !== "id");
-  const chosen = new Set([own, named, ...others].filter((field) => field !== undefined).slice(0, MAX_FIELDS));
+  const others = fields.filter((field) => !isId(field) && field.name !== "id");
+  const ordered = new Set([own, named, ...telling, ...others].filter((field) => field !== undefined));
+  const chosen = new Set([...ordered].slice(0, MAX_FIELDS));
   const names = fields.filter((field) => chosen.has(field)).map(({ name }) => name);
   return (names.length ? names : ["__typename"]).map((name) => selection(name));
 }

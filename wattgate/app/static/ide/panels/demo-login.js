@@ -39,6 +39,5 @@ export function mountDemonstration(root, workspace) {
   root.append(
     element("div", { class: "demo-logins", role: "group", "aria-label": "Log-ins of the demonstration" }, buttons),
     error,
-    element("p", { class: "login-hint" }, "Or log in to another account:"),
   );
 }

@@ -126,7 +126,10 @@ class ExplorerView {
       return;
     }
     const { text, operationName, added, removed } = composition;
+    const focused = document.activeElement;
     this.#workspace.replaceText(text);
+    // The editor takes the focus for the change. Somebody who ticks fields by keyboard goes on where they were.
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
     if (operationName && operationName !== this.#workspace.operation?.name) this.#workspace.chooseOperation(operationName);
     if (added.length || removed.length) await this.#changeVariables(added.map(({ name }) => name), removed);
   }

@@ -1,5 +1,6 @@
 /** The side panels, actions and transports that the page mounts. The workspace describes what they get. */
 
+import { mountApplicationForm } from "./application-login.js";
 import { copyAction } from "./copy-dialog.js";
 import { costPanel } from "./cost-panel.js";
 import { mountDemonstration } from "./demo-login.js";
@@ -23,6 +24,7 @@ export const ACTIONS = [copyAction, trustAction];
  */
 export function mountLogin(root, workspace) {
   mountDemonstration(root, workspace);
+  mountApplicationForm(root, workspace);
   stream.attach(workspace);
 }
 

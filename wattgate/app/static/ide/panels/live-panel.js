@@ -140,8 +140,10 @@ class LiveView {
     const labels = series.map(nameOf);
     if ([...this.#choice.options].map(({ value }) => value).join("\n") !== labels.join("\n")) {
       this.#choice.replaceChildren(...labels.map((label) => element("option", { value: label }, label)));
-      this.#choice.value = labels.includes(this.#chosen) ? this.#chosen : labels[0];
     }
+    // Until the user chooses, the chart shows the number that arrives most often.
+    const busiest = series.reduce((one, other) => (other.points.length > one.points.length ? other : one));
+    this.#choice.value = labels.includes(this.#chosen) ? this.#chosen : nameOf(busiest);
     this.#choice.hidden = series.length === 1;
     const chosen = series.find((one) => nameOf(one) === this.#choice.value) ?? series[0];
     const text = describeSeries(chosen);

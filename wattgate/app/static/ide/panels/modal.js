@@ -49,6 +49,6 @@ export function codeToCopy(code, label, notify) {
       notify("The browser does not allow copying here. Select the text instead.", { severity: "error" });
     }
   });
-  const block = element("pre", { tabindex: "0", "aria-label": label, "data-testid": "code" }, element("code", {}, code));
+  const block = element("pre", { tabindex: "0", "aria-label": label, "data-testid": "code-block" }, element("code", {}, code));
   return element("div", { class: "code-to-copy" }, block, button);
 }
