@@ -14,6 +14,8 @@ import { showPane } from "./layout.js";
 
 const MAX_ERRORS = 20;
 const WAITING = "Run the operation to see its response.";
+const NO_RESPONSE = "There is no response.";
+const NO_EVENT = "No event has arrived yet.";
 
 export class ResponsePane {
   #workspace;
@@ -47,8 +49,9 @@ export class ResponsePane {
     });
     workspace.on("refused", (message) => {
       // A request that is not even sent is of the active document.
-      if (!this.#isRunning) this.#running = workspace.document.id;
-      this.#keep(() => this.#refuse(message));
+      const wasSent = this.#isRunning;
+      if (!wasSent) this.#running = workspace.document.id;
+      this.#keep(() => this.#refuse(message, wasSent));
       showPane("response");
     });
     workspace.on("stopped", () => this.#keep(() => { this.#facts.textContent = "Stopped."; }));
@@ -101,18 +104,25 @@ export class ResponsePane {
     this.#copy.hidden = false;
   }
 
-  /** @param {string} message */
-  #refuse(message) {
-    this.#facts.textContent = "Not sent.";
+  /**
+   * @param {string} message
+   * @param {boolean} wasSent
+   */
+  #refuse(message, wasSent) {
+    this.#facts.textContent = wasSent ? "Failed." : "Not sent.";
     this.#showNotice({ message, offersLogin: false });
+    if (wasSent) this.#showHint(NO_RESPONSE);
   }
 
   /** @param {{ type: string, request: CurrentRequest, value: any }} event */
   #showEvent({ type, value, request }) {
-    if (type === "start") this.#facts.textContent = "Connecting…";
+    if (type === "start") {
+      this.#facts.textContent = "Connecting…";
+      this.#showHint(NO_EVENT);
+    }
     if (type === "status") this.#facts.textContent = value;
     if (type === "complete") this.#facts.textContent = "The subscription has ended.";
-    if (type === "error") this.#refuse(value);
+    if (type === "error") this.#refuse(value, true);
     if (type !== "next") return;
     this.#showErrors(value?.errors ?? [], request.query);
     this.#text.show(JSON.stringify(value, null, 2), true);
@@ -144,8 +154,13 @@ export class ResponsePane {
   #clear() {
     this.#begin();
     this.#facts.textContent = "";
+    this.#showHint(WAITING);
+  }
+
+  /** @param {string} text */
+  #showHint(text) {
     this.#copy.hidden = true;
-    this.#text.showHint(WAITING);
+    this.#text.showHint(text);
   }
 
   async #copyText() {
