@@ -67,7 +67,7 @@ describe("problems with the schema", () => {
   });
 });
 
-test("what the schema knows has documentation", () => {
+test("names of the schema have documentation", () => {
   const { symbols } = analyze('{ readings(range: {start: "x"}, period: DAY) }', SCHEMA);
   assert.deepEqual(symbols.map(({ kind, name, owner, type }) => [kind, name, owner, type]), [
     ["field", "readings", "Query", "[Float]"], ["argument", "range", "readings", "TimeRange!"], ["inputField", "start", "TimeRange", "String!"],

@@ -10,7 +10,7 @@ import { showPane } from "./layout.js";
 /** @import { CurrentRequest, Workspace } from "./workspace.js" */
 
 /** @typedef {GraphQLResponse & { request: CurrentRequest }} Received */
-/** @typedef {{ message: string, path?: (string | number)[], locations?: { line: number, column: number }[], extensions?: { code?: string } }} GraphQLError */
+/** @typedef {{ message: string, path?: (string | number)[], locations?: { line: number, column: number }[], extensions?: { code?: string, docUrl?: string } }} GraphQLError */
 
 const MAX_ERRORS = 20;
 const WAITING = "Run the operation to see its response.";
@@ -25,7 +25,7 @@ export class ResponsePane {
   #copy = find(document, ".copy-response");
   #text = new ResponseText(find(document, ".response-body"));
   /**
-   * What was shown last for each document, by its ID.
+   * The last response of each document, by its ID.
    * @type {Map<string, () => void>}
    */
   #shown = new Map();
@@ -181,8 +181,12 @@ function describeError({ message, path, locations, extensions }, query) {
   const [position] = locations ?? [];
   const offset = position ? offsetOf(query, position) : null;
   const { line, column } = positionOf(query, offset ?? 0);
+  const code = extensions?.code ? element("code", { class: "error-code" }, extensions.code) : null;
+  const { docUrl = "" } = extensions ?? {};
+  // Only an address of the gateway: the response may come through a proxy that changes it.
+  const isOwn = docUrl.startsWith("/") && !docUrl.startsWith("//");
   return [
-    extensions?.code ? element("code", { class: "error-code" }, extensions.code) : null,
+    code && isOwn ? element("a", { href: docUrl, target: "_blank", rel: "noopener", title: "Cause and remedy" }, code) : code,
     element("span", { class: "error-message" }, message),
     path ? element("code", { class: "error-path" }, path.join(".")) : null,
     offset === null ? null : element("button", { type: "button", class: "quiet-button", "data-offset": String(offset), "data-testid": "error-place" }, `Line ${line}:${column}`),

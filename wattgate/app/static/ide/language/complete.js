@@ -1,4 +1,4 @@
-/** What completes a document at the caret, from the schema and from the document itself. */
+/** Suggestions at the caret of a document, from the schema and from the document itself. */
 
 import { parse } from "./parser.js";
 import { isComposite, isInput, isRequired, namedType, nullableType, printType } from "./schema.js";
@@ -15,7 +15,7 @@ export const MAX_SUGGESTIONS = 60;
 const KEYWORDS = { query: "Reads data.", mutation: "Changes data.", subscription: "Receives live events.", fragment: "A selection with a name." };
 
 /**
- * Return the suggestions at the caret, best first. Null if nothing can stand there that the schema knows.
+ * Return the suggestions at the caret, best first. Null if nothing can be suggested there.
  * @param {string} source
  * @param {number} caret
  * @param {Schema | null} schema
