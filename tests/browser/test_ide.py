@@ -301,7 +301,7 @@ async def test_panes_follow_the_keyboard_and_the_screen(page: Page) -> None:
     await page.keyboard.press("Tab")  # leaves the editor: the keyboard is never caught in it
     assert await page.evaluate("() => document.activeElement.tagName") != "TEXTAREA"
     for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=scheme)
         await write(page, "{ wrong }")
         await expect(page.get_by_test_id("problem")).to_be_visible()
         assert await accessibility_violations(page) == []

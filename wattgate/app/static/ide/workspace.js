@@ -164,7 +164,7 @@ export class Workspace {
    */
   edit(texts) {
     Object.assign(this.document, texts);
-    this.#documents.store();
+    this.#documents.storeSoon();
     this.emit("edit", this.document);
   }
 
