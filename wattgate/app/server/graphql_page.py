@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import find_login_application
 from wattgate.app.server.login_page import application_choice, login_notice, session_scope
-from wattgate.app.server.pages import read_template
+from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.transport.accept import accepts_html
 
-PagePart = Callable[[Request], Awaitable[HTMLResponse]]
+Page = Callable[[Request], Awaitable[HTMLResponse]]
 
 REQUEST_PARAMETERS = frozenset({"query", "documentId", "extensions", "token"})
 """Parameters of an address that make it a GraphQL request or an event stream, which a browser may open too."""
@@ -26,7 +26,7 @@ REQUEST_PARAMETERS = frozenset({"query", "documentId", "extensions", "token"})
 class BrowserEndpoint:
     """An ASGI application that serves a page to browsers, and passes all other requests to the next application."""
 
-    def __init__(self, next_app: ASGIApp, page: PagePart) -> None:
+    def __init__(self, next_app: ASGIApp, page: Page) -> None:
         self._next_app = next_app
         self._page = page
 
@@ -40,18 +40,14 @@ class BrowserEndpoint:
 
 
 def _opens_page(scope: Scope) -> bool:
-    if scope["method"] not in ("GET", "HEAD") or not accepts_html(dict(scope["headers"]).get(b"accept", b"").decode("latin-1")):
+    accepted = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+    if scope["method"] not in ("GET", "HEAD") or not accepts_html(accepted):
         return False
     names = {name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
     return not names & REQUEST_PARAMETERS
 
 
-def serves_ide(settings: Settings) -> bool:
-    """Return whether browsers get the IDE: as the setting says, else in development only."""
-    return settings.environment == "development" if settings.graphql_ide is None else settings.graphql_ide
-
-
-def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> PagePart:
+def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Page:
     """Return the handler of the page at /graphql."""
     if not serves_ide(settings):
         return _endpoint_page()
@@ -81,7 +77,7 @@ def _demonstration_facts(demonstration: Demonstration | None) -> dict[str, objec
     return {"password": demonstration.password, "logins": logins}
 
 
-def _endpoint_page() -> PagePart:
+def _endpoint_page() -> Page:
     content = read_template("ide/endpoint.html").substitute()
 
     async def serve(request: Request) -> HTMLResponse:
