@@ -231,7 +231,9 @@ async def test_history_keeps_no_secret_and_a_log_out_clears_it(page: Page) -> No
     await expect(entries.first).to_contain_text("One")
     await entries.first.click()
     await expect(page.get_by_label("GraphQL document")).to_have_value("query One { virtualEntities { name } }")
+    await page.get_by_label("Variables, in JSON").fill('{"password": "never-stored"}')
     await page.get_by_test_id("logout").click()
+    await expect(page.get_by_label("Variables, in JSON")).to_have_value('{"password": ""}')
     await expect(entries).to_have_count(2)  # the one that ran without a log-in, and the pinned one
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
     assert await page.evaluate("() => localStorage.getItem('wattgate.ide.session')") is None

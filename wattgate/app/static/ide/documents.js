@@ -97,6 +97,16 @@ export class Documents {
     this.store();
   }
 
+  /** Remove the secrets of all documents, from the editors too. */
+  forgetSecrets() {
+    for (const one of this.#list) {
+      one.text = redactDocument(one.text);
+      one.variables = redactVariables(one.variables);
+      one.headers = redactHeaders(one.headers);
+    }
+    this.store();
+  }
+
   /** Store the documents after a pause in the typing. */
   storeSoon() {
     clearTimeout(this.#timer);

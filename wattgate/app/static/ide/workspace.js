@@ -73,7 +73,12 @@ export class Workspace {
     this.#session = session;
     this.#documents = documents;
     session.onChange = (ended) => {
-      if (ended) this.emit("logout");
+      if (ended) {
+        this.stop();
+        documents.forgetSecrets();
+        this.#show(this.document);
+        this.emit("logout");
+      }
       this.emit("session", this.session);
     };
   }
