@@ -86,6 +86,7 @@ dist: .venv/installed-dev
 generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.close_codes
 	@$(BIN)/python -m tests.support.guide_documents
+	@$(BIN)/python -m tests.support.error_codes
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench
