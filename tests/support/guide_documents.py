@@ -44,7 +44,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
 
 @dataclass(frozen=True)
 class GuideDocument:
-    """A document of a guide, and where it stands."""
+    """A document of a guide and its place."""
 
     page: str
     page_title: str
