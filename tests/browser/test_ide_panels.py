@@ -82,7 +82,9 @@ def variables_of(page: Page) -> Any:
 
 
 async def open_panel(page: Page, panel: str) -> None:
-    await page.get_by_test_id(f"panel-{panel}").click()
+    button = page.get_by_test_id(f"panel-{panel}")
+    if await button.get_attribute("aria-pressed") != "true":
+        await button.click()
 
 
 async def test_explorer_composes_query_that_runs(page: Page) -> None:

@@ -1,4 +1,4 @@
-/** What the IDE keeps in the browser: documents and history, never secrets; and links that open documents. */
+/** The storage of the IDE in the browser: documents and history, never secrets; and links that open documents. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -244,6 +244,7 @@ EXAMPLES: dict[str, Example] = {
             ]
         }
     ),
+    **dict.fromkeys(("alerts", "audit_entries", "mail_suppressions"), fixed(lambda tenant: {"last": 2})),
     **{
         f"{name}_connection": NOTHING
         for name in (

@@ -109,6 +109,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/reset": PAGE,
         "/confirm-email": PAGE,
         "/register": PAGE,
+        "/errors": PAGE,
         "/preview": MAIL_PAGE,
         "/outbox": MAIL_PAGE,
         "/outbox/mails": API,

@@ -50,6 +50,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
+            deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
             directives=[ONLY_ON_ERROR],
         )
@@ -63,6 +64,10 @@ def edge(
     """Return the field of an edge.
 
     Its type is the class annotation; its arguments are the keyword arguments of the loader.
+
+    Every edge is nullable in the schema, because its loader runs a query of its own: that can fail, be forbidden or
+    withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
+    if a record without a value is null without an error. For any other annotation, `@semanticNonNull` is printed.
     """
     declared = EdgeField(load, needs, weight, tuple(sizes))
 

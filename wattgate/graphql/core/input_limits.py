@@ -40,6 +40,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "algorithms": _CODE,
         "audiences": _NAME,
         "baseUnit": _CODE,
+        "before": 500,
         "NewDeviceClaim.code": _CODE,
         "callbackUrl": _URL,
         "city": _NAME,

@@ -30,6 +30,7 @@ from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
+from wattgate.graphql.execution.nullability import make_edges_nullable, remove_null_defaults
 from wattgate.request_context import log_access_error
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,8 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
     schema.hides_introspection = hides_introspection
     _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
+    make_edges_nullable(schema._schema)
+    remove_null_defaults(schema._schema)
     _add_descriptions(schema)
     return schema
 

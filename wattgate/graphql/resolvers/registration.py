@@ -14,7 +14,8 @@ from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
 from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.rows import Condition, Rows
+from wattgate.db.pages import Condition
+from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT

@@ -79,7 +79,7 @@ class AlertRule(Node, model=models.AlertRule):
     fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
     created_at: datetime
     updated_at: datetime
-    back_test: BackTest | None = edge(
+    back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,
         weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),

@@ -194,7 +194,7 @@ class Comparison:
     )
     includes_standing_charge: bool | None = strawberry.field(description=reading_types.INCLUDES_STANDING_CHARGE)
     includes_vat: bool | None = strawberry.field(description=reading_types.INCLUDES_VAT)
-    series: ReadingSeries | None = edge(
+    series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
         weight=250,
@@ -257,7 +257,7 @@ class Resource(Node, model=models.Resource):
         needs=Permission.READINGS_READ,
         description="Why `current` is null. Null if there is a current value.",
     )
-    freshness: Freshness | None = edge(
+    freshness: Freshness = edge(
         freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
         weight=FRESHNESS_WEIGHT,
@@ -285,7 +285,7 @@ class Resource(Node, model=models.Resource):
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
     )
-    readings: ReadingSeries | None = edge(
+    readings: ReadingSeries = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),

@@ -84,7 +84,7 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         sizes=[ListSize(5)],
         description="Resources that belong to the home.",
     )
-    display: Display | None = edge(
+    display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
         weight=DISPLAY_WEIGHT,
