@@ -219,7 +219,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "revisedSince": "Return only buckets whose readings were received or replaced after this instant. Totals still "
         "cover all buckets. Default: all buckets.",
         "revokedAt": "When the consent was revoked. Null if it was not.",
-        "sampling": "regular (at a fixed interval) or irregular (at any time).",
+        "sampling": "`regular` (at a fixed interval) or `irregular` (at any time).",
         "ruleId": "ID of the alert rule.",
         "scope": "Requested OAuth scopes, separated by spaces: read, write.",
         "sensors": "Sensors of the device.",

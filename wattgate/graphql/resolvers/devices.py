@@ -118,15 +118,16 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory"),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
+async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inventory:
     """Return the devices that the meter network has at a meter point.
 
     A user may read the meter points of own resources and consents, an application any. Without a valid consent, the
     error is CONSENT_REVOKED.
     """
-    number = parse_path_meter_point(meter_point_number)
-    not_found = NotFound(f"The meter network has no meter point with number {meter_point_number}.")
+    number = parse_path_meter_point(mpxn)
+    not_found = NotFound(f"The meter network has no meter point with number {mpxn}.")
     await require_inventory_access(call, number, not_found)
     point = await call.network.meter_point(number)
     devices = await call.network.devices_at(number)
@@ -163,13 +164,14 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
+async def meter_point_resources(call: Call, *, mpxn: strawberry.ID) -> MeterPointResourcesResult:
     """Return the active resources at a meter point that the caller may see."""
-    resources = await resources_at(call, parse_path_meter_point(meter_point_number))
+    resources = await resources_at(call, parse_path_meter_point(mpxn))
     if not resources:
-        raise NotFound(f"No resources at meter point {meter_point_number}.")
-    return MeterPointResourcesResult(True, str(meter_point_number), resources)
+        raise NotFound(f"No resources at meter point {mpxn}.")
+    return MeterPointResourcesResult(True, str(mpxn), resources)
 
 
 async def load_device(rows: Rows, device_id: str) -> models.Device:
