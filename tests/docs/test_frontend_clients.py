@@ -28,11 +28,18 @@ JANUARY = ("2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z")
 @pytest.fixture(scope="module")
 async def project(guide_node: Node) -> AsyncIterator[Project]:
     async with project_in(guide_node, "project") as assembled:
-        (assembled.folder / "src" / "relay" / "__generated__").mkdir()
         for tool, *arguments in (
             ("graphql-codegen",),
             ("relay-compiler",),
-            ("esbuild", "src/check-relay.ts", "src/check-react.tsx", "--bundle", "--platform=node", *BUNDLE),
+            (
+                "esbuild",
+                "src/check-relay.ts",
+                "src/check-react.tsx",
+                "src/relay/show.ts",
+                "--bundle",
+                "--platform=node",
+                *BUNDLE,
+            ),
             ("esbuild", "src/main.tsx", "--bundle", "--format=esm", "--outdir=public"),
         ):
             status, printed = await assembled.tool(tool, *arguments)
@@ -225,6 +232,12 @@ async def test_cache_answers_again_and_shows_changes(
     assert len(sent) == 3  # the list and two pages; mutations and log-ins are counted as `logs_in`
 
 
+async def test_relay_shows_homes_and_live_readings(project: Project, recorded: RecordedGateway) -> None:
+    async with project.run("built/relay/show.mjs", recorded.url, *recorded.credentials) as shown:
+        assert (await shown.next())["resourceIds"] == [recorded.tenant.ids["resource"]]
+        assert await first_live_resource(shown) == recorded.tenant.ids["resource"]
+
+
 async def test_react_app_renders_and_shows_a_mutation_without_another_query(
     project: Project, recorded: RecordedGateway
 ) -> None:
@@ -243,7 +256,6 @@ async def test_relay_compiler_refuses_a_field_that_the_schema_does_not_have(guid
     wrong = {"src/relay/documents.ts": documents.replace("systemAlertTypeId", "systemAlertType")}
     assert wrong["src/relay/documents.ts"] != documents
     async with project_in(guide_node, "wrong-relay", **wrong) as assembled:
-        (assembled.folder / "src" / "relay" / "__generated__").mkdir()
         status, printed = await assembled.tool("relay-compiler")
     assert status != 0
     assert "systemAlertType" in printed
