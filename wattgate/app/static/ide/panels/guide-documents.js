@@ -122,11 +122,23 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Homes", kind: "query",
-    text: "query Homes {\n  virtualEntities { veId name resources { resourceId classifier current { value unit at } } }\n}\n",
+    text: "query Homes {\n  virtualEntities { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Home", kind: "query",
+    text: "query Home($veId: ID!) {\n  virtualEntity(veId: $veId) { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
+    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { id name }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Alerts", kind: "query",
+    text: "query Alerts($first: Int!, $after: String) {\n  alerts(first: $first, after: $after) {\n    edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Days", kind: "query",
-    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
+    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    id\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Readings", kind: "subscription",
