@@ -69,7 +69,8 @@ PATTERNS = {
     "realtime.apq_store": ["_SHA256_HEX"],
     "realtime.bus": ["_POSITION_PATTERN"],
     "request_context": ["_TRACEPARENT"],
-    "rest_compat.openapi": ["_WORD", "_PARAMETER"],
+    "rest_compat.openapi.document": ["_WORD"],
+    "rest_compat.openapi.parameters": ["_PARAMETER"],
 }
 """The assigned names of all patterns, by module."""
 

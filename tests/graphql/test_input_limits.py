@@ -24,7 +24,7 @@ from wattgate.graphql.core.input_limits import LIST_LIMITS, TEXT_LIMITS, check_a
 from wattgate.graphql.core.operation import Argument, Operation
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.rest_compat.arguments import parse_json_body
-from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.row_renderer import wire_name
 from wattgate.stored_json import INPUT_JSON_LIMITS, UnstorableJson, check_json, encode_json, repair_json
 

@@ -194,7 +194,7 @@ async def test_expensive_document_is_compiled_at_its_first_use(crowded: House, t
 
 async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -> None:
     database_url = crowded.one.ids["database"]
-    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, budget_seconds=86_400)
+    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, caller_budget_seconds=86_400)
     async with serving(create_app(limited)) as url, httpx.AsyncClient(base_url=url) as http:
         headers = crowded.one.headers["account"]
         first = await http.get("/api/v0-1/resource", headers=headers)

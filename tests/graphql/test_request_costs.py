@@ -40,7 +40,7 @@ def extensions(answer: httpx.Response) -> dict[str, Any]:
 
 
 async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Path) -> None:
-    async with gateway(tmp_path, caller_budget=1_000, budget_seconds=1_000) as (_, http, tenant):
+    async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
         first = await http.post("/graphql", json=HOMES, headers=headers)
         cost = extensions(first)
@@ -62,7 +62,7 @@ async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Pat
 
 
 async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_path: Path) -> None:
-    async with gateway(tmp_path, caller_budget=200, budget_seconds=86_400) as (url, http, tenant):
+    async with gateway(tmp_path, caller_budget=200, caller_budget_seconds=86_400) as (url, http, tenant):
         headers = tenant.headers["account"]
         last = await http.post("/graphql", json=HOMES, headers=headers)
         while last.status_code == 200:

@@ -7,17 +7,14 @@ from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 
 from tests.support.house import House
 from tests.support.interfaces import SCHEMA
+from tests.support.openapi import DOCUMENT
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.descriptions import FIELD_DESCRIPTIONS
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.principal import GRANTS, Permission, Role
-from wattgate.rest_compat.examples import EXAMPLES
-from wattgate.rest_compat.formats import LEGACY_FORMATS
-from wattgate.rest_compat.openapi import build_openapi_document
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
-DOCUMENT = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api/v0-1")
 
 
 def test_committed_schema_file_equals_the_served_schema() -> None:
@@ -68,16 +65,3 @@ async def test_served_openapi_document_has_every_rest_endpoint(served: House) ->
     assert endpoints == {(rest.method, rest.path) for operation in OPERATIONS for rest in operation.rest}
     assert document["openapi"].startswith("3.1")
     assert set(document["components"]["securitySchemes"]) == {"basic", "token"}
-
-
-def test_operation_ids_are_unique() -> None:
-    ids = [operation["operationId"] for item in DOCUMENT["paths"].values() for operation in item.values()]
-    assert len(ids) == len(set(ids))
-
-
-def test_every_endpoint_with_a_legacy_format_has_an_example() -> None:
-    route_keys = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
-    assert set(EXAMPLES) <= route_keys
-    assert set(LEGACY_FORMATS) <= route_keys
-    converted = {key for key, format_ in LEGACY_FORMATS.items() if format_.parse_arguments or format_.render_body}
-    assert converted <= set(EXAMPLES), converted - set(EXAMPLES)

@@ -27,7 +27,7 @@ async def stream(served: House, path: str, **params: Any) -> pa.Table:
     headers = served.one.headers["account"] | {"Accept": ARROW}
     answer = await served.call("GET", path, headers, params=params)
     assert (answer.status_code, answer.headers["content-type"]) == (200, ARROW), answer.text
-    assert answer.headers["x-graphql-operation"] == "raw_readings"
+    assert answer.headers["x-graphql-operation"] == "rawReadings"
     return pa.ipc.open_stream(answer.content).read_all()
 
 

@@ -15,6 +15,7 @@ from strawberry import ID
 
 from tests.support import metering
 from tests.support.filled_databases import can_copy, copy_filled
+from tests.support.openapi import check_response
 from tests.support.people import oauth_headers
 from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
@@ -272,8 +273,10 @@ class House:
         return dict(answer.json())
 
     async def call(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
-        """Send a REST request and return the response."""
-        return await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
+        """Send a REST request and return the response, which must be one that the OpenAPI document permits."""
+        response = await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
+        check_response(method, path, response)
+        return response
 
 
 PUBLIC_URL = "http://gateway.example"

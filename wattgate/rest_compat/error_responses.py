@@ -9,7 +9,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wattgate.errors import MAX_LISTED_PROBLEMS, BadInput, GatewayError, Internal, Problem, ProblemPath, Unauthenticated
+from wattgate.errors import (
+    MAX_LISTED_PROBLEMS,
+    METHOD_NOT_ALLOWED,
+    BadInput,
+    GatewayError,
+    Internal,
+    Problem,
+    ProblemPath,
+    Unauthenticated,
+    documentation_url,
+)
 from wattgate.request_context import log_access_error
 from wattgate.stored_json import encode_json
 
@@ -42,6 +52,7 @@ def error_response(
             "description": error.message,
             "problems": [problem.to_json() for problem in problems[:MAX_LISTED_PROBLEMS]],
         }
+        body |= problems[0].named_param
     if transform_body:
         body = transform_body(error, body)
     headers = {}
@@ -55,9 +66,9 @@ def error_response(
 async def http_error_response(request: Request, error: Exception) -> Response:
     """Return the response for an unknown path or method, in the format of all other errors."""
     assert isinstance(error, HTTPException)
-    code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_INPUT")
+    code = {404: "NOT_FOUND", 405: METHOD_NOT_ALLOWED}.get(error.status_code, "BAD_INPUT")
     message = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
-    body = {"error": message, **Internal("").extensions, "code": code}
+    body = {"error": message, **Internal("").extensions, "code": code, "docUrl": documentation_url(code)}
     return json_response(body, error.status_code, dict(error.headers or {}))
 
 

@@ -1,6 +1,6 @@
-"""Example requests and responses of the endpoints with a legacy format, which no type describes."""
+"""Example requests and responses of the endpoints with a legacy format. A test checks them against the schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -13,17 +13,15 @@ EPOCH = 1_795_000_000
 
 @dataclass(frozen=True, slots=True)
 class EndpointExamples:
-    """Examples of an endpoint's query parameters, request body and response.
+    """Examples of an endpoint's request body and response. None means that it has no example."""
 
-    None means that the types of the operation describe the part. `media` is the media type of the body. If
-    `is_free_form` is set, clients choose the members, so that the example does not define their types.
-    """
-
-    query: Mapping[str, str] | None = None
     body: Any = None
     response: Any = None
-    media: str = "application/json"
-    is_free_form: bool = False
+
+
+def acknowledgement_example(members: Iterable[str]) -> dict[str, Any]:
+    """Return an example of the response that acknowledges a change."""
+    return {"status": "OK", **dict.fromkeys(members, UUID)}
 
 
 def envelope_example(data: Any, *, units: str = "kWh", **query: str) -> dict[str, Any]:
@@ -77,7 +75,14 @@ _HOME = {
     "applicationId": UUID,
     "ownerId": UUID,
     "name": "12 Alder Road",
+    "description": None,
+    "location": None,
+    "city": "Leeds",
+    "country": "GB",
     "postalCode": "LS6 3QT",
+    "geoCoordinates": None,
+    "openStreetMapsRef": None,
+    "timeZone": None,
     "attributes": None,
     "clone": False,
     "active": True,
@@ -86,7 +91,8 @@ _HOME = {
     "resources": [{"resourceId": UUID, "resourceTypeId": UUID, "name": "electricity consumption"}],
     "veChildren": [],
 }
-_ATTRIBUTE = {"veId": UUID, "attribute": None}
+_ATTRIBUTES = {"floor": "2"}
+_ATTRIBUTE = {"veId": UUID, "attribute": _ATTRIBUTES}
 _TIER = {"tier": 1, "tourate": 8.4, "rate": 8.4, "time": "23:30-05:30", "weekdays": ["MON", "TUE"]}
 _PLAN = {"weekName": "1", "source": "supplier", "planDetail": [{"rate": 24.5}, {"standing": 53.8}, _TIER]}
 _TARIFF = {
@@ -109,7 +115,16 @@ _ALERT = {
     "send2Inbox": "yes",
     "Priority": "High",
     "callbackUrl": "https://example.org/hook",
-    "dataToFill": None,
+    "dataToFill": {"name": "Ada"},
+}
+_SENT_ALERT = {
+    "ns_alert_id": UUID,
+    "applicationId": UUID,
+    **_ALERT,
+    "send2Email": "yes",
+    "push": "no",
+    "inbox": "yes",
+    "createdAt": TIME,
 }
 _LOG = {
     "notificationid": UUID,
@@ -210,8 +225,6 @@ _TARIFF_CHANGE = {
     "effectiveDate": "2025-10-01 00:00:00",
     "plan": [{"planDetail": [{"rate": 24.5}, {"standing": 53.8}]}],
 }
-_RAW_READINGS_QUERY = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "offset": "0", "field": "ENERGY"}
-_ARROW = "application/vnd.apache.arrow.stream"
 
 _STATUS_PATH = "/user/verification/status"
 EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
@@ -222,33 +235,28 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "DELETE /user/{userId}": EndpointExamples(response={"valid": True}),
         "GET /auth/token": EndpointExamples(response=[_TOKEN, {**_TOKEN, **_OAUTH_CLIENT}]),
         "POST /auth/oauth": EndpointExamples(body=_AUTHORISATION),
-        "POST /auth/oauth/access": EndpointExamples(
-            body=_TOKEN_EXCHANGE, response=_GRANTED_TOKENS, media="application/x-www-form-urlencoded"
-        ),
+        "POST /auth/oauth/access": EndpointExamples(body=_TOKEN_EXCHANGE, response=_GRANTED_TOKENS),
         "POST /accountprofile": EndpointExamples(
             body={"profileName": "Settings", "dark": True},
             response={"status": "OK", "profileName": "Settings", "devUserId": UUID},
         ),
-        "GET /accountprofile/{profileName}": EndpointExamples(
-            response={"profileName": "Settings", "dark": True}, is_free_form=True
-        ),
-        "GET /accountsession": EndpointExamples(response={"page": "today"}, is_free_form=True),
-        "PUT /accountsession": EndpointExamples(body={"page": "today"}, response={"page": "today"}, is_free_form=True),
+        "GET /accountprofile/{profileName}": EndpointExamples(response={"profileName": "Settings", "dark": True}),
+        "GET /accountsession": EndpointExamples(response={"page": "today"}),
+        "PUT /accountsession": EndpointExamples(body={"page": "today"}, response={"page": "today"}),
         "GET /virtualentity": EndpointExamples(response=[_HOME]),
         "GET /virtualentity/{veId}": EndpointExamples(response=_HOME),
         "DELETE /virtualentity/{veId}": EndpointExamples(response=_HOME),
         "POST /virtualentity/{veId}/resources": EndpointExamples(response=_HOME),
         "DELETE /virtualentity/{veId}/resources/{resourceId}": EndpointExamples(response=_HOME),
         "GET /virtualentity/{veId}/attribute": EndpointExamples(response=_ATTRIBUTE),
-        "POST /virtualentity/{veId}/attribute": EndpointExamples(body={}, response=_ATTRIBUTE),
+        "POST /virtualentity/{veId}/attribute": EndpointExamples(body=_ATTRIBUTES, response=_ATTRIBUTE),
         "DELETE /virtualentity/{veId}/attribute": EndpointExamples(
-            body={"removeAttributes": None}, response={"status": "OK", **_ATTRIBUTE}
+            body={"removeAttributes": ["floor"]}, response={"status": "OK", "veId": UUID, "attribute": {}}
         ),
         "POST /resource": EndpointExamples(
             response={"status": "OK", "valid": True, "resourceId": UUID, "resourceApplicationAccess": [UUID]}
         ),
         "GET /resource/{resourceId}/readings": EndpointExamples(
-            query={**_READINGS_QUERY, "offset": "0", "nulls": "1"},
             response=envelope_example([[EPOCH, 0.25]], **_READINGS_QUERY),
         ),
         "POST /resource/{resourceId}/readings": EndpointExamples(
@@ -260,14 +268,13 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /resource/{resourceId}/last-time": EndpointExamples(response=envelope_example({"lastTs": EPOCH})),
         "GET /resource/{resourceId}/tariff": EndpointExamples(response=envelope_example([_TARIFF])),
         "POST /alert": EndpointExamples(body=_ALERT, response={"ns_alert_id": UUID, "status": "OK"}),
-        "GET /alert/{alertId}": EndpointExamples(response={"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}),
-        "GET /alert/user": EndpointExamples(response=[{"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}]),
+        "GET /alert/{alertId}": EndpointExamples(response=_SENT_ALERT),
+        "GET /alert/user": EndpointExamples(response=[_SENT_ALERT]),
         "GET /notification/{notificationId}": EndpointExamples(response=_NOTIFICATION),
         "GET /notification/{notificationId}/log": EndpointExamples(response=[_LOG]),
         "POST /template": EndpointExamples(
             body={"alertTypeId": UUID, "channelType": "email", "cultureCode": "en-GB", **_TEMPLATE}
         ),
-        "GET /template/{alertTypeId}/{channelType}/{cultureCode}": EndpointExamples(query={}),
         "POST /template/{alertTypeId}/{channelType}/{cultureCode}": EndpointExamples(body=_TEMPLATE),
         f"GET {_STATUS_PATH}": EndpointExamples(
             response={
@@ -281,10 +288,10 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
             body={"isValidUntil": "now"}, response=_REVOCATIONS
         ),
         f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": EndpointExamples(
-            query={}, response=_history("meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId")
+            response=_history("meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId")
         ),
         f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": EndpointExamples(
-            query={}, response=_history("meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId")
+            response=_history("meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId")
         ),
         "GET /device": EndpointExamples(response=[_DEVICE]),
         "POST /device": EndpointExamples(response={"status": "OK", "valid": True, "deviceId": UUID}),
@@ -295,7 +302,7 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /device/resource/{resourceId}": EndpointExamples(response=_DEVICE),
         "GET /discover/{hardwareId}": EndpointExamples(response=_DEVICE),
         "GET /device/{deviceId}/status": EndpointExamples(response=_DEVICE_STATUS),
-        "GET /device/status": EndpointExamples(query={"tags": "AABBCCDDEEFF"}, response=_DEVICE_STATUS),
+        "GET /device/status": EndpointExamples(response=_DEVICE_STATUS),
         "GET /device/meter-point/{meterPointNumber}/inventory": EndpointExamples(response=_INVENTORY),
         "GET /device/smart-meter/{eui}/inventory": EndpointExamples(response=_INVENTORY),
         "GET /device/meter-point/{meterPointNumber}/resources": EndpointExamples(
@@ -308,9 +315,6 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         "GET /resource/{resourceId}/tariff-list": EndpointExamples(response=envelope_example([_TARIFF_CHANGE])),
         "GET /resource/{resourceId}/meterread": EndpointExamples(response=envelope_example([[EPOCH, 12345.6]])),
         "GET /resource/{resourceId}/catchup": EndpointExamples(response=envelope_example(_CATCH_UP)),
-        f"GET /resource/{{resourceId}}/readings {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
-        f"GET /resource/{{resourceId}}/platformbinary {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
-        f"GET /resource/{{resourceId}}/glowbinary {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
     }
 )
 """Examples by `RestRoute.route_key`: method and path, and the media type if it is not JSON."""

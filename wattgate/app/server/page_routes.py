@@ -4,6 +4,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from wattgate.app.server.account_pages import account_page_routes
+from wattgate.app.server.error_page import error_page_route
 from wattgate.app.server.landing_page import Demonstration, landing_route
 from wattgate.app.server.login_page import login_page_route
 from wattgate.app.server.pages import STATIC_DIRECTORY, page_route
@@ -17,6 +18,7 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
     return [
         page_route(f"{settings.base_path}/docs", "reference/index.html"),
         landing_route(settings, runner, demonstration),
+        error_page_route(),
         login_page_route(
             "/display",
             "display/index.html",

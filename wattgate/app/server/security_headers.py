@@ -118,6 +118,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/reset": PAGE,
         "/confirm-email": PAGE,
         "/register": PAGE,
+        "/errors": PAGE,
         "/preview": MAIL_PAGE,
         "/outbox": MAIL_PAGE,
         "/outbox/mails": API,

@@ -122,6 +122,10 @@ Prepare = Callable[..., Awaitable[Any]]
 """A function of a `Preparation` and the arguments of the operation. Its result is `Call.prepared`."""
 
 
+RunOperation = Callable[["Operation", Mapping[str, Any]], Awaitable[Any]]
+"""Runs an operation for the caller: (operation, arguments) -> its result."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One query, mutation or subscription of the gateway. `name` is in snake_case; GraphQL shows it in camelCase.
@@ -132,8 +136,9 @@ class Operation:
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
     client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
-    before the session opens. `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts
-    both, and REST keeps the old ones.
+    before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
+    it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
+    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, REST the old ones.
     """
 
     name: str
@@ -150,6 +155,8 @@ class Operation:
     address_policy: AddressPolicy | None = None
     system_access: SystemAccess | None = None
     prepare: Prepare | None = None
+    delegates: bool = False
+    deprecation: str | None = None
     renamed_arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -213,6 +220,8 @@ def operation(
     system_access: SystemAccess | None = None,
     prepare: Prepare | None = None,
     renamed_arguments: Mapping[str, str] = MappingProxyType({}),
+    delegates: bool = False,
+    deprecation: str | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -236,6 +245,8 @@ def operation(
             system_access=system_access,
             prepare=prepare,
             renamed_arguments=renamed_arguments,
+            delegates=delegates,
+            deprecation=deprecation,
         )
 
     return declare

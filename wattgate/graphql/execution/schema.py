@@ -24,6 +24,7 @@ from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.core.directives import Cost
 from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
+from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
 from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
@@ -100,12 +101,20 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
     make_edges_nullable(schema._schema)
     remove_null_defaults(schema._schema)
     _add_descriptions(schema)
     add_cost_directives(schema._schema)
     return schema
+
+
+def _accept_rows_as_nodes(schema: Schema) -> None:
+    """Let rows be objects of types that implement `Node`. Strawberry accepts only instances of the type's class."""
+    for kind in schema._schema.type_map.values():
+        if isinstance(kind, GraphQLObjectType) and is_node_type(kind):
+            kind.is_type_of = None
 
 
 def _add_descriptions(schema: Schema) -> None:

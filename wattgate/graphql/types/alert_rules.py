@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, linear_in_argument
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission
 
@@ -34,7 +36,7 @@ class BackTest:
 
 
 @strawberry.type(description="A rule that sends an alert to its user if the readings of a resource meet a condition.")
-class AlertRule:
+class AlertRule(Node, model=models.AlertRule):
     rule_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID

@@ -4,6 +4,7 @@ from datetime import datetime, tzinfo
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import consent as consent_queries
 from wattgate.db.queries import costs as cost_queries
@@ -26,6 +27,7 @@ from wattgate.graphql.core.cost_weights import (
     per_day,
 )
 from wattgate.graphql.core.fields import edge, list_field
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types.consent import WithheldData
@@ -62,7 +64,7 @@ class StorageDefinition:
 
 
 @strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
-class ResourceType:
+class ResourceType(Node, model=models.ResourceType):
     resource_type_id: strawberry.ID
     name: str
     classifier: str
@@ -214,7 +216,7 @@ class CostSeries:
 
 
 @strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
-class Resource:
+class Resource(Node, model=models.Resource):
     resource_id: strawberry.ID
     resource_type_id: strawberry.ID
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the resource.")
@@ -333,7 +335,7 @@ class Resource:
 
 
 @strawberry.type(description="Device in a home that sends readings to the platform, such as a display or a bridge.")
-class Device:
+class Device(Node, model=models.Device):
     device_id: strawberry.ID
     device_type_id: strawberry.ID
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the device.")

@@ -9,6 +9,8 @@ from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.graphql.services.login import WeakPassword
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
+from wattgate.rest_compat.wire import accounts as wire
+from wattgate.rest_compat.wire.shapes import ListOf
 
 OAUTH_NAMES = (
     "client_id",
@@ -87,7 +89,7 @@ def _profile_body(result: RestResult) -> dict[str, Any]:
 ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /auth": LegacyFormat(rejection_members={"valid": False}),
     "DELETE /auth/deleteToken": LegacyFormat(rejection_members={"valid": False}),
-    "GET /auth/token": LegacyFormat(render_body=_tokens_body),
+    "GET /auth/token": LegacyFormat(render_body=_tokens_body, response=ListOf(wire.TOKEN)),
     "POST /auth/oauth": LegacyFormat(
         parse_arguments=_parse_oauth_arguments, request_paths=OAUTH_REQUEST_PATHS, rejection_members={"valid": False}
     ),
@@ -95,19 +97,27 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         parse_arguments=_parse_oauth_arguments,
         request_paths=OAUTH_REQUEST_PATHS,
         render_body=_oauth_tokens_body,
+        response=wire.OAUTH_TOKENS,
         accepts_form=True,
         transform_error=_transform_oauth_error,
     ),
     "POST /account/changepassword": LegacyFormat(transform_error=_transform_new_password_error),
     "PUT /user/resetpassword": LegacyFormat(transform_error=_transform_new_password_error),
-    "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body),
-    "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}),
-    "POST /accountprofile": LegacyFormat(parse_arguments=_parse_profile_arguments, render_body=_saved_profile_body),
-    "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body),
-    "GET /accountsession": LegacyFormat(render_body=lambda result: result.result.data),
+    "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body, response=wire.ClosedAccount),
+    "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}, response=wire.DeletedUser),
+    "POST /accountprofile": LegacyFormat(
+        parse_arguments=_parse_profile_arguments,
+        render_body=_saved_profile_body,
+        body=wire.PROFILE_TO_SAVE,
+        response=wire.SavedProfile,
+    ),
+    "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body, response=wire.PROFILE),
+    "GET /accountsession": LegacyFormat(render_body=lambda result: result.result.data, response=wire.SESSION),
     "PUT /accountsession": LegacyFormat(
         parse_arguments=lambda request: RawArguments({"values": request.body}),
         request_paths={("values",): ()},
         render_body=lambda result: result.result.data,
+        body=wire.SESSION,
+        response=wire.SESSION,
     ),
 }

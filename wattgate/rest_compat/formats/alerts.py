@@ -8,6 +8,8 @@ from wattgate.db import models
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
+from wattgate.rest_compat.wire import alerts as wire
+from wattgate.rest_compat.wire.shapes import ListOf
 
 _CHANNEL_SWITCHES = {"EMAIL": ("email", "send2Email"), "PUSH": ("push", "send2Push"), "INBOX": ("inbox", "send2Inbox")}
 """The legacy members that enable a channel, by the GraphQL name of the channel."""
@@ -95,12 +97,22 @@ ALERT_FORMATS: Mapping[str, LegacyFormat] = {
         parse_arguments=_parse_alert_arguments,
         request_paths={("input", "data"): ("dataToFill",), ("input", "priority"): ("Priority",)},
         render_body=lambda result: {"ns_alert_id": result.result.alert_id, "status": "OK"},
+        body=wire.AlertToSend,
+        response=wire.SentAlert,
     ),
-    "GET /alert/{alertId}": LegacyFormat(render_body=lambda result: _alert_json(result.result)),
-    "GET /alert/user": LegacyFormat(render_body=lambda result: [_alert_json(alert) for alert in result.result]),
-    "GET /notification/{notificationId}": LegacyFormat(render_body=_notification_body),
-    "GET /notification/{notificationId}/log": LegacyFormat(render_body=_notification_log_body),
-    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments),
+    "GET /alert/{alertId}": LegacyFormat(
+        render_body=lambda result: _alert_json(result.result), response=wire.LegacyAlert
+    ),
+    "GET /alert/user": LegacyFormat(
+        render_body=lambda result: [_alert_json(alert) for alert in result.result], response=ListOf(wire.LegacyAlert)
+    ),
+    "GET /notification/{notificationId}": LegacyFormat(
+        render_body=_notification_body, response=wire.LegacyNotification
+    ),
+    "GET /notification/{notificationId}/log": LegacyFormat(
+        render_body=_notification_log_body, response=ListOf(wire.NotificationStep)
+    ),
+    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments, body=wire.TEMPLATE_TO_ADD),
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
         parse_arguments=lambda request: RawArguments(_path_with_upper_channel(request))
     ),

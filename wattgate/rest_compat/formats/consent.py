@@ -7,6 +7,8 @@ from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
+from wattgate.rest_compat.wire import consent as wire
+from wattgate.rest_compat.wire.readings import NoQuery
 
 NOW = "now"
 
@@ -64,7 +66,7 @@ def _revocations_body(result: RestResult) -> dict[str, Any]:
     }
 
 
-def _history_format(kind: str, members: str, by: str, id_name: str) -> LegacyFormat:
+def _history_format(kind: str, members: str, by: str, id_name: str, response: Any) -> LegacyFormat:
     def body(result: RestResult) -> dict[str, Any]:
         changes = [
             {
@@ -79,31 +81,49 @@ def _history_format(kind: str, members: str, by: str, id_name: str) -> LegacyFor
         ]
         return {"valid": True, members: changes}
 
-    return LegacyFormat(parse_arguments=lambda request: RawArguments({**request.path, "kind": kind}), render_body=body)
+    return LegacyFormat(
+        parse_arguments=lambda request: RawArguments({**request.path, "kind": kind}),
+        render_body=body,
+        query=NoQuery,
+        response=response,
+    )
 
 
 _MPXNS_REQUEST_PATHS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}
 _STATUS_PATH = "/user/verification/status"
 CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
-    f"GET {_STATUS_PATH}": LegacyFormat(render_body=_status_body),
+    f"GET {_STATUS_PATH}": LegacyFormat(render_body=_status_body, response=wire.VerificationStatus),
     f"POST {_STATUS_PATH}/mpxns/renewal": LegacyFormat(
-        parse_arguments=_parse_meter_points, request_paths=_MPXNS_REQUEST_PATHS, render_body=_renewals_body
+        parse_arguments=_parse_meter_points,
+        request_paths=_MPXNS_REQUEST_PATHS,
+        render_body=_renewals_body,
+        body=wire.MeterPoints,
+        response=wire.Renewals,
     ),
     f"POST {_STATUS_PATH}/mpxns/revocation": LegacyFormat(
-        parse_arguments=_parse_meter_points, request_paths=_MPXNS_REQUEST_PATHS, render_body=_revocations_body
+        parse_arguments=_parse_meter_points,
+        request_paths=_MPXNS_REQUEST_PATHS,
+        render_body=_revocations_body,
+        body=wire.MeterPoints,
+        response=wire.Revocations,
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": LegacyFormat(
         parse_arguments=_parse_meter_point,
         request_paths={("validUntil",): ("isValidUntil",)},
         render_body=_renewals_body,
+        body=wire.ConsentEnd,
+        response=wire.Renewals,
     ),
     f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": LegacyFormat(
-        parse_arguments=_parse_meter_point, render_body=_revocations_body
+        parse_arguments=_parse_meter_point,
+        render_body=_revocations_body,
+        body=wire.ConsentEnd,
+        response=wire.Revocations,
     ),
     f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": _history_format(
-        "RENEWAL", "meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId"
+        "RENEWAL", "meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId", wire.RenewalHistory
     ),
     f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": _history_format(
-        "REVOCATION", "meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId"
+        "REVOCATION", "meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId", wire.RevocationHistory
     ),
 }

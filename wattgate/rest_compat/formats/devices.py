@@ -8,6 +8,8 @@ from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.graphql.resolvers.consent import mpxn_key_for
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
+from wattgate.rest_compat.wire import devices as wire
+from wattgate.rest_compat.wire.shapes import ListOf
 
 
 def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
@@ -97,21 +99,30 @@ def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
 
 
 DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
-    "GET /device": LegacyFormat(render_body=_devices_body),
-    "GET /device/{deviceId}": LegacyFormat(render_body=_device_body),
-    "GET /device/resource/{resourceId}": LegacyFormat(render_body=_device_body),
-    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body),
-    "DELETE /device/{deviceId}": LegacyFormat(render_body=_device_body),
-    "PUT /device/{deviceId}/owner": LegacyFormat(render_body=_device_body),
-    "GET /discover/{hardwareId}": LegacyFormat(render_body=_discovered_body),
+    "GET /device": LegacyFormat(render_body=_devices_body, response=ListOf(wire.DEVICE)),
+    "GET /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
+    "GET /device/resource/{resourceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
+    "PUT /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
+    "DELETE /device/{deviceId}": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
+    "PUT /device/{deviceId}/owner": LegacyFormat(render_body=_device_body, response=wire.DEVICE),
+    "GET /discover/{hardwareId}": LegacyFormat(render_body=_discovered_body, response=wire.DISCOVERED),
     "POST /device": LegacyFormat(
-        render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id}
+        render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id},
+        response=wire.AddedDevice,
     ),
-    "GET /device/{deviceId}/status": LegacyFormat(render_body=_status_body),
+    "GET /device/{deviceId}/status": LegacyFormat(render_body=_status_body, response=wire.DeviceState),
     "GET /device/status": LegacyFormat(
-        parse_arguments=_parse_tags, request_paths={("hardwareId",): ("tags",)}, render_body=_status_body
+        parse_arguments=_parse_tags,
+        request_paths={("hardwareId",): ("tags",)},
+        render_body=_status_body,
+        query=wire.DeviceQuery,
+        response=wire.DeviceState,
     ),
-    "GET /device/meter-point/{meterPointNumber}/inventory": LegacyFormat(render_body=_inventory_body),
-    "GET /device/smart-meter/{eui}/inventory": LegacyFormat(render_body=_inventory_body),
-    "GET /device/meter-point/{meterPointNumber}/resources": LegacyFormat(render_body=_meter_point_resources_body),
+    "GET /device/meter-point/{meterPointNumber}/inventory": LegacyFormat(
+        render_body=_inventory_body, response=wire.Inventory
+    ),
+    "GET /device/smart-meter/{eui}/inventory": LegacyFormat(render_body=_inventory_body, response=wire.Inventory),
+    "GET /device/meter-point/{meterPointNumber}/resources": LegacyFormat(
+        render_body=_meter_point_resources_body, response=wire.LegacyMeterPointResources
+    ),
 }

@@ -29,5 +29,11 @@ class LegacyFormat:
     """Whether the body may be a form (application/x-www-form-urlencoded) as well as JSON."""
     body_readers: Mapping[str, BodyReader] = field(default_factory=lambda: MappingProxyType({}))
     """Readers of streamed bodies by media type. They record the body while it arrives and return the response."""
+    query: Any = None
+    """The TypedDict of the query parameters. None means the arguments of the operation."""
+    body: Any = None
+    """The shape of the request body, see `rest_compat.wire`. None means the arguments of the operation."""
+    response: Any = None
+    """The shape of the response body. None means the result type of the operation."""
     transform_error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None
     """Adapt the body of an error response."""

@@ -14,6 +14,8 @@ from wattgate.rest_compat.formats import readings as legacy_readings
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.formats.tariffs import tariff_body, tariff_list_body
 from wattgate.rest_compat.legacy_request import RestResult
+from wattgate.rest_compat.wire import readings as wire
+from wattgate.rest_compat.wire.tariffs import TariffEnvelope, TariffListEnvelope
 
 
 def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
@@ -66,6 +68,7 @@ _STREAM_FORMAT = LegacyFormat(
     parse_arguments=legacy_readings.parse_raw_readings_query,
     request_paths=legacy_readings.READINGS_REQUEST_PATHS,
     render_stream=arrow_readings.stream_readings,
+    query=wire.RawReadingsQuery,
 )
 
 
@@ -76,26 +79,37 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
             "valid": True,
             "resourceId": result.result.resource_id,
             "resourceApplicationAccess": [result.result.application_id],
-        }
+        },
+        response=wire.AddedResource,
     ),
     "GET /resource/{resourceId}/readings": LegacyFormat(
         parse_arguments=legacy_readings.parse_readings_query,
         request_paths=legacy_readings.READINGS_REQUEST_PATHS,
         render_body=legacy_readings.readings_body,
+        query=wire.ReadingsQuery,
+        response=wire.ReadingsEnvelope,
     ),
     "POST /resource/{resourceId}/readings": LegacyFormat(
         parse_arguments=legacy_readings.parse_posted_readings,
         request_paths=legacy_readings.POSTED_REQUEST_PATHS,
         render_body=lambda result: {"status": "OK", **result.rendered},
+        body=wire.PostedReadings,
+        response=wire.PostedReadingsResult,
     ),
-    "POST /readings": LegacyFormat(body_readers=BODY_READERS, transform_error=_transform_stream_error),
-    "GET /resource/{resourceId}/current": LegacyFormat(render_body=_current_body),
-    "GET /resource/{resourceId}/first-time": LegacyFormat(render_body=_time_body("firstTs", "firstTime")),
-    "GET /resource/{resourceId}/last-time": LegacyFormat(render_body=_time_body("lastTs", "lastTime")),
-    "GET /resource/{resourceId}/tariff": LegacyFormat(render_body=tariff_body),
-    "GET /resource/{resourceId}/tariff-list": LegacyFormat(render_body=tariff_list_body),
-    "GET /resource/{resourceId}/meterread": LegacyFormat(render_body=_meter_read_body),
-    "GET /resource/{resourceId}/catchup": LegacyFormat(render_body=_catch_up_body),
+    "POST /readings": LegacyFormat(
+        body_readers=BODY_READERS, transform_error=_transform_stream_error, response=wire.RECORDED
+    ),
+    "GET /resource/{resourceId}/current": LegacyFormat(render_body=_current_body, response=wire.ReadingsEnvelope),
+    "GET /resource/{resourceId}/first-time": LegacyFormat(
+        render_body=_time_body("firstTs", "firstTime"), response=wire.FirstTimeEnvelope
+    ),
+    "GET /resource/{resourceId}/last-time": LegacyFormat(
+        render_body=_time_body("lastTs", "lastTime"), response=wire.LastTimeEnvelope
+    ),
+    "GET /resource/{resourceId}/tariff": LegacyFormat(render_body=tariff_body, response=TariffEnvelope),
+    "GET /resource/{resourceId}/tariff-list": LegacyFormat(render_body=tariff_list_body, response=TariffListEnvelope),
+    "GET /resource/{resourceId}/meterread": LegacyFormat(render_body=_meter_read_body, response=wire.MeterReadEnvelope),
+    "GET /resource/{resourceId}/catchup": LegacyFormat(render_body=_catch_up_body, response=wire.CatchUpEnvelope),
     f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM_FORMAT,
     f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _STREAM_FORMAT,
     f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _STREAM_FORMAT,

@@ -6,6 +6,8 @@ from typing import Any
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
+from wattgate.rest_compat.wire import virtual_entities as wire
+from wattgate.rest_compat.wire.shapes import ListOf
 
 
 def _virtual_entity_json(virtual_entity: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
@@ -42,18 +44,30 @@ def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
 
 
 VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
-    "GET /virtualentity": LegacyFormat(render_body=_virtual_entities_body),
-    "GET /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body),
-    "DELETE /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body),
-    "POST /virtualentity/{veId}/resources": LegacyFormat(render_body=_virtual_entity_body),
-    "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(render_body=_virtual_entity_body),
-    "GET /virtualentity/{veId}/attribute": LegacyFormat(render_body=_attributes_body),
+    "GET /virtualentity": LegacyFormat(render_body=_virtual_entities_body, response=ListOf(wire.VIRTUAL_ENTITY)),
+    "GET /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY),
+    "DELETE /virtualentity/{veId}": LegacyFormat(render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY),
+    "POST /virtualentity/{veId}/resources": LegacyFormat(
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY
+    ),
+    "DELETE /virtualentity/{veId}/resources/{resourceId}": LegacyFormat(
+        render_body=_virtual_entity_body, response=wire.VIRTUAL_ENTITY
+    ),
+    "GET /virtualentity/{veId}/attribute": LegacyFormat(
+        render_body=_attributes_body, response=wire.VirtualEntityAttributes
+    ),
     "POST /virtualentity/{veId}/attribute": LegacyFormat(
-        parse_arguments=_parse_attributes_to_set, request_paths={("attributes",): ()}, render_body=_attributes_body
+        parse_arguments=_parse_attributes_to_set,
+        request_paths={("attributes",): ()},
+        render_body=_attributes_body,
+        body=wire.ATTRIBUTES_TO_SET,
+        response=wire.VirtualEntityAttributes,
     ),
     "DELETE /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_remove,
         request_paths={("names",): ("removeAttributes",)},
         render_body=lambda result: {"status": "OK", **_attributes_body(result)},
+        body=wire.AttributesToRemove,
+        response=wire.ChangedAttributes,
     ),
 }

@@ -21,8 +21,10 @@ def bounded_schema(owner: str, name: str, type_: GraphQLInputType, schema: Json)
 
 
 def _add_bounds(schema: Json, bounds: Mapping[str, Json]) -> Json:
-    kind = schema.get("type")
-    added = {**schema, **bounds.get(kind, {})} if isinstance(kind, str) else dict(schema)
+    kinds = schema.get("type", [])
+    added = dict(schema)
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        added |= bounds.get(kind, {})
     if "anyOf" in added:
         added["anyOf"] = [_add_bounds(one, bounds) for one in added["anyOf"]]
     if "items" in added:

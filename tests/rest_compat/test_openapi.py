@@ -1,0 +1,165 @@
+"""The OpenAPI document: named schemas of all bodies, typed parameters, error codes, tags and GraphQL documents."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from graphql import OperationDefinitionNode, parse, validate
+from graphql.execution.values import get_variable_values
+
+from tests.support.house import House
+from tests.support.interfaces import SCHEMA
+from tests.support.openapi import DOCUMENT, check_value, resolve
+from wattgate.enums import to_camel_case
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import JSON
+from wattgate.rest_compat.examples import EXAMPLES
+from wattgate.rest_compat.formats import LEGACY_FORMATS
+
+PATHS = DOCUMENT["paths"]
+SCHEMAS = DOCUMENT["components"]["schemas"]
+DESCRIBED = [operation for item in PATHS.values() for operation in item.values()]
+BY_ID = {operation["operationId"]: operation for operation in DESCRIBED}
+by_operation = pytest.mark.parametrize("operation", [pytest.param(one, id=one["operationId"]) for one in DESCRIBED])
+
+
+def contents(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the media types and contents of the request body and of the successful response."""
+    yield from operation.get("requestBody", {}).get("content", {}).items()
+    for response in operation["responses"].values():
+        yield from resolve(response)["content"].items()
+
+
+def nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object in a JSON value except examples."""
+    if isinstance(value, dict):
+        yield value
+        for name, inner in value.items():
+            if name not in ("example", "examples", "x-graphql"):
+                yield from nodes(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from nodes(inner)
+
+
+@by_operation
+def test_every_json_body_has_a_named_schema_and_fitting_examples(operation: dict[str, Any]) -> None:
+    for media, content in contents(operation):
+        schema = content["schema"]
+        if media in (JSON, "application/x-www-form-urlencoded"):
+            assert "$ref" in schema.get("items", schema), schema
+        if "example" in content:
+            check_value(schema, content["example"], operation["operationId"])
+    for parameter in operation["parameters"]:
+        assert parameter["description"], parameter["name"]
+        if "example" in parameter:
+            check_value(parameter["schema"], parameter["example"], parameter["name"])
+
+
+def test_schemas_have_types_items_and_no_empty_alternative() -> None:
+    kinds = {"$ref", "type", "anyOf"}
+    for node in nodes({"schemas": SCHEMAS, "paths": PATHS}):
+        if node.get("type") == "array":
+            assert node["items"], node
+        assert not any(option == {} for option in node.get("anyOf", []))
+        for name, member in node.get("properties", {}).items():
+            if isinstance(member, dict) and not kinds & member.keys():
+                assert member["description"], name
+        for name in node.get("required", []) if "properties" in node else ():
+            assert name in node["properties"]
+
+
+def test_every_named_schema_is_used() -> None:
+    text = json.dumps(DOCUMENT)
+    assert [name for name in SCHEMAS if f'"#/components/schemas/{name}"' not in text] == []
+
+
+def test_query_of_readings_is_required_and_typed() -> None:
+    query = {one["name"]: one for one in BY_ID["readings"]["parameters"] if one["in"] == "query"}
+    assert {name for name, one in query.items() if one["required"]} == {"from", "to", "period", "function"}
+    assert resolve(query["period"]["schema"])["enum"] == ["PT1M", "PT30M", "PT1H", "P1D", "P1W", "P1M", "P1Y"]
+    assert "sum" in resolve(query["function"]["schema"])["enum"]
+    assert re.search(query["from"]["schema"]["pattern"], "2026-11-01T00:00:00")
+    assert "format" not in query["from"]["schema"]  # a time without a zone is no date-time of RFC 3339
+    assert query["offset"]["schema"]["type"] == "number"
+
+
+def test_tariffs_declare_both_rate_and_standing_charge() -> None:
+    assert {"rate", "standing", "tier", "limit", "dynamic"} <= set(SCHEMAS["PlanDetail"]["properties"])
+    assert SCHEMAS["Home"]["properties"]["resources"]["items"] == {"$ref": "#/components/schemas/ShortResource"}
+
+
+def test_operation_ids_are_unique_names_of_graphql_fields() -> None:
+    assert len(BY_ID) == len(DESCRIBED)
+    fields = {to_camel_case(operation.name) for operation in OPERATIONS if operation.rest}
+    assert fields <= set(BY_ID)
+    for name, operation in BY_ID.items():
+        field = operation["x-graphql"]["field"]
+        assert field in fields
+        assert name == field or (name.startswith(field) and name[len(field)].isupper())
+        assert name.isalpha()
+
+
+@by_operation
+def test_graphql_document_is_valid_with_its_variables(operation: dict[str, Any]) -> None:
+    twin = operation["x-graphql"]
+    document = parse(twin["document"])
+    assert validate(SCHEMA, document) == []
+    (definition,) = document.definitions
+    assert isinstance(definition, OperationDefinitionNode)
+    assert definition.operation.value == twin["kind"]
+    values = get_variable_values(SCHEMA, definition.variable_definitions or (), twin["variables"])
+    assert not isinstance(values, list), values  # a list has the errors
+
+
+@by_operation
+def test_error_codes_fit_the_interface(operation: dict[str, Any]) -> None:
+    codes = {}
+    for status, response in operation["responses"].items():
+        for code in resolve(response).get("x-error-codes", []):
+            codes[code] = int(status)
+    assert "PERSISTED_QUERY_NOT_FOUND" not in codes
+    assert set(codes) < set(SCHEMAS["ErrorCode"]["enum"])
+    assert {"INTERNAL", "RATE_LIMITED", "UNAUTHENTICATED", "UNAVAILABLE"} <= set(codes)
+    if operation["security"] and operation["parameters"]:
+        assert {"BAD_INPUT", "FORBIDDEN"} <= set(codes)
+
+
+def test_error_codes_depend_on_the_operation() -> None:
+    def codes(name: str) -> set[str]:
+        responses = [resolve(response) for response in BY_ID[name]["responses"].values()]
+        return {code for response in responses for code in response.get("x-error-codes", [])}
+
+    assert "QUOTA_EXCEEDED" in codes("addResource")
+    assert not {"QUOTA_EXCEEDED", "CONFLICT", "NOT_FOUND", "CONSENT_REVOKED"} & codes("faqs")
+    assert "CONSENT_REVOKED" in codes("readings")
+    assert not {"FORBIDDEN", "CONSENT_REVOKED"} & codes("requestPasswordReset")
+
+
+def test_every_operation_has_one_known_tag_and_an_effect() -> None:
+    tags = [tag["name"] for tag in DOCUMENT["tags"]]
+    assert tags == [name for group in DOCUMENT["x-tagGroups"] for name in group["tags"]]
+    assert all(tag["description"] for tag in DOCUMENT["tags"])
+    assert {tag for operation in DESCRIBED for tag in operation["tags"]} == set(tags)
+    effects = {name: operation["x-effect"] for name, operation in BY_ID.items()}
+    assert set(effects.values()) == {"read", "write", "destructive"}
+    assert effects["deactivateVirtualEntity"] == effects["revokeConsents"] == effects["deleteUser"] == "destructive"
+    assert (effects["readings"], effects["catchUp"], effects["updateAccount"]) == ("read", "write", "write")
+
+
+def test_legacy_formats_declare_their_types() -> None:
+    routes = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
+    assert set(LEGACY_FORMATS) <= routes
+    assert set(EXAMPLES) <= routes
+    for route, legacy_format in LEGACY_FORMATS.items():
+        if legacy_format.render_body:
+            assert legacy_format.response is not None, route
+
+
+async def test_responses_name_their_graphql_field(served: House) -> None:
+    headers = served.one.headers["account"]
+    assert (await served.call("GET", "/auth", headers)).headers["x-graphql-operation"] == "tokenStatus"
+    terms = await served.call("GET", "/termsconditions/current", headers)
+    assert terms.headers.get("x-graphql-operation") in (None, "currentTermsConditions")

@@ -1,0 +1,143 @@
+"""The OpenAPI 3.1 document, put together from the catalogue of operations."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from wattgate import __version__
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
+from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.schema import Schema
+from wattgate.principal import AuthScheme, Permission
+from wattgate.rest_compat.formats import DEFAULT_FORMAT, LEGACY_FORMATS
+from wattgate.rest_compat.openapi.bodies import request_body, response_content, success_response
+from wattgate.rest_compat.openapi.components import Components, Json
+from wattgate.rest_compat.openapi.errors import error_kinds, error_responses, error_schemas
+from wattgate.rest_compat.openapi.graphql_twins import graphql_twin
+from wattgate.rest_compat.openapi.parameters import parameters
+from wattgate.rest_compat.openapi.tags import tag_members, tag_of
+from wattgate.rest_compat.row_renderer import wire_name
+
+SECURITY_SCHEMES: Json = {
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Credential of an application; or username and password of an account, with the header "
+        "`applicationId`.",
+    },
+    "token": {"type": "apiKey", "in": "header", "name": "token", "description": "Token from POST /auth."},
+}
+
+DESCRIPTION = (
+    "Metered energy readings, and the users, homes, devices and content that belong to them. Each operation is also a "
+    "GraphQL field: `operationId` and the response header `x-graphql-operation` have its name. A path of the document "
+    "that does not have the method of a request answers with 405 and the code METHOD_NOT_ALLOWED."
+)
+
+DESTRUCTIVE_FIELDS = ("deactivate", "delete", "erase", "remove", "revoke", "withdraw")
+"""How the names of fields begin that take something away."""
+
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def build_openapi_document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
+    """Return the OpenAPI document as JSON values."""
+    components = Components(schema)
+    for name, error in error_schemas().items():
+        components.put(name, error)
+    responses: dict[str, Json] = {}
+    paths: Json = {}
+    for operations_of_endpoint in _by_endpoint(operations):
+        operation, rest = operations_of_endpoint[0]
+        item = _path_operation(operation, rest, schema, components)
+        kinds = set().union(*(error_kinds(*route) for route in operations_of_endpoint))
+        for other_operation, other in operations_of_endpoint[1:]:  # other media types of the same endpoint
+            content = item["responses"][str(rest.status)]["content"]
+            content[other.media_type] = response_content(
+                other_operation, other, LEGACY_FORMATS.get(other.route_key, DEFAULT_FORMAT), components
+            )
+        item["responses"].update(error_responses(kinds, responses))
+        paths.setdefault(rest.path, {})[rest.method.lower()] = item
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "wattgate",
+            "version": __version__,
+            "description": DESCRIPTION,
+            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_path, "description": "The gateway that serves this document."}],
+        **tag_members(),
+        "security": [{"token": []}, {"basic": []}],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "schemas": dict(sorted(components.schemas.items())),
+            "responses": dict(sorted(responses.items())),
+            "securitySchemes": SECURITY_SCHEMES,
+        },
+    }
+
+
+def operation_id(operation: Operation, rest: RestRoute) -> str:
+    """Return the name of the GraphQL field. Routes of the same field after the first one add a part of their path."""
+    name = to_camel_case(operation.name)
+    first = operation.rest[0]
+    if rest == first:
+        return name
+    shared = first.path.split("/")
+    own = [part for part in rest.path.split("/") if part not in shared and not part.startswith("{")]
+    return name + "".join(word.title() for part in own for word in _WORD.findall(part))
+
+
+def _by_endpoint(operations: Iterable[Operation]) -> Iterable[list[tuple[Operation, RestRoute]]]:
+    """Return the routes of each method and path, the one with JSON first."""
+    endpoints: dict[tuple[str, str], list[tuple[Operation, RestRoute]]] = {}
+    for operation in operations:
+        for rest in operation.rest:
+            endpoints.setdefault((rest.path, rest.method), []).append((operation, rest))
+    return [sorted(routes, key=lambda route: route[1].media_type != JSON) for routes in endpoints.values()]
+
+
+def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, components: Components) -> Json:
+    arguments = ArgumentBinder(schema, operation).arguments
+    legacy_format = LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT)
+    body = request_body(operation, rest, legacy_format, arguments, components)
+    summary = _summary(operation, rest)
+    return {
+        "operationId": operation_id(operation, rest),
+        "summary": summary,
+        "description": operation.description,
+        "tags": [tag_of(rest.path)],
+        "x-effect": _effect(operation, rest),
+        "x-graphql": graphql_twin(operation, rest.edges, schema),
+        "parameters": parameters(operation, rest, legacy_format, arguments, components),
+        **({} if body is None else {"requestBody": body}),
+        "responses": {str(rest.status): success_response(operation, rest, legacy_format, components)},
+        "security": _security(operation, rest),
+    }
+
+
+def _summary(operation: Operation, rest: RestRoute) -> str:
+    """Return the first line of the operation's description, or the description of the only edge that is returned."""
+    text = operation.description.partition("\n")[0]
+    if len(rest.edges) == 1 and not rest.path.endswith("}") and len(operation.rest) > 1:
+        for field in operation.result_type.__strawberry_definition__.fields:
+            if wire_name(field) in rest.edges:
+                text = str(field.description)
+    return text.rstrip(".")
+
+
+def _effect(operation: Operation, rest: RestRoute) -> str:
+    """Return how dangerous a call is: `read`, `write`, or `destructive` if it takes something away."""
+    if operation.kind is OperationKind.QUERY:
+        return "read"
+    name = to_camel_case(operation.name)
+    return "destructive" if rest.method == "DELETE" or name.startswith(DESTRUCTIVE_FIELDS) else "write"
+
+
+def _security(operation: Operation, rest: RestRoute) -> list[dict[str, Any]]:
+    if operation.needs is Permission.ANYONE:
+        return []
+    schemes = [rest.accepted_scheme] if rest.accepted_scheme else [AuthScheme.BASIC, AuthScheme.TOKEN]
+    return [{scheme.value: []} for scheme in schemes]

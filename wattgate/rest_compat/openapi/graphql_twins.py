@@ -1,0 +1,120 @@
+"""The GraphQL document of each REST operation, complete with sample variables."""
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from graphql import (
+    GraphQLArgument,
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    Undefined,
+    ast_from_value,
+    get_named_type,
+    is_leaf_type,
+    is_required_argument,
+    is_required_input_field,
+    parse,
+    print_ast,
+)
+
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.execution.schema import Schema
+from wattgate.rest_compat.examples import MPXN, TIME, UUID
+from wattgate.rest_compat.openapi.components import Json
+
+SAMPLES: Mapping[str, Any] = MappingProxyType(
+    {
+        "ID": UUID,
+        "DateTime": TIME,
+        "Decimal": "24.5",
+        "Int": 1,
+        "Float": 1.0,
+        "Boolean": True,
+        "TimeZone": "Europe/London",
+        "JSON": {},
+        "String": "text",
+        "channels": ["EMAIL"],
+        "cultureCode": "en-GB",
+        "email": "ada@example.org",
+        "end": "2026-11-21T00:00:00Z",
+        "eui": "70B3D50000000001",
+        "hardwareId": "AABBCCDDEEFF",
+        "mpxn": MPXN,
+        "mpxns": [MPXN],
+        "meterPointNumber": MPXN,
+        "password": "correct horse",
+        "period": "PT30M",
+        "postcode": "LS6 3QT",
+        "start": "2026-11-20T00:00:00Z",
+        "username": "ada@example.org",
+    }
+)
+"""Sample values by the name of the argument or input field, or of its scalar."""
+
+
+def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -> Json:
+    """Return the field of an operation, a document that selects the same data, and sample variables."""
+    name = to_camel_case(operation.name)
+    root = schema._schema.get_type(operation.kind.value)
+    assert isinstance(root, GraphQLObjectType)
+    field = root.fields[name]
+    kind = operation.kind.value.lower()
+    arguments = {key: argument for key, argument in field.args.items() if argument.deprecation_reason is None}
+    declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
+    passed = ", ".join(f"{key}: ${key}" for key in arguments)
+    text = (
+        f"{kind} {name[0].upper()}{name[1:]}{f'({declared})' if declared else ''} "
+        f"{{ {name}{f'({passed})' if passed else ''} {_selection(field, edges)} }}"
+    )
+    variables = {
+        key: _sample(key, argument.type) for key, argument in arguments.items() if is_required_argument(argument)
+    }
+    return {"kind": kind, "field": name, "document": print_ast(parse(text)), "variables": variables}
+
+
+def _variable(name: str, argument: GraphQLArgument) -> str:
+    """Return the definition of the variable for an argument, with the default of the argument."""
+    default = argument.default_value
+    node = None if default in (Undefined, None) else ast_from_value(default, argument.type)
+    return f"${name}: {argument.type}" + (f" = {print_ast(node)}" if node else "")
+
+
+def _selection(field: GraphQLField, edges: Collection[str]) -> str:
+    """Return the selection set of all plain fields at any depth, and of the named edges."""
+    type_ = get_named_type(field.type)
+    if is_leaf_type(type_):
+        return ""
+    assert isinstance(type_, GraphQLObjectType)
+    inner = [
+        f"{name} {_selection(member, ())}"
+        for name, member in type_.fields.items()
+        if name in edges or (_is_plain(member) and member.deprecation_reason is None)
+    ]
+    return "{ " + " ".join(inner) + " }"
+
+
+def _is_plain(field: GraphQLField) -> bool:
+    declared = field.extensions.get("strawberry-definition")
+    return not field.args and (declared is None or (edge_of(declared) is None and not is_global_id(declared)))
+
+
+def _sample(name: str, type_: Any) -> Any:
+    if isinstance(type_, GraphQLNonNull):
+        return _sample(name, type_.of_type)
+    if name in SAMPLES:
+        return SAMPLES[name]
+    if isinstance(type_, GraphQLList):
+        return [_sample("", type_.of_type)]
+    if isinstance(type_, GraphQLEnumType):
+        return next(iter(type_.values))
+    if isinstance(type_, GraphQLInputObjectType):
+        return {key: _sample(key, field.type) for key, field in type_.fields.items() if is_required_input_field(field)}
+    return SAMPLES[type_.name]

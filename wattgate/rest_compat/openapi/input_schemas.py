@@ -1,0 +1,77 @@
+"""JSON Schemas of GraphQL input types, which validate the arguments of both interfaces."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from graphql import (
+    GraphQLArgument,
+    GraphQLEnumType,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    is_required_input_field,
+)
+
+from wattgate.graphql.core.scalars import MAX_SCALAR_CHARACTERS
+from wattgate.rest_compat.openapi.components import ANY_VALUE, Components, Json, described, nullable
+from wattgate.rest_compat.openapi.input_bounds import bounded_schema
+
+SCALAR_SCHEMAS: Mapping[str, Json] = {
+    "String": {"type": "string"},
+    "ID": {"type": "string"},
+    "Int": {"type": "integer", "format": "int32"},
+    "Float": {"type": "number"},
+    "Boolean": {"type": "boolean"},
+    "DateTime": {"type": "string", "format": "date-time", "maxLength": MAX_SCALAR_CHARACTERS},
+    "Decimal": {"type": ["number", "string"]},
+    "TimeZone": {"type": "string", "maxLength": MAX_SCALAR_CHARACTERS},
+    "JSON": ANY_VALUE,
+}
+
+
+def argument_schema(
+    owner: str, name: str, argument: GraphQLArgument | GraphQLInputField, components: Components
+) -> Json:
+    """Return the schema of an argument or input field, with its bounds and its description."""
+    schema = input_schema(argument.type, components)
+    return described(bounded_schema(owner, name, argument.type, schema), argument.description)
+
+
+def input_schema(type_: Any, components: Components) -> Json:
+    """Return the schema of a GraphQL input type."""
+    if isinstance(type_, GraphQLNonNull):
+        return _non_null_schema(type_.of_type, components)
+    return nullable(_non_null_schema(type_, components))
+
+
+def _non_null_schema(type_: Any, components: Components) -> Json:
+    if isinstance(type_, GraphQLList):
+        return {"type": "array", "items": input_schema(type_.of_type, components)}
+    if isinstance(type_, GraphQLEnumType):
+        return enum_schema(type_, components)
+    if isinstance(type_, GraphQLInputObjectType):
+        return components.add(type_.name, lambda: input_object_schema(type_, components))
+    return dict(SCALAR_SCHEMAS[type_.name])
+
+
+def enum_schema(type_: GraphQLEnumType, components: Components) -> Json:
+    """Return a reference to the schema of an enum in requests, which has the names of its values.
+
+    Responses have the values. If they differ from the names, the schema of the names has a name of its own.
+    """
+    names = list(type_.values)
+    values = [getattr(value.value, "value", value.value) for value in type_.values.values()]
+    return components.put_enum(type_.name if names == values else f"{type_.name}Input", names, type_.name)
+
+
+def input_object_schema(type_: GraphQLInputObjectType, components: Components, omitted: Collection[str] = ()) -> Json:
+    """Return the schema of an input object, without some of its fields."""
+    fields = {name: field for name, field in type_.fields.items() if name not in omitted}
+    required = [name for name, field in fields.items() if is_required_input_field(field)]
+    return {
+        "type": "object",
+        **({"description": type_.description} if type_.description else {}),
+        "properties": {name: argument_schema(type_.name, name, field, components) for name, field in fields.items()},
+        **({"required": required} if required else {}),
+    }

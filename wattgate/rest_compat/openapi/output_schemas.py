@@ -1,0 +1,86 @@
+"""JSON Schemas of Strawberry types, as REST renders them."""
+
+from collections.abc import Collection
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, StrawberryOptional
+from strawberry.types.enum import StrawberryEnumDefinition
+
+from wattgate.db import models
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
+from wattgate.graphql.execution.descriptions import description_for
+from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
+from wattgate.rest_compat.row_renderer import wire_name
+
+UUID_MEMBERS = frozenset(
+    to_camel_case(model.key)
+    for model in (
+        *(models.Account, models.Alert, models.Content, models.Device, models.DeviceType, models.LanguageContent),
+        *(models.Notification, models.Prompt, models.PromptType, models.PromptUser, models.Resource),
+        *(models.ResourceType, models.SupportDetails, models.Tariff, models.Template, models.TermsConditions),
+        *(models.TermsConditionsUser, models.User, models.UserAction, models.UserActionType, models.VirtualEntity),
+        *(models.VirtualEntityType, models.Webhook, models.WebhookEndpoint, models.WebhookError),
+    )
+)
+"""Names of members whose values are always UUIDs of the gateway."""
+
+
+def output_schema(type_: Any, components: Components, edges: Collection[str] = ()) -> Json:
+    """Return a reference to the schema of a Strawberry type: its plain fields and the given edges."""
+    definition: StrawberryObjectDefinition = type_.__strawberry_definition__
+    name = definition.name + ("With" + "".join(edge[0].upper() + edge[1:] for edge in edges) if edges else "")
+    return components.add(name, lambda: object_schema(definition, components, edges))
+
+
+def object_schema(
+    definition: StrawberryObjectDefinition,
+    components: Components,
+    edges: Collection[str] = (),
+    omitted: Collection[str] = (),
+) -> Json:
+    """Return the schema of an object. All members are required, because null is written as null."""
+    properties = {}
+    for field in definition.fields:
+        name = wire_name(field)
+        is_plain = edge_of(field) is None and not is_global_id(field)
+        if name in omitted or not (is_plain or name in edges):
+            continue
+        schema = _type_schema(field.type, name, components)
+        properties[name] = described(schema, description_for(definition.name, name, field.description))
+    return {
+        "type": "object",
+        **({"description": definition.description} if definition.description else {}),
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
+def _type_schema(type_: Any, name: str, components: Components) -> Json:
+    if isinstance(type_, StrawberryOptional):
+        return nullable(_type_schema(type_.of_type, name, components))
+    if isinstance(type_, StrawberryList):
+        return {"type": "array", "items": _type_schema(type_.of_type, name, components)}
+    if isinstance(type_, StrawberryEnumDefinition):
+        return components.put_enum(type_.name, [value.value for value in type_.values])
+    if isinstance(type_, type) and issubclass(type_, Enum):
+        return components.add_enum(type_)
+    if hasattr(type_, "__strawberry_definition__"):
+        return output_schema(type_, components)
+    return _leaf_schema(type_, name)
+
+
+def _leaf_schema(type_: Any, name: str) -> Json:
+    if type_ is datetime:
+        return {"type": "string", "format": "date-time"}
+    if type_ is Decimal:
+        return {"type": "number"}
+    if type_ in JSON_TYPES:
+        return {"type": JSON_TYPES[type_]}
+    if getattr(type_, "__name__", "") == "ID":
+        return {"type": "string", **({"format": "uuid"} if name in UUID_MEMBERS else {})}
+    return ANY_VALUE

@@ -1,0 +1,123 @@
+"""Parameters of operations: those in the path, in the query, and the header `applicationId`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, get_nullable_type, is_required_argument
+
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, text_limit
+from wattgate.graphql.core.operation import Operation, RestRoute
+from wattgate.graphql.execution.descriptions import description_for
+from wattgate.principal import Permission
+from wattgate.rest_compat.arguments import INPUT_ARGUMENT
+from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.openapi.components import Components, Json
+from wattgate.rest_compat.openapi.input_bounds import bounded_schema
+from wattgate.rest_compat.openapi.input_schemas import input_schema
+from wattgate.rest_compat.openapi.wire_schemas import typed_dict_schema
+
+APPLICATION_HEADER: Json = {
+    "name": "applicationId",
+    "in": "header",
+    "description": "ID of the application. Required unless the body has `applicationId`.",
+    "schema": {"type": "string", "maxLength": MAX_ID_CHARACTERS},
+}
+
+_PARAMETER = re.compile(r"{(\w+)}")
+
+
+def parameters(
+    operation: Operation,
+    rest: RestRoute,
+    legacy_format: LegacyFormat,
+    arguments: Mapping[str, GraphQLArgument],
+    components: Components,
+) -> list[Json]:
+    """Return the parameters of a route."""
+    query = (
+        _uniform_query(operation, rest, arguments, components)
+        if legacy_format.query is None
+        else _legacy_query(legacy_format.query, components)
+    )
+    return [
+        *_path_parameters(operation, rest, arguments, components),
+        *query,
+        *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
+    ]
+
+
+def names_in_path(rest: RestRoute) -> list[str]:
+    """Return the names of the parameters in a path."""
+    return _PARAMETER.findall(rest.path)
+
+
+def takes_query(rest: RestRoute) -> bool:
+    """Return whether the arguments of a uniform route are in the query. The body of a DELETE has no defined meaning."""
+    return rest.method in ("GET", "DELETE")
+
+
+def _path_parameters(
+    operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
+) -> Iterator[Json]:
+    owner = to_camel_case(operation.name)
+    for name in names_in_path(rest):
+        type_ = get_named_type(arguments[name].type) if name in arguments else None
+        if isinstance(type_, GraphQLEnumType):
+            values = [getattr(value.value, "value", value.value) for value in type_.values.values()]
+            schema = components.put_enum(type_.name, values)
+        else:
+            schema = {"type": "string", "maxLength": text_limit(owner, name) or MAX_ID_CHARACTERS}
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": description_for(owner, name) or "",
+            "schema": schema,
+        }
+
+
+def _uniform_query(
+    operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
+) -> Iterator[Json]:
+    if not takes_query(rest):
+        return
+    owner, in_path = to_camel_case(operation.name), names_in_path(rest)
+    for name, argument in arguments.items():
+        if name not in in_path and name != INPUT_ARGUMENT:
+            type_: Any = get_nullable_type(argument.type)
+            schema = input_schema(argument.type, components)
+            yield {
+                "name": name,
+                "in": "query",
+                "required": is_required_argument(argument),
+                "description": argument.description or "",
+                "schema": without_null(bounded_schema(owner, name, type_, schema)),
+            }
+
+
+def _legacy_query(query: Any, components: Components) -> Iterator[Json]:
+    declared = typed_dict_schema(query, components)
+    for name, schema in declared["properties"].items():
+        description, examples = schema.pop("description"), schema.pop("examples", None)
+        yield {
+            "name": name,
+            "in": "query",
+            "required": name in declared.get("required", []),
+            "description": description,
+            "schema": schema,
+            **({"example": examples[0]} if examples else {}),
+        }
+
+
+def without_null(schema: Json) -> Json:
+    """Return a schema that does not permit null: a query has no null."""
+    if "anyOf" in schema:
+        options = [option for option in schema["anyOf"] if option != {"type": "null"}]
+        return options[0] if len(options) == 1 else {**schema, "anyOf": options}
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        others = [kind for kind in kinds if kind != "null"]
+        return {**schema, "type": others[0] if len(others) == 1 else others}
+    return schema

@@ -1,0 +1,77 @@
+"""Types of users, accounts, tokens, profiles and sessions in legacy formats."""
+
+from typing import Annotated, TypedDict
+
+from msgspec import Meta
+
+from wattgate.graphql.types.accounts import Token
+from wattgate.graphql.types.oauth import OAuthTokens
+from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid, Valid
+
+
+class ClosedAccount(TypedDict):
+    """Account after its deletion."""
+
+    valid: Valid
+    accountId: Uuid
+    userId: Uuid
+    status: Annotated[str, Meta(description="Status of the account.")]
+
+
+class DeletedUser(TypedDict):
+    """Acknowledgement that a user is deleted."""
+
+    valid: Valid
+
+
+class OAuthTokenMembers(TypedDict, total=False):
+    """Members that only OAuth tokens have."""
+
+    authenticationFramework: Annotated[str, Meta(description="How the token was requested: oauth.")]
+    grant_type: Annotated[str, Meta(description="OAuth grant type: authorization_code or refresh_token.")]
+
+
+class OAuthTokensMembers(TypedDict):
+    """Members of OAuth tokens with the names of RFC 6749."""
+
+    token_type: Annotated[str, Meta(description="Type of the access token: always bearer.")]
+    access_token: Annotated[
+        str, Meta(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
+    ]
+    expires_in: Annotated[int, Meta(description="Lifetime of the access token, in seconds.")]
+    refresh_token: Annotated[str, Meta(description="Token for the next exchange. Valid once.")]
+    refresh_type: Annotated[str, Meta(description="The refresh token again, under a name that legacy clients read.")]
+
+
+class SavedProfile(TypedDict):
+    """Acknowledgement that a profile is stored."""
+
+    status: Ok
+    profileName: Annotated[str, Meta(description="Name of the profile.")]
+    devUserId: Annotated[Uuid, Meta(description="ID of the user who owns the profile.")]
+
+
+class ProfileName(TypedDict):
+    """The member that every profile has."""
+
+    profileName: Annotated[str, Meta(description="Name of the profile.")]
+
+
+TOKEN = RecordShape(
+    "ListedToken", Token, OAuthTokenMembers, omitted=frozenset({"authenticationFramework", "grantType"})
+)
+OAUTH_TOKENS = RecordShape(
+    "OAuthTokens",
+    OAuthTokens,
+    OAuthTokensMembers,
+    omitted=frozenset({"tokenType", "accessToken", "expiresIn", "refreshToken"}),
+)
+PROFILE = RecordShape(
+    "StoredProfile", added=ProfileName, is_open=True, description="Profile: its name, and members that clients choose."
+)
+PROFILE_TO_SAVE = RecordShape(
+    "ProfileToSave", added=ProfileName, is_open=True, description="Profile: its name, and members that clients choose."
+)
+SESSION = RecordShape(
+    "AccountSessionData", is_open=True, description="Data of the session. Clients choose the members."
+)

@@ -1,0 +1,98 @@
+"""Types of alerts, notifications and templates in legacy formats."""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from wattgate.graphql.types.alerts import Channel
+from wattgate.graphql.types.alerts import Priority as AlertPriority
+from wattgate.rest_compat.wire.shapes import Instant, Ok, RecordShape, Uuid
+
+Switch = Annotated[Literal["yes", "no"], Meta(description="Whether the alert uses this channel.")]
+
+
+class AlertToSend(TypedDict):
+    """Alert to send to a user."""
+
+    userId: Annotated[str, Meta(max_length=200, description="ID of the user.")]
+    alertTypeId: Annotated[
+        str, Meta(max_length=200, description="ID of the alert type, or its short code, such as CM01.")
+    ]
+    email: NotRequired[Switch]
+    push: NotRequired[Switch]
+    inbox: NotRequired[Switch]
+    send2Email: NotRequired[Switch]
+    send2Push: NotRequired[Switch]
+    send2Inbox: NotRequired[Switch]
+    Priority: NotRequired[Annotated[AlertPriority, Meta(description="Priority. Default: Low.")]]
+    callbackUrl: NotRequired[
+        Annotated[str | None, Meta(max_length=2048, description="URL that receives the webhooks of the alert.")]
+    ]
+    dataToFill: NotRequired[
+        Annotated[dict[str, Any] | None, Meta(description="Variables of the alert type, which fill the templates.")]
+    ]
+    veId: NotRequired[
+        Annotated[str | None, Meta(max_length=200, description="ID of the home that the alert is about.")]
+    ]
+
+
+class SentAlert(TypedDict):
+    """Acknowledgement that an alert is accepted."""
+
+    ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
+    status: Ok
+
+
+class LegacyAlert(TypedDict):
+    """Alert that was sent to a user."""
+
+    ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
+    applicationId: str
+    userId: Uuid
+    alertTypeId: Annotated[str, Meta(description="Short code of the alert type, such as CM01.")]
+    email: Switch
+    push: Switch
+    inbox: Switch
+    send2Email: Switch
+    send2Push: Switch
+    send2Inbox: Switch
+    Priority: AlertPriority
+    callbackUrl: Annotated[str | None, Meta(description="URL that receives the webhooks of the alert.")]
+    dataToFill: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the templates.")]
+    createdAt: Instant
+
+
+class LegacyNotification(TypedDict):
+    """Notification: the message of an alert on one channel."""
+
+    notificationid: Uuid
+    ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
+    received_dtm: Annotated[Instant, Meta(description="When the gateway accepted it.")]
+    Status: Annotated[str, Meta(description="Status of the delivery.")]
+    status_at: Annotated[Instant, Meta(description="When the status was set.")]
+    channel: Channel
+    userid: Uuid
+    alertData: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the template.")]
+
+
+class NotificationStep(TypedDict):
+    """Step in the delivery of a notification."""
+
+    notificationid: Uuid
+    Pipeline: Annotated[None, Meta(description="Always null. Legacy clients read it.")]
+    ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
+    channel: Channel
+    userid: Uuid
+    Stage: Annotated[str, Meta(description="Name of the step.")]
+    workflowStepNum: Annotated[int, Meta(description="Number of the step, from 1.")]
+    Status: Annotated[str, Meta(description="Status after the step.")]
+    status_at: Annotated[Instant, Meta(description="When the step ended.")]
+
+
+class TemplateChannel(TypedDict):
+    """The channel of a template as the legacy format spells it."""
+
+    channelType: Annotated[Channel, Meta(description="Channel of the messages. Capital letters are accepted too.")]
+
+
+TEMPLATE_TO_ADD = RecordShape("TemplateToAdd", "NewTemplate", TemplateChannel)

@@ -1,0 +1,132 @@
+"""Types of consent in legacy formats: the verification status of meter points, renewals and revocations."""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from wattgate.graphql.types.consent import MpxnKey
+from wattgate.rest_compat.wire.shapes import Instant, Uuid, Valid
+
+Mpxn = Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
+
+
+class MeterPointStatus(TypedDict):
+    """Verification status of a meter point."""
+
+    isVerified: Annotated[bool, Meta(description="Whether the consent is valid now.")]
+    isValidUntil: Annotated[Instant, Meta(description="When the consent ends, or when it was revoked.")]
+    mpxnKey: MpxnKey
+    mpxn: Mpxn
+
+
+class VerificationStatus(TypedDict):
+    """Verification status of the meter points of the acting user."""
+
+    meterPointVerification: list[MeterPointStatus]
+
+
+class MeterPointNumber(TypedDict):
+    """Number of a meter point."""
+
+    mpxn: Annotated[str, Meta(max_length=100, description="MPAN or MPRN of the meter point.")]
+
+
+class MeterPoints(TypedDict):
+    """Meter points of a request."""
+
+    meterPoints: Annotated[list[MeterPointNumber], Meta(max_length=1000)]
+
+
+class ConsentEnd(TypedDict):
+    """End of a consent."""
+
+    isValidUntil: NotRequired[
+        Annotated[
+            str | None,
+            Meta(
+                max_length=100,
+                description="When the consent ends: an instant with a UTC offset or Z. The text `now` means the "
+                "default. Revocations ignore it.",
+            ),
+        ]
+    ]
+
+
+class Renewal(TypedDict):
+    """Renewed consent of a meter point."""
+
+    mpxn: Mpxn
+    valid: Valid
+    meterPointVerificationRenewalId: Annotated[Uuid, Meta(description="ID of the renewal.")]
+    isValidUntil: Annotated[Instant, Meta(description="When the consent ends.")]
+
+
+class Renewals(TypedDict):
+    """Renewed consents."""
+
+    valid: Valid
+    meterPointVerificationRenewals: list[Renewal]
+
+
+class Revocation(TypedDict):
+    """Revoked consent of a meter point."""
+
+    mpxn: Mpxn
+    meterPointVerificationRevocationId: Annotated[Uuid, Meta(description="ID of the revocation.")]
+
+
+class Revocations(TypedDict):
+    """Revoked consents."""
+
+    valid: Valid
+    meterPointRevocations: list[Revocation]
+
+
+class AuditReference(TypedDict):
+    """Where a change of a consent was requested."""
+
+    applicationId: str
+
+
+class ChangedBy(TypedDict):
+    """The user that changed a consent."""
+
+    key: Literal["userId"]
+    value: Annotated[str | None, Meta(description="ID of the user.")]
+
+
+class ConsentHistoryEntry(TypedDict):
+    """Change of the consent of a meter point."""
+
+    auditReference: AuditReference
+    createdAt: Instant
+    mpxnKey: MpxnKey
+    mpxn: Mpxn
+
+
+class RenewalEntry(ConsentHistoryEntry):
+    """Past renewal of the consent of a meter point."""
+
+    renewedBy: ChangedBy
+    meterPointVerificationRenewalId: Annotated[Uuid, Meta(description="ID of the renewal.")]
+
+
+class RevocationEntry(ConsentHistoryEntry):
+    """Past revocation of the consent of a meter point."""
+
+    revokedBy: ChangedBy
+    meterPointVerificationRevocationId: Annotated[Uuid, Meta(description="ID of the revocation.")]
+
+
+class RenewalHistory(TypedDict):
+    """Past renewals of the consent of a meter point."""
+
+    valid: Valid
+    meterPointRenewals: list[RenewalEntry]
+
+
+class RevocationHistory(TypedDict):
+    """Past revocations of the consent of a meter point."""
+
+    valid: Valid
+    meterPointRevocations: list[RevocationEntry]

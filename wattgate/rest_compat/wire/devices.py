@@ -1,0 +1,116 @@
+"""Types of devices, their status and meter inventories in legacy formats."""
+
+from typing import Annotated, TypedDict
+
+from msgspec import Meta
+
+from wattgate.enums import DeviceActivity
+from wattgate.graphql.types.resources import Device
+from wattgate.rest_compat.wire.shapes import Alternatives, EpochSeconds, Instant, Ok, RecordShape, Uuid, Valid
+
+
+class Sensor(TypedDict):
+    """Sensor of a device that measures a resource."""
+
+    protocolId: Annotated[str, Meta(description="ID of the sensor in the protocol.")]
+    resourceTypeId: Annotated[Uuid | None, Meta(description="ID of the resource type.")]
+    resourceId: Uuid
+
+
+class Protocol(TypedDict):
+    """Protocol of a device, and its sensors."""
+
+    protocol: Annotated[str | None, Meta(description="Name of the protocol, such as ZIGBEE.")]
+    sensors: list[Sensor]
+
+
+class DeviceMembers(TypedDict):
+    """Members of a device in the legacy format."""
+
+    hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs that the device has, by name.")]
+    hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
+    protocol: Protocol
+
+
+class DeviceQuery(TypedDict):
+    """Query of the status of a device."""
+
+    tags: Annotated[
+        str,
+        Meta(
+            max_length=200,
+            description="Hardware ID, MAC address, EUI or serial number of the device, in any case and with or "
+            "without separators.",
+            examples=["AABBCCDDEEFF"],
+        ),
+    ]
+
+
+class DeviceState(TypedDict):
+    """Status of a device."""
+
+    found: Annotated[bool, Meta(description="Whether the device has sent a packet.")]
+    deviceId: Uuid
+    hardwareId: str
+    value: Annotated[EpochSeconds | None, Meta(description="Time of the last packet in seconds since 1970, or null.")]
+    status: DeviceActivity
+    expectedEvery: Annotated[int | None, Meta(description="Seconds between packets, or null if it is not known.")]
+
+
+class AddedDevice(TypedDict):
+    """Acknowledgement that a device is added."""
+
+    status: Ok
+    valid: Valid
+    deviceId: Uuid
+
+
+class LegacyInventoryEntry(TypedDict):
+    """Device that the meter network lists."""
+
+    DateCommissioned: Annotated[Instant | None, Meta(description="When the device was commissioned.")]
+    DeviceFirmwareVersion: str | None
+    DeviceManufacturer: str | None
+    DeviceModel: str | None
+    DeviceType: Annotated[str, Meta(description="Type of the device, such as ESME.")]
+    DeviceStatus: Annotated[str | None, Meta(description="Status in the meter network.")]
+    EUI: str
+    ImportMPxN: Annotated[str | None, Meta(description="MPAN or MPRN of the meter point.")]
+    SmetsVersion: str | None
+
+
+class Inventory(TypedDict):
+    """Devices of a meter point."""
+
+    valid: Annotated[bool, Meta(description="Whether the meter network lists the meter point.")]
+    inventory: list[LegacyInventoryEntry]
+
+
+class NetworkDevice(TypedDict):
+    """Device that the meter network lists and no user has added."""
+
+    deviceId: Annotated[None, Meta(description="Always null.")]
+    hardwareId: str
+    hardwareIds: Annotated[dict[str, str], Meta(description="Hardware IDs by name.")]
+    hardwareIdNames: Annotated[list[str], Meta(description="Names of these hardware IDs.")]
+    inventory: LegacyInventoryEntry
+
+
+class MeterPointResource(TypedDict):
+    """Resource that is measured at a meter point."""
+
+    resourceId: Uuid
+    resourceTypeId: Uuid
+    classifier: str
+
+
+class LegacyMeterPointResources(TypedDict):
+    """Resources that are measured at a meter point."""
+
+    valid: Valid
+    mpxn: Annotated[str, Meta(description="MPAN or MPRN of the meter point.")]
+    resources: list[MeterPointResource]
+
+
+DEVICE = RecordShape("DeviceWithProtocol", Device, DeviceMembers)
+DISCOVERED = Alternatives("DiscoveredDevice", "Device of a user, or of the meter network.", (DEVICE, NetworkDevice))

@@ -1,0 +1,86 @@
+"""Types of tariffs in legacy formats."""
+
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import Meta
+
+from wattgate.rest_compat.wire.readings import Envelope
+from wattgate.rest_compat.wire.shapes import Uuid, WallClockTime
+
+
+class PlanDetail(TypedDict, total=False):
+    """Part of a plan, in pence including VAT. Each object has `rate` or `standing`."""
+
+    rate: Annotated[float, Meta(description="Pence for a kWh, including VAT.")]
+    standing: Annotated[float, Meta(description="Standing charge in pence a day, including VAT.")]
+    tier: Annotated[int, Meta(description="Number of the band or block, from 1.")]
+    tourate: Annotated[float, Meta(description="Rate of a band, in pence for a kWh.")]
+    time: Annotated[str, Meta(description="Local times of a band, such as 23:30-05:30.")]
+    weekdays: Annotated[
+        list[Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]], Meta(description="Days of a band.")
+    ]
+    limit: Annotated[float, Meta(description="Consumption in kWh at which a block ends.")]
+    dynamic: Annotated[str, Meta(description="Name of a tariff whose price changes every half hour.")]
+
+
+class TariffPlan(TypedDict):
+    """Plan of a tariff."""
+
+    weekName: Annotated[str, Meta(description="Always 1.")]
+    source: Annotated[str, Meta(description="Source of the tariff, such as supplier or user.")]
+    planDetail: list[PlanDetail]
+
+
+class CurrentRates(TypedDict):
+    """Rates that apply now, in pence including VAT."""
+
+    rate: Annotated[float | None, Meta(description="Pence for a kWh. Null if it is not known.")]
+    standingCharge: Annotated[float, Meta(description="Standing charge in pence a day.")]
+
+
+LegacyTariff = TypedDict(
+    "LegacyTariff",
+    {
+        "id": Uuid,
+        "name": Annotated[str, Meta(description="Name of the tariff.")],
+        "commodity": Literal["ELEC", "GAS"],
+        "cid": Literal["PWER", "GAS"],
+        "type": Literal["flatrate", "tou", "block", "dynamic"],
+        "utility": Annotated[str, Meta(description="Always empty. Legacy clients read it.")],
+        "from": Annotated[WallClockTime, Meta(description="When the tariff begins, in UTC.")],
+        "currentRates": CurrentRates,
+        "structure": Annotated[list[TariffPlan], Meta(description="The same as `plan`.")],
+        "plan": list[TariffPlan],
+    },
+)
+
+
+class TariffChangePlan(TypedDict):
+    """Plan of a past or current tariff."""
+
+    planDetail: list[PlanDetail]
+
+
+TariffChange = TypedDict(
+    "TariffChange",
+    {
+        "id": Uuid,
+        "name": Annotated[str, Meta(description="Name of the tariff.")],
+        "displayName": Annotated[str, Meta(description="The same as `name`.")],
+        "from": Annotated[WallClockTime, Meta(description="When the tariff begins, in UTC.")],
+        "effectiveDate": Annotated[WallClockTime, Meta(description="The same as `from`.")],
+        "plan": list[TariffChangePlan],
+    },
+)
+
+
+class TariffEnvelope(Envelope):
+    """Resource with the tariff that applies now, or with no entry if no tariff is known."""
+
+    data: list[LegacyTariff]
+
+
+class TariffListEnvelope(Envelope):
+    """Resource with its past and current tariffs, newest first."""
+
+    data: list[TariffChange]

@@ -1,0 +1,51 @@
+"""Types of virtual entities and their attributes in legacy formats."""
+
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
+
+from wattgate.graphql.types.virtual_entities import VirtualEntity
+from wattgate.rest_compat.wire.shapes import Ok, RecordShape, Uuid
+
+
+class ShortResource(TypedDict):
+    """Resource of a virtual entity, in short form."""
+
+    resourceId: Uuid
+    resourceTypeId: Uuid
+    name: str
+
+
+class VirtualEntityMembers(TypedDict):
+    """Members that the legacy format adds to a virtual entity."""
+
+    resources: Annotated[list[ShortResource], Meta(description="Resources that belong to the home.")]
+    veChildren: Annotated[list[dict[str, Any]], Meta(description="Always empty. Legacy clients read it.")]
+
+
+class VirtualEntityAttributes(TypedDict):
+    """Attributes of a virtual entity."""
+
+    veId: Uuid
+    attribute: Annotated[dict[str, Any] | None, Meta(description="Attributes, or null if none was ever set.")]
+
+
+class ChangedAttributes(VirtualEntityAttributes):
+    """Attributes of a virtual entity after a removal."""
+
+    status: Ok
+
+
+class AttributesToRemove(TypedDict):
+    """Attributes that a request removes."""
+
+    removeAttributes: Annotated[
+        list[str] | dict[str, Any],
+        Meta(description="Names of the attributes: a list, or an object whose members have these names."),
+    ]
+
+
+VIRTUAL_ENTITY = RecordShape("Home", VirtualEntity, VirtualEntityMembers)
+ATTRIBUTES_TO_SET = RecordShape(
+    "AttributesToSet", is_open=True, description="Attributes to set, by name. Other attributes keep their values."
+)
