@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import strawberry
 from strawberry.types.base import StrawberryOptional
@@ -44,7 +44,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             name=to_camel_case(operation.name),
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
-            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means that only the position is new
+            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means: only the position is new
         )
     else:
         _set_signature(resolve, operation.graphql_arguments, returns=operation.returns | None)
@@ -54,7 +54,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             description=operation.description,
             deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
-            directives=[ONLY_ON_ERROR],
+            directives=[] if type(None) in get_args(operation.returns) else [ONLY_ON_ERROR],
         )
     field.python_name = operation.name
     return cast(StrawberryField, field)

@@ -256,4 +256,6 @@ def _page_size(type_name: str) -> ListSize:
         sizes = [size for size in (first, last) if isinstance(size, int)]
         return min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE) if max(sizes, default=1) > 0 else 1
 
-    return ListSize(ArgumentMeasure(("first", "last"), compute, is_value=True), (f"{type_name}Connection.edges",))
+    return ListSize(
+        ArgumentMeasure(("first", "last"), compute, default=DEFAULT_PAGE_SIZE), (f"{type_name}Connection.edges",)
+    )

@@ -142,6 +142,10 @@ class LiveReading:
     at: datetime
     value: float
     quality: ReadingQuality
+    position: str = strawberry.field(
+        description="Position of this payload, for `since`: the same text as `extensions.position`, for clients that "
+        "do not see extensions. Empty until the contents of the database have arrived."
+    )
 
 
 @strawberry.type(description="Newest reading of a resource, or the present cost of an hour.")
