@@ -61,8 +61,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation { shareTemplatePreview(templateId: \"...\", hours: 24) { previewUrl expiresAt } }\n",
   },
   {
-    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Create a rule on readings", name: "alertRules", kind: "query",
-    text: "{ alertRules { name backTest(days: 30) { count firings { at value } } } }\n",
+    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Create a rule on readings", name: "viewer", kind: "query",
+    text: "{ viewer { alertRules { name backTest(days: 30) { count firings { at value } } } } }\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let a resource join or leave a home", name: "addVirtualEntityResource", kind: "mutation",
@@ -97,8 +97,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "{\n  consentReceipts(first: 20) { receiptId mpxn kind basis purpose recordedBy createdAt validUntil }\n}\n",
   },
   {
-    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "accessLogConnection", kind: "query",
-    text: "{\n  accessLogConnection(first: 50) {\n    edges { node { hour resourceId operation role reader purpose own count lastAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
+    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "viewer", kind: "query",
+    text: "{\n  viewer {\n    accessLog(last: 50) {\n      edges { node { hour resourceId operation role reader purpose own count lastAt } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
