@@ -43,7 +43,7 @@ async def faulty(served: House) -> Any:
     operations = (broken, break_it, live_readings.readings)
     schema, runner = build_schema(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.authenticate
-    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate, ide=False)
+    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate)
     app = Starlette(
         routes=[
             Route("/graphql", graphql, methods=["GET", "POST"]),

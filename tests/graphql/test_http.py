@@ -233,7 +233,7 @@ async def short_timeout_client(served: House) -> AsyncIterator[httpx.AsyncClient
         served.gateway.runner,
         time_limit_seconds=0.5,
     )
-    graphql = GraphQLEndpoint(pipeline, served.gateway.authenticator.authenticate, ide=False)
+    graphql = GraphQLEndpoint(pipeline, served.gateway.authenticator.authenticate)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client

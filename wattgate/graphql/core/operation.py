@@ -138,7 +138,8 @@ class Operation:
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
     before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
     it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
-    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, REST the old ones.
+    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, and REST keeps the
+    old ones.
     """
 
     name: str
@@ -219,9 +220,9 @@ def operation(
     address_policy: AddressPolicy | None = None,
     system_access: SystemAccess | None = None,
     prepare: Prepare | None = None,
-    renamed_arguments: Mapping[str, str] = MappingProxyType({}),
     delegates: bool = False,
     deprecation: str | None = None,
+    renamed_arguments: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -244,9 +245,9 @@ def operation(
             address_policy=address_policy,
             system_access=system_access,
             prepare=prepare,
-            renamed_arguments=renamed_arguments,
             delegates=delegates,
             deprecation=deprecation,
+            renamed_arguments=renamed_arguments,
         )
 
     return declare

@@ -62,9 +62,16 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         Conflict: frozenset(
             {
                 *("catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor", "dataExportPart"),
-                *("enrolSecondFactor", "exportMyData", "moveDevice", "moveResource", "optInToDfs"),
+                *("enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource", "optInToDfs"),
                 *("participateInDfsEvent", "pingWebhookEndpoint", "publishTemplate", "recordReadingColumns"),
-                *("recordReadings", "redriveWebhooks", "register", "registerDeviceClaim", "removeSecondFactor"),
+                *(
+                    "recordReadings",
+                    "redriveWebhooks",
+                    "register",
+                    "resetPassword",
+                    "registerDeviceClaim",
+                    "removeSecondFactor",
+                ),
                 *("removeVirtualEntityResource", "renameUser", "renewConsents", "replayWebhooks", "restoreTemplate"),
                 *("revokeConsents", "rollBackTemplate", "rotateWebhookSecret", "sendAlert", "setAccountProfile"),
                 *("shareTemplatePreview", "updateAccount", "updateAccountSession", "updateAlertType"),

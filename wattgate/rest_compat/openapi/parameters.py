@@ -1,7 +1,7 @@
-"""Parameters of operations: those in the path, in the query, and the header `applicationId`."""
+"""Parameters of operations: those in the path, those in the query, and headers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from graphql import GraphQLArgument, GraphQLEnumType, get_named_type, get_nullable_type, is_required_argument
@@ -10,7 +10,7 @@ from wattgate.enums import to_camel_case
 from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS, text_limit
 from wattgate.graphql.core.operation import Operation, RestRoute
 from wattgate.graphql.execution.descriptions import description_for
-from wattgate.principal import Permission
+from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.openapi.components import Components, Json
@@ -25,6 +25,13 @@ APPLICATION_HEADER: Json = {
     "schema": {"type": "string", "maxLength": MAX_ID_CHARACTERS},
 }
 
+USER_HEADER: Json = {
+    "name": "userId",
+    "in": "header",
+    "description": "ID of the user for whom an application acts. Accounts leave it out.",
+    "schema": {"type": "string", "maxLength": MAX_ID_CHARACTERS},
+}
+
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
@@ -36,21 +43,30 @@ def parameters(
     components: Components,
 ) -> list[Json]:
     """Return the parameters of a route."""
-    query = (
-        _uniform_query(operation, rest, arguments, components)
-        if legacy_format.query is None
-        else _legacy_query(legacy_format.query, components)
-    )
+    query: Iterable[Json] = ()
+    if legacy_format.query is not None:
+        query = _legacy_query(legacy_format.query, components)
+    elif takes_query(rest) and legacy_format.body is None:
+        query = _uniform_query(operation, rest, arguments, components)
     return [
         *_path_parameters(operation, rest, arguments, components),
         *query,
         *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
+        *([USER_HEADER] if _accepts_acting_applications(operation, rest) else []),
     ]
 
 
 def names_in_path(rest: RestRoute) -> list[str]:
     """Return the names of the parameters in a path."""
     return _PARAMETER.findall(rest.path)
+
+
+def _accepts_acting_applications(operation: Operation, rest: RestRoute) -> bool:
+    """Return whether an application may send a request for one of its users."""
+    if operation.needs is Permission.ANYONE or rest.accepted_scheme is AuthScheme.TOKEN:
+        return False
+    shared = GRANTS[Role.ACCOUNT].keys() & GRANTS[Role.APPLICATION].keys()
+    return operation.needs in shared or operation.needs in ACTING_EXCEPTIONS
 
 
 def takes_query(rest: RestRoute) -> bool:
@@ -81,8 +97,6 @@ def _path_parameters(
 def _uniform_query(
     operation: Operation, rest: RestRoute, arguments: Mapping[str, GraphQLArgument], components: Components
 ) -> Iterator[Json]:
-    if not takes_query(rest):
-        return
     owner, in_path = to_camel_case(operation.name), names_in_path(rest)
     for name, argument in arguments.items():
         if name not in in_path and name != INPUT_ARGUMENT:

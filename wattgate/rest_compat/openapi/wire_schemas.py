@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from graphql import GraphQLEnumType, GraphQLInputObjectType
 from msgspec import Meta
 
+from wattgate.graphql.execution.descriptions import description_for
 from wattgate.rest_compat.openapi.components import (
     ANY_VALUE,
     JSON_TYPES,
@@ -43,9 +44,14 @@ def typed_dict_schema(typed_dict: Any, components: Components) -> Json:
     return {
         "type": "object",
         **({"description": text} if text else {}),
-        "properties": {name: _type_schema(hint, components) for name, hint in hints.items()},
+        "properties": {name: _member_schema(typed_dict, name, hint, components) for name, hint in hints.items()},
         **({"required": required} if required else {}),
     }
+
+
+def _member_schema(typed_dict: Any, name: str, hint: Any, components: Components) -> Json:
+    schema = _type_schema(hint, components)
+    return described(schema, description_for(typed_dict.__name__, name, schema.get("description")))
 
 
 def _record_schema(shape: RecordShape, components: Components) -> Json:

@@ -56,7 +56,7 @@ class LegacyAlert(TypedDict):
     send2Email: Switch
     send2Push: Switch
     send2Inbox: Switch
-    Priority: AlertPriority
+    Priority: Annotated[AlertPriority, Meta(description="Priority of the alert.")]
     callbackUrl: Annotated[str | None, Meta(description="URL that receives the webhooks of the alert.")]
     dataToFill: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the templates.")]
     createdAt: Instant
@@ -65,24 +65,24 @@ class LegacyAlert(TypedDict):
 class LegacyNotification(TypedDict):
     """Notification: the message of an alert on one channel."""
 
-    notificationid: Uuid
+    notificationid: Annotated[Uuid, Meta(description="ID of the notification.")]
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
     received_dtm: Annotated[Instant, Meta(description="When the gateway accepted it.")]
     Status: Annotated[str, Meta(description="Status of the delivery.")]
     status_at: Annotated[Instant, Meta(description="When the status was set.")]
     channel: Channel
-    userid: Uuid
+    userid: Annotated[Uuid, Meta(description="ID of the user.")]
     alertData: Annotated[dict[str, Any] | None, Meta(description="Variables that fill the template.")]
 
 
 class NotificationStep(TypedDict):
     """Step in the delivery of a notification."""
 
-    notificationid: Uuid
+    notificationid: Annotated[Uuid, Meta(description="ID of the notification.")]
     Pipeline: Annotated[None, Meta(description="Always null. Legacy clients read it.")]
     ns_alert_id: Annotated[Uuid, Meta(description="ID of the alert.")]
     channel: Channel
-    userid: Uuid
+    userid: Annotated[Uuid, Meta(description="ID of the user.")]
     Stage: Annotated[str, Meta(description="Name of the step.")]
     workflowStepNum: Annotated[int, Meta(description="Number of the step, from 1.")]
     Status: Annotated[str, Meta(description="Status after the step.")]

@@ -22,7 +22,7 @@ class MeterPointStatus(TypedDict):
 class VerificationStatus(TypedDict):
     """Verification status of the meter points of the acting user."""
 
-    meterPointVerification: list[MeterPointStatus]
+    meterPointVerification: Annotated[list[MeterPointStatus], Meta(description="Status of each meter point.")]
 
 
 class MeterPointNumber(TypedDict):
@@ -34,7 +34,7 @@ class MeterPointNumber(TypedDict):
 class MeterPoints(TypedDict):
     """Meter points of a request."""
 
-    meterPoints: Annotated[list[MeterPointNumber], Meta(max_length=1000)]
+    meterPoints: Annotated[list[MeterPointNumber], Meta(max_length=1000, description="At most 1,000 meter points.")]
 
 
 class ConsentEnd(TypedDict):
@@ -65,7 +65,7 @@ class Renewals(TypedDict):
     """Renewed consents."""
 
     valid: Valid
-    meterPointVerificationRenewals: list[Renewal]
+    meterPointVerificationRenewals: Annotated[list[Renewal], Meta(description="Renewal of each meter point.")]
 
 
 class Revocation(TypedDict):
@@ -79,7 +79,7 @@ class Revocations(TypedDict):
     """Revoked consents."""
 
     valid: Valid
-    meterPointRevocations: list[Revocation]
+    meterPointRevocations: Annotated[list[Revocation], Meta(description="Revocation of each meter point.")]
 
 
 class AuditReference(TypedDict):
@@ -91,7 +91,7 @@ class AuditReference(TypedDict):
 class ChangedBy(TypedDict):
     """The user that changed a consent."""
 
-    key: Literal["userId"]
+    key: Annotated[Literal["userId"], Meta(description="Name of the member that `value` is for.")]
     value: Annotated[str | None, Meta(description="ID of the user.")]
 
 
@@ -122,11 +122,11 @@ class RenewalHistory(TypedDict):
     """Past renewals of the consent of a meter point."""
 
     valid: Valid
-    meterPointRenewals: list[RenewalEntry]
+    meterPointRenewals: Annotated[list[RenewalEntry], Meta(description="Renewals, oldest first.")]
 
 
 class RevocationHistory(TypedDict):
     """Past revocations of the consent of a meter point."""
 
     valid: Valid
-    meterPointRevocations: list[RevocationEntry]
+    meterPointRevocations: Annotated[list[RevocationEntry], Meta(description="Revocations, oldest first.")]

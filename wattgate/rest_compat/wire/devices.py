@@ -69,14 +69,14 @@ class LegacyInventoryEntry(TypedDict):
     """Device that the meter network lists."""
 
     DateCommissioned: Annotated[Instant | None, Meta(description="When the device was commissioned.")]
-    DeviceFirmwareVersion: str | None
-    DeviceManufacturer: str | None
-    DeviceModel: str | None
+    DeviceFirmwareVersion: Annotated[str | None, Meta(description="Version of the firmware.")]
+    DeviceManufacturer: Annotated[str | None, Meta(description="Name of the manufacturer.")]
+    DeviceModel: Annotated[str | None, Meta(description="Model of the device.")]
     DeviceType: Annotated[str, Meta(description="Type of the device, such as ESME.")]
     DeviceStatus: Annotated[str | None, Meta(description="Status in the meter network.")]
-    EUI: str
+    EUI: Annotated[str, Meta(description="Hardware ID in the meter network (EUI-64).")]
     ImportMPxN: Annotated[str | None, Meta(description="MPAN or MPRN of the meter point.")]
-    SmetsVersion: str | None
+    SmetsVersion: Annotated[str | None, Meta(description="Version of the smart meter specification.")]
 
 
 class Inventory(TypedDict):

@@ -88,7 +88,7 @@ class NoQuery(TypedDict):
 class NoValue(TypedDict):
     """Why a value is missing."""
 
-    reason: NoValueReason
+    reason: Annotated[NoValueReason, Meta(description="The reason, for programs.")]
     message: Annotated[str, Meta(description="The reason in words.")]
     rows: NotRequired[Annotated[int, Meta(description="Number of rows without a value for this reason.")]]
 

@@ -28,7 +28,7 @@ class TariffPlan(TypedDict):
 
     weekName: Annotated[str, Meta(description="Always 1.")]
     source: Annotated[str, Meta(description="Source of the tariff, such as supplier or user.")]
-    planDetail: list[PlanDetail]
+    planDetail: Annotated[list[PlanDetail], Meta(description="Parts of the plan.")]
 
 
 class CurrentRates(TypedDict):
@@ -41,37 +41,39 @@ class CurrentRates(TypedDict):
 LegacyTariff = TypedDict(
     "LegacyTariff",
     {
-        "id": Uuid,
+        "id": Annotated[Uuid, Meta(description="ID of the tariff.")],
         "name": Annotated[str, Meta(description="Name of the tariff.")],
-        "commodity": Literal["ELEC", "GAS"],
-        "cid": Literal["PWER", "GAS"],
-        "type": Literal["flatrate", "tou", "block", "dynamic"],
+        "commodity": Annotated[Literal["ELEC", "GAS"], Meta(description="Kind of energy.")],
+        "cid": Annotated[Literal["PWER", "GAS"], Meta(description="Kind of energy, as older clients read it.")],
+        "type": Annotated[Literal["flatrate", "tou", "block", "dynamic"], Meta(description="Kind of the tariff.")],
         "utility": Annotated[str, Meta(description="Always empty. Legacy clients read it.")],
         "from": Annotated[WallClockTime, Meta(description="When the tariff begins, in UTC.")],
         "currentRates": CurrentRates,
         "structure": Annotated[list[TariffPlan], Meta(description="The same as `plan`.")],
-        "plan": list[TariffPlan],
+        "plan": Annotated[list[TariffPlan], Meta(description="Rates and standing charge.")],
     },
 )
+LegacyTariff.__doc__ = "Tariff that applies now, in pence including VAT."
 
 
 class TariffChangePlan(TypedDict):
     """Plan of a past or current tariff."""
 
-    planDetail: list[PlanDetail]
+    planDetail: Annotated[list[PlanDetail], Meta(description="Parts of the plan.")]
 
 
 TariffChange = TypedDict(
     "TariffChange",
     {
-        "id": Uuid,
+        "id": Annotated[Uuid, Meta(description="ID of the tariff.")],
         "name": Annotated[str, Meta(description="Name of the tariff.")],
         "displayName": Annotated[str, Meta(description="The same as `name`.")],
         "from": Annotated[WallClockTime, Meta(description="When the tariff begins, in UTC.")],
         "effectiveDate": Annotated[WallClockTime, Meta(description="The same as `from`.")],
-        "plan": list[TariffChangePlan],
+        "plan": Annotated[list[TariffChangePlan], Meta(description="Rates and standing charge.")],
     },
 )
+TariffChange.__doc__ = "Past or current tariff, in pence including VAT."
 
 
 class TariffEnvelope(Envelope):
