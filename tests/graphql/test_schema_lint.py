@@ -35,7 +35,13 @@ def linter() -> Iterator[node.Node]:
 
 def lint(linter: node.Node, schema: str) -> tuple[int, str]:
     (linter.folder / "schema.graphql").write_text(schema)
-    command = [str(linter.executable), str(linter.packages / "eslint" / "bin" / "eslint.js"), "schema.graphql"]
+    command = [
+        str(linter.executable),
+        str(linter.packages / "eslint" / "bin" / "eslint.js"),
+        "--config",
+        "schema-rules.mjs",
+        "schema.graphql",
+    ]
     done = subprocess.run(command, cwd=linter.folder, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stdout + done.stderr
 
