@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 afterEach(() => mock.timers.reset());
 
-test("a pause is needed, and the same document is asked for once", async () => {
+test("a pause is needed, and the same document is sent once", async () => {
   for (const text of ["{ a }", "{ ab }", "{ abc }"]) {
     type(text);
     await wait(PAUSE - 1);
