@@ -60,7 +60,7 @@ check: .venv/installed-dev node_modules/.installed
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/node node_modules/typescript/bin/tsc --project tsconfig.json
-	@$(BIN)/node node_modules/eslint/bin/eslint.js --config eslint.config.mjs .
+	@$(BIN)/node node_modules/eslint/bin/eslint.js .
 	@$(BIN)/python tools/prose_check.py
 
 # Fails on a yanked release, a known vulnerability or a licence that is not allowed. Says what a registry could not answer.
