@@ -39,9 +39,21 @@ def own() -> dict[str, str]:
 
 
 def _of_javascript(source: str) -> list[str]:
-    texts = dict(re.findall(r"const (\w+) = `([^`]*)`", source)) | INTERPOLATED
+    quoted = dict(re.findall(r'const (\w+) =\s*"([^"\n]*)"', source))
+    texts = dict(re.findall(r"const (\w+) = `([^`]*)`", source)) | quoted | INTERPOLATED
     documents = re.findall(r"[`\"]((?:query|mutation|subscription) [^`\"]*)[`\"]", source)
-    return [re.sub(r"\$\{(\w+)\}", lambda match: texts[match[1]], document) for document in documents]
+    # generated documents (with escapes) and those that are complete only at run time are left out
+    known = [
+        document
+        for document in documents
+        if "\\" not in document and set(re.findall(r"\$\{(.*?)\}", document)) <= texts.keys()
+    ]
+    return [_interpolated(document, texts) for document in known]
+
+
+def _interpolated(text: str, texts: dict[str, str]) -> str:
+    """Return a template with its constants, which may have constants as well."""
+    return re.sub(r"\$\{(\w+)\}", lambda match: _interpolated(texts[match[1]], texts), text)
 
 
 def _named(file: str, documents: list[str]) -> dict[str, str]:
