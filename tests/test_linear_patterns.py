@@ -69,6 +69,7 @@ PATTERNS = {
     "realtime.apq_store": ["_SHA256_HEX"],
     "realtime.bus": ["_POSITION_PATTERN"],
     "request_context": ["_TRACEPARENT"],
+    "rest_compat.error_responses": ["_VERSION"],
     "rest_compat.openapi.document": ["_WORD"],
     "rest_compat.openapi.parameters": ["_PARAMETER"],
 }

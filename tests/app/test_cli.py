@@ -18,6 +18,7 @@ from tests.support.command import wattgate_anew, wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
+from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 
 
@@ -171,7 +172,8 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
     printed = wattgate_anew(tmp_path, "routes").stdout
     for operation in OPERATIONS:
-        assert re.search(rf"\b{operation.kind.value.lower()} {operation.name}\b", printed), operation.name
+        field = f"{operation.kind.value.lower()} {to_camel_case(operation.name)}"
+        assert re.search(rf"\b{field}\b", printed), field
 
 
 def test_schema_command_prints_sdl(tmp_path: Path) -> None:

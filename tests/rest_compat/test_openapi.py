@@ -171,3 +171,28 @@ async def test_responses_name_their_graphql_field(served: House) -> None:
     assert (await served.call("GET", "/auth", headers)).headers["x-graphql-operation"] == "tokenStatus"
     terms = await served.call("GET", "/termsconditions/current", headers)
     assert terms.headers.get("x-graphql-operation") in (None, "currentTermsConditions")
+
+
+@pytest.mark.parametrize("path", ["/api/v0-2/virtualentity", "/api/v1/openapi.json", "/api/v0-2"])
+async def test_path_of_another_version_names_the_served_version(served: House, path: str) -> None:
+    response = await served.http.get(path, headers=served.one.headers["account"])
+    body = response.json()
+    assert (response.status_code, body["code"]) == (404, "NOT_FOUND")
+    named = path.split("/")[2]
+    assert body["error"] == (
+        f"This gateway serves version v0-1 of the REST interface under /api/v0-1, not {named}. "
+        "Its document is /api/v0-1/openapi.json."
+    )
+
+
+async def test_path_or_method_of_another_document_names_the_version_of_the_document(served: House) -> None:
+    headers = served.one.headers["account"]
+    unknown = await served.call("GET", "/charger", headers)
+    version = DOCUMENT["info"]["version"]
+    assert unknown.json()["error"] == (
+        f"/api/v0-1/charger is not a path of version {version} of the interface. See /api/v0-1/openapi.json."
+    )
+    wrong = await served.call("PATCH", "/account", headers)
+    assert wrong.json()["error"] == "/api/v0-1/account does not have the method PATCH. It has GET, HEAD, POST."
+    outside = await served.http.get(f"/{'x' * 500}")
+    assert outside.json()["error"] == f"/{'x' * 199} is not a path of this gateway."

@@ -1,6 +1,7 @@
 """REST error responses."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -9,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from wattgate import __version__
 from wattgate.errors import (
     MAX_LISTED_PROBLEMS,
     METHOD_NOT_ALLOWED,
@@ -27,6 +29,11 @@ TransformBody = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
 
 NO_STORE = {"Cache-Control": "no-store"}
 """Headers of every JSON response: it may contain personal data or tokens (RFC 6749, section 5.1), so never cache it."""
+
+MAX_SHOWN_CHARACTERS = 200
+"""Maximum characters of a path that a message repeats."""
+
+_VERSION = re.compile(r"^v\d{1,4}(-\d{1,4}){0,3}$")
 
 EMPTY_MAPPING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -63,13 +70,39 @@ def error_response(
     return json_response(body, error.status, headers)
 
 
-async def http_error_response(request: Request, error: Exception) -> Response:
-    """Return the response for an unknown path or method, in the format of all other errors."""
-    assert isinstance(error, HTTPException)
-    code = {404: "NOT_FOUND", 405: METHOD_NOT_ALLOWED}.get(error.status_code, "BAD_INPUT")
-    message = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
-    body = {"error": message, **Internal("").extensions, "code": code, "docUrl": documentation_url(code)}
-    return json_response(body, error.status_code, dict(error.headers or {}))
+def http_error_handler(base_path: str) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return the handler of unknown paths and methods, which responds in the format of all other errors."""
+
+    async def respond(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        headers = dict(error.headers or {})
+        path = request.scope["path"][:MAX_SHOWN_CHARACTERS]
+        code, message = "BAD_INPUT", error.detail
+        if error.status_code == 404:
+            code, message = "NOT_FOUND", _unknown_path_message(path, base_path)
+        elif error.status_code == 405:
+            methods = ", ".join(sorted(headers.get("Allow", "").split(", ")))
+            code = METHOD_NOT_ALLOWED
+            message = f"{path} does not have the method {request.method[:MAX_SHOWN_CHARACTERS]}. It has {methods}."
+        body = {"error": message, **Internal("").extensions, "code": code, "docUrl": documentation_url(code)}
+        return json_response(body, error.status_code, headers)
+
+    return respond
+
+
+def _unknown_path_message(path: str, base_path: str) -> str:
+    """Return the message for an unknown path. It names the version that the gateway serves."""
+    root, _, served = base_path.rpartition("/")
+    document = f"{base_path}/openapi.json"
+    named = path.removeprefix(f"{root}/").partition("/")[0] if path.startswith(f"{root}/") else ""
+    if _VERSION.match(served) and _VERSION.match(named) and named != served:
+        return (
+            f"This gateway serves version {served} of the REST interface under {base_path}, not {named}. "
+            f"Its document is {document}."
+        )
+    if path.startswith(f"{base_path}/"):
+        return f"{path} is not a path of version {__version__} of the interface. See {document}."
+    return f"{path} is not a path of this gateway."
 
 
 def _legacy_error_text(problems: list[Problem]) -> str:

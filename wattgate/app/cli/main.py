@@ -40,6 +40,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.migrate import is_current, upgrade
+from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
@@ -232,7 +233,7 @@ def print_routes() -> None:
     """
     table = Table("REST", "GraphQL", "Permission", "Scheme", box=None)
     for operation in OPERATIONS:
-        field = f"{operation.kind.value.lower()} {operation.name}"
+        field = f"{operation.kind.value.lower()} {to_camel_case(operation.name)}"
         for rest in operation.rest or (None,):
             endpoint = f"{rest.method} {rest.path}" if rest else "-"
             scheme = rest.accepted_scheme.value if rest and rest.accepted_scheme else "any"

@@ -71,7 +71,7 @@ from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.bulk_intake import BODY_READERS
-from wattgate.rest_compat.error_responses import error_response, http_error_response
+from wattgate.rest_compat.error_responses import error_response, http_error_handler
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
@@ -134,7 +134,7 @@ def build_gateway(
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
     access_log = AccessLog()
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log)
+    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log, budgets)
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
@@ -189,6 +189,7 @@ def _create_runner(
     tracer: Tracer,
     address_limits: AddressLimits,
     access_log: AccessLog,
+    budgets: Budgets,
 ) -> Runner:
     return Runner(
         database,
@@ -201,6 +202,7 @@ def _create_runner(
         address_limits=address_limits,
         consent_required=settings.consent_required,
         access_log=access_log,
+        budgets=budgets,
     )
 
 
@@ -264,7 +266,10 @@ def create_app(
             Mount(settings.base_path, routes=rest_routes),
         ],
         middleware=_middleware(settings, tracing),
-        exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
+        exception_handlers={
+            HTTPException: http_error_handler(settings.base_path),
+            Exception: unexpected_error_response,
+        },
         lifespan=_lifespan(settings, gateway, tracing, workers),
     )
     application.state.gateway = gateway

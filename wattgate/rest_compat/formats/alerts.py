@@ -112,7 +112,7 @@ ALERT_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /notification/{notificationId}/log": LegacyFormat(
         render_body=_notification_log_body, response=ListOf(wire.NotificationStep)
     ),
-    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments, body=wire.TEMPLATE_TO_ADD),
+    "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments),
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
         parse_arguments=lambda request: RawArguments(_path_with_upper_channel(request))
     ),

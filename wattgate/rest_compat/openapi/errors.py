@@ -154,6 +154,11 @@ ERROR_MEMBERS: Json = {
         "description": "Error message. Some endpoints keep the message of the legacy interface.",
     },
     "code": reference("ErrorCode"),
+    "docUrl": {
+        "type": "string",
+        "description": "Address of the section about the code on the gateway, relative to its origin.",
+    },
+    "param": {"type": "string", "description": "Path of the first wrong or missing value."},
     "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
     "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
     "traceId": {"type": "string", "description": "ID of the request in the log of the gateway."},
@@ -195,7 +200,7 @@ def error_schemas() -> dict[str, Json]:
             "type": "object",
             "description": "Error response.",
             "properties": ERROR_MEMBERS,
-            "required": ["error", "code", "retryable", "traceId"],
+            "required": ["error", "code", "docUrl", "retryable", "traceId"],
         },
     }
 

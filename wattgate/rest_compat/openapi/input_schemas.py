@@ -1,6 +1,6 @@
 """JSON Schemas of GraphQL input types, which validate the arguments of both interfaces."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from graphql import (
@@ -56,22 +56,24 @@ def _non_null_schema(type_: Any, components: Components) -> Json:
 
 
 def enum_schema(type_: GraphQLEnumType, components: Components) -> Json:
-    """Return a reference to the schema of an enum in requests, which has the names of its values.
+    """Return a reference to the schema of an enum in requests: its values as responses have them.
 
-    Responses have the values. If they differ from the names, the schema of the names has a name of its own.
+    GraphQL's names are accepted, too. Numbers are not, so that an enum of numbers has a schema of its names.
     """
-    names = list(type_.values)
     values = [getattr(value.value, "value", value.value) for value in type_.values.values()]
-    return components.put_enum(type_.name if names == values else f"{type_.name}Input", names, type_.name)
+    if all(isinstance(value, str) for value in values):
+        return components.put_enum(type_.name, values)
+    return components.put_enum(f"{type_.name}Name", list(type_.values), type_.name)
 
 
-def input_object_schema(type_: GraphQLInputObjectType, components: Components, omitted: Collection[str] = ()) -> Json:
-    """Return the schema of an input object, without some of its fields."""
-    fields = {name: field for name, field in type_.fields.items() if name not in omitted}
-    required = [name for name, field in fields.items() if is_required_input_field(field)]
+def input_object_schema(type_: GraphQLInputObjectType, components: Components) -> Json:
+    """Return the schema of an input object."""
+    required = [name for name, field in type_.fields.items() if is_required_input_field(field)]
     return {
         "type": "object",
         **({"description": type_.description} if type_.description else {}),
-        "properties": {name: argument_schema(type_.name, name, field, components) for name, field in fields.items()},
+        "properties": {
+            name: argument_schema(type_.name, name, field, components) for name, field in type_.fields.items()
+        },
         **({"required": required} if required else {}),
     }

@@ -15,7 +15,7 @@ from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.openapi.components import Components, Json
 from wattgate.rest_compat.openapi.input_bounds import bounded_schema
-from wattgate.rest_compat.openapi.input_schemas import input_schema
+from wattgate.rest_compat.openapi.input_schemas import enum_schema, input_schema
 from wattgate.rest_compat.openapi.wire_schemas import typed_dict_schema
 
 APPLICATION_HEADER: Json = {
@@ -81,8 +81,7 @@ def _path_parameters(
     for name in names_in_path(rest):
         type_ = get_named_type(arguments[name].type) if name in arguments else None
         if isinstance(type_, GraphQLEnumType):
-            values = [getattr(value.value, "value", value.value) for value in type_.values.values()]
-            schema = components.put_enum(type_.name, values)
+            schema = enum_schema(type_, components)
         else:
             schema = {"type": "string", "maxLength": text_limit(owner, name) or MAX_ID_CHARACTERS}
         yield {

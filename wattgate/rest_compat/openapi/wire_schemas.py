@@ -71,8 +71,6 @@ def _record_schema(shape: RecordShape, components: Components) -> Json:
 def _base_schema(base: Any, components: Components, omitted: Collection[str]) -> Json:
     if base is None:
         return {"properties": {}}
-    if isinstance(base, str):
-        return input_object_schema(_input_object(base, components), components, omitted)
     return object_schema(base.__strawberry_definition__, components, omitted=omitted)
 
 

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.alerts import Priority as AlertPriority
-from wattgate.rest_compat.wire.shapes import Instant, Ok, RecordShape, Uuid
+from wattgate.rest_compat.wire.shapes import Instant, Ok, Uuid
 
 Switch = Annotated[Literal["yes", "no"], Meta(description="Whether the alert uses this channel.")]
 
@@ -87,12 +87,3 @@ class NotificationStep(TypedDict):
     workflowStepNum: Annotated[int, Meta(description="Number of the step, from 1.")]
     Status: Annotated[str, Meta(description="Status after the step.")]
     status_at: Annotated[Instant, Meta(description="When the step ended.")]
-
-
-class TemplateChannel(TypedDict):
-    """The channel of a template as the legacy format spells it."""
-
-    channelType: Annotated[Channel, Meta(description="Channel of the messages. Capital letters are accepted too.")]
-
-
-TEMPLATE_TO_ADD = RecordShape("TemplateToAdd", "NewTemplate", TemplateChannel)

@@ -40,8 +40,8 @@ class GraphQLName:
 class RecordShape:
     """An object with the members of a GraphQL type, without some of them and with others.
 
-    `base` is a Strawberry type as REST renders it, the name of a GraphQL input type, or None. `added` is a TypedDict.
-    An open shape permits members with any name.
+    `base` is a Strawberry type as REST renders it, or None. `added` is a TypedDict. An open shape permits members with
+    any name.
     """
 
     name: str
