@@ -45,3 +45,10 @@ async def write(page: Page, text: str) -> None:
 
 async def run(page: Page) -> None:
     await page.get_by_test_id("run").click()
+
+
+async def run_to_end(page: Page) -> None:
+    """Run a query or mutation, and wait for its response. A click before it would stop the run."""
+    async with page.expect_response(lambda response: "dryRun" not in (response.request.post_data or "dryRun")):
+        await run(page)
+    await expect(page.get_by_test_id("run")).to_have_text("Run")
