@@ -85,6 +85,8 @@ dist: .venv/installed-dev
 # Write the files that are generated from Python tables. The tests fail while one is out of date.
 generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.close_codes
+	@$(BIN)/python -m tests.support.guide_documents
+	@$(BIN)/python -m tests.support.error_codes
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench

@@ -204,9 +204,7 @@ class InMemoryDatabase(Database):
 async def serve() -> None:
     """Serve the endpoint alone, with the settings of `wattgate serve`."""
     schema = build_schema((hello, home, homes, readings, nothing, never))
-    endpoint = GraphQLEndpoint(
-        GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate, ide=False
-    )
+    endpoint = GraphQLEndpoint(GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate)
     config = build_uvicorn_config(endpoint)
     config.lifespan = "off"  # the endpoint handles requests only
     await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))

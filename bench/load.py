@@ -15,7 +15,10 @@ RESPONSE_TIMEOUT_SECONDS = 60.0
 """The timeout of the last responses of a run."""
 
 SUCCESS_PREFIX = b'{"data":{"'
-"""The start of a response body without errors. If there are errors, each server here writes them before the data."""
+"""The start of a response body with data."""
+
+ERRORS_MEMBER = b'"errors":['
+"""The errors of a response body, which servers write before or after the data. No type here has such a field."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
@@ -143,7 +146,7 @@ class Connection(asyncio.Protocol):
                 return
             self._whole, self._body = end + 4 + int(length[1]), end + 4
         if len(data) == self._whole:
-            if not data.startswith(SUCCESS_PREFIX, self._body):
+            if not data.startswith(SUCCESS_PREFIX, self._body) or data.find(ERRORS_MEMBER, self._body) >= 0:
                 self._generator.fail(f"A response has errors: {data[self._body : self._body + 400]!r}")
                 return
             self._data, self._whole = b"", 0

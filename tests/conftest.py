@@ -24,6 +24,7 @@ from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.stalls import StallRecorder, recording
 from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
+from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.server.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
@@ -155,7 +156,9 @@ def timed(timed_for_session: Timed) -> Timed:
 async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The base URL of a demonstration with 14 days of history. Its meters send power every few seconds."""
     settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14))
-    async with serving(create_app(settings, background=[live.run_meters])) as url:
+    async with serving(
+        create_app(settings, demonstration=describe_demonstration(), background=[live.run_meters])
+    ) as url:
         yield url
 
 

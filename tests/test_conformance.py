@@ -21,15 +21,7 @@ NOT_FOR_ACCOUNTS = [
     for operation, rest in rest_endpoints()
     if operation.needs not in GRANTS[Role.ACCOUNT]
 ]
-NOT_STORED_RECORDS = {
-    "meter_point_inventory",  # the meter network has the inventory, and every application may query any number
-    "smart_meter_inventory",
-}
-BY_ID = [
-    pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in rest_endpoints()
-    if "{" in rest.path and operation.name not in NOT_STORED_RECORDS
-]
+BY_ID = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints() if "{" in rest.path]
 WITH_REQUIRED_ARGUMENTS = [
     pytest.param(operation, rest, id=rest.route_key)
     for operation, rest in rest_endpoints()

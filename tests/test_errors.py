@@ -13,6 +13,7 @@ from tests.support.house import House, Tenant
 from tests.support.servers import serving
 from wattgate.app.server.factory import unexpected_error_response
 from wattgate.enums import TRACE_ID
+from wattgate.error_guide import ERROR_GUIDE
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
@@ -42,7 +43,7 @@ async def faulty(served: House) -> Any:
     operations = (broken, break_it, live_readings.readings)
     schema, runner = build_schema(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.authenticate
-    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate, ide=False)
+    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate)
     app = Starlette(
         routes=[
             Route("/graphql", graphql, methods=["GET", "POST"]),
@@ -84,6 +85,7 @@ def test_every_error_has_code_retryable_and_trace_id() -> None:
         error.retry_after = 3
         expected = {
             "code": error_type.code,
+            "docUrl": f"/errors#{error_type.code}",
             "retryable": error_type.retryable,
             "traceId": "trace",
             "retryAfter": 3,
@@ -93,6 +95,47 @@ def test_every_error_has_code_retryable_and_trace_id() -> None:
     TRACE_ID.reset(token)
     with pytest.raises(TypeError):
         GatewayError("the base is not raised")
+
+
+async def test_every_error_links_to_a_section_of_the_page_on_the_gateway(served: House) -> None:
+    page = await served.http.get("/errors")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    headers = served.one.headers["account"]
+    graphql = await served.graphql('{ account(accountId: "unknown") { name } nothing }', headers)
+    rest = await served.call("GET", "/account/unknown", headers)
+    unknown_path = await served.call("GET", "/nothing", headers)
+    wrong_method = await served.call("PATCH", "/device", headers)
+    bodies = [graphql["errors"][0]["extensions"], *(one.json() for one in (rest, unknown_path, wrong_method))]
+    assert [body["code"] for body in bodies] == ["BAD_INPUT", "NOT_FOUND", "NOT_FOUND", "METHOD_NOT_ALLOWED"]
+    for body in bodies:
+        address, _, section = body["docUrl"].partition("#")
+        assert (address, section) == ("/errors", body["code"])
+        assert f'<section id="{section}">' in page.text
+
+
+async def test_page_of_errors_explains_every_code_without_markup_of_the_documentation(served: House) -> None:
+    page = (await served.http.get("/errors")).text
+    assert re.findall(r'<section id="([A-Z_]+)">', page) == list(ERROR_GUIDE)
+    assert "](" not in page
+    assert "`" not in page
+    assert "$" not in page
+
+
+async def test_error_about_a_value_names_it_as_the_caller_sent_it(served: House) -> None:
+    headers = served.one.headers["account"]
+    query = """query ($range: TimeRange!) {
+        resource(resourceId: "%s") { readings(range: $range, period: P1D) { unit } }
+    }"""
+    backwards = {"start": "2026-01-02T00:00:00Z", "end": "2026-01-01T00:00:00Z"}
+    answer = await served.graphql(query % served.one.ids["resource"], headers, range=backwards)
+    graphql = answer["errors"][0]["extensions"]
+    assert (graphql["code"], graphql["param"]) == ("BAD_INPUT", ".".join(graphql["problems"][0]["path"]))
+    path = f"/resource/{served.one.ids['resource']}/readings"
+    rest = (await served.call("GET", path, headers, params={"from": "tomorrow", "function": "sum"})).json()
+    assert (rest["code"], rest["param"]) == ("BAD_INPUT", "from")
+    assert ["from"] in [problem["path"] for problem in rest["problems"]]
+    not_found = (await served.call("GET", "/account/unknown", headers)).json()
+    assert "param" not in not_found
 
 
 @pytest.mark.parametrize(
@@ -165,6 +208,38 @@ async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) ->
     assert response.status_code == 200
     assert response.headers["access-control-allow-origin"] == "*"
     assert response.headers["access-control-max-age"] == "600"
+
+
+async def test_unknown_header_of_a_client_is_ignored_and_does_not_fail_a_preflight(served: House) -> None:
+    """Monitoring and clients of other gateways add headers, which would otherwise stop each request of a browser."""
+    unknown = {"X-Acme-Build": "42", "userOrganizationId": "17", "apollographql-client-name": "app"}
+    query = {"query": "{ virtualEntities { veId } }"}
+    headers = served.one.headers["account"]
+    for known, extended in (
+        (
+            await served.http.post("/graphql", json=query, headers=headers),
+            await served.http.post("/graphql", json=query, headers={**headers, **unknown}),
+        ),
+        (
+            await served.call("GET", "/virtualentity", headers),
+            await served.call("GET", "/virtualentity", {**headers, **unknown}),
+        ),
+    ):
+        assert known.status_code == extended.status_code == 200
+        assert [len(known.content), known.headers["content-type"]] == [
+            len(extended.content),
+            extended.headers["content-type"],
+        ]
+    for path in ("/graphql", "/api/v0-1/virtualentity"):
+        preflight = {
+            "Origin": "https://app.example",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type, token, x-acme-build",
+        }
+        response = await served.http.request("OPTIONS", path, headers=preflight)
+        assert response.status_code == 200
+        assert response.headers["access-control-allow-headers"] == preflight["Access-Control-Request-Headers"]
+        assert "access-control-allow-credentials" not in response.headers
 
 
 async def test_health_and_readiness(served: House) -> None:

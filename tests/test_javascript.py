@@ -8,7 +8,7 @@ from subprocess import PIPE, STDOUT
 
 import pytest
 
-from tests.support import close_codes, node
+from tests.support import close_codes, error_codes, node
 from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
 
@@ -72,6 +72,7 @@ async def test_lint_passes(javascript_tools: node.Node) -> None:
 
 
 def test_close_code_table_is_up_to_date() -> None:
+    assert error_codes.FILE.read_text() == error_codes.javascript(), "run `make generate`"
     assert close_codes.FILE.read_text() == close_codes.javascript(), "run `make generate`"
 
 

@@ -33,6 +33,15 @@ MAX_LISTED_PROBLEMS = 100
 """Maximum number of problems in one error response. A batch of 10,000 wrong readings would make it very long."""
 
 
+METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+"""The code of the response to a method that a REST path does not have. No exception has it."""
+
+
+def documentation_url(code: str) -> str:
+    """Return the address of the section about an error code on the gateway, relative to its origin."""
+    return f"/errors#{code}"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One problem of a request: the path of the wrong or missing value, and a message."""
@@ -40,6 +49,12 @@ class Problem:
     path: ProblemPath
     message: str
     is_missing: bool = False
+
+    @property
+    def named_param(self) -> dict[str, str]:
+        """The path as the member `param`, such as `input.tariff.rate`. A position alone, such as a line, is none."""
+        is_named = bool(self.path) and isinstance(self.path[0], str)
+        return {"param": ".".join(map(str, self.path))} if is_named else {}
 
     def to_json(self) -> dict[str, Any]:
         return {"path": list(self.path), "message": self.message}
@@ -76,18 +91,24 @@ class GatewayError(Exception):
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """The members of an error besides its message: code, retryable, traceId, and others if they apply.
+        """The members of an error besides its message: code, docUrl, retryable, traceId, and others if they apply.
 
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
         `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error, or why
-        data is withheld.
+        data is withheld. `param` is the path of the first problem.
         """
-        members: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
+        members: dict[str, Any] = {
+            "code": self.code,
+            "docUrl": documentation_url(self.code),
+            "retryable": self.retryable,
+            "traceId": TRACE_ID.get(),
+        }
         if self.retry_after is not None:
             members["retryAfter"] = self.retry_after
         if self.reason is not None:
             members["reason"] = self.reason
         if self.problems:
+            members |= self.problems[0].named_param
             members["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
         if len(self.problems) > MAX_LISTED_PROBLEMS:
             members["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS

@@ -136,6 +136,7 @@ _ACCOUNT_GRANTS = (
         Permission.DEVICE_TYPE_READ: AccessScope.APPLICATION,
         Permission.DEVICE_READ: AccessScope.OWN,
         Permission.DEVICE_WRITE: AccessScope.OWN,
+        Permission.INVENTORY_READ: AccessScope.OWN,
         Permission.ELIGIBILITY_CHECK: AccessScope.OWN,
         Permission.CATCH_UP: AccessScope.OWN,
         Permission.FLEXIBILITY_READ: AccessScope.OWN,

@@ -129,7 +129,7 @@ async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -
         await client_socket.init(token=demo.tokens[EDITOR_USERNAME])
         subscriptions = [
             f'readings(resourceIds: ["{foreign[0]}"]) {{ value }}',
-            f'display(virtualEntityId: "{homes[0]["veId"]}") {{ at }}',
+            f'display(veId: "{homes[0]["veId"]}") {{ at }}',
         ]
         for number, selection in enumerate(subscriptions):
             await client_socket.subscribe(f"subscription {{ {selection} }}", str(number))

@@ -19,7 +19,6 @@ from wattgate.app.server.security_headers import (
     BASE,
     HEADER_POLICIES,
     HTML_POLICIES,
-    IDE,
     MAIL_PAGE,
     MOUNTS,
     PAGE,
@@ -30,7 +29,7 @@ from wattgate.app.settings import Settings
 
 BASE_PATH = "/api/v0-1"
 STRICT_DIRECTIVES = ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")
-UNSAFE_REASONED = {MAIL_PAGE, IDE, HEADER_POLICIES["/outbox/mails/{application_id}/{delivery_id}/html"]}
+UNSAFE_REASONED = {MAIL_PAGE, HEADER_POLICIES["/outbox/mails/{application_id}/{delivery_id}/html"]}
 
 
 def settings(folder: Path, **more: str) -> Settings:
@@ -130,11 +129,11 @@ async def test_errors_preflights_and_rest_answers_have_the_strictest_policy(app:
             assert_policy(answer, PAGE if answer.url.path == "/display" else API)
 
 
-async def test_only_html_of_the_graphql_endpoint_has_the_policy_of_the_ide(app: Starlette) -> None:
+async def test_only_html_of_the_graphql_endpoint_has_the_policy_of_pages(app: Starlette) -> None:
     async with client(app) as http:
         page = await http.get("/graphql", headers={"Accept": "text/html"})
         assert page.headers["content-type"].startswith("text/html")
-        assert_policy(page, IDE)
+        assert_policy(page, PAGE)
         for accepted in ("application/json", "text/html"):
             answer = await http.get("/graphql?query={__typename}", headers={"Accept": accepted})
             assert_policy(answer, API)
@@ -162,8 +161,7 @@ def test_policies_run_no_inline_scripts_and_are_strict_without_a_reason() -> Non
             assert all(directive in policy.content_security_policy for directive in STRICT_DIRECTIVES), path
         else:
             assert policy.reason, path
-        if policy is not IDE:
-            assert "unsafe" not in directives.get("script-src", ""), path
+        assert "unsafe" not in directives.get("script-src", ""), path
 
 
 def test_rows_of_the_outbox_are_its_routes() -> None:

@@ -13,7 +13,7 @@ from strawberry import ID
 from tests.support.demonstration import demonstration
 from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
-from wattgate.app.demo import seed
+from wattgate.app.demo import landing, seed
 from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
 from wattgate.graphql.core.runner import Runner
@@ -31,6 +31,7 @@ class ControlledHomes:
     runner: Runner
     relay: Relay
     meters: dict[str, str]
+    database_url: str
 
     @property
     def url(self) -> str:
@@ -61,9 +62,11 @@ async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
     async def note_runner(runner: Runner) -> None:
         runners.append(runner)
 
-    async with serving(create_app(settings, background=[note_runner])) as url:
+    async with serving(
+        create_app(settings, background=[note_runner], demonstration=landing.describe_demonstration())
+    ) as url:
         relay = Relay(url)
         await relay.open()
         meters = {home.home.name: home.resource_ids["electricity.consumption"] for home in homes}
-        yield ControlledHomes(runners[0], relay, meters)
+        yield ControlledHomes(runners[0], relay, meters, settings.database_url)
         await relay.cut()

@@ -11,12 +11,12 @@ from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo.demo_settings import DEMO_LINK_KEY
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.security_headers import BASE, HEADER_POLICIES, MAIL_PAGE, PAGE
+from wattgate.app.server.security_headers import BASE, HEADER_POLICIES, HTML_POLICIES, MAIL_PAGE, PAGE
 from wattgate.delivery.signed_links import SignedLinks
 
 pytestmark = pytest.mark.browser
 
-PAGES = sorted(path for path, policy in HEADER_POLICIES.items() if policy in (PAGE, MAIL_PAGE))
+PAGES = sorted(path for path, policy in {**HEADER_POLICIES, **HTML_POLICIES}.items() if policy in (PAGE, MAIL_PAGE))
 
 COLLECT_VIOLATIONS = """
 window.violations = [];

@@ -172,7 +172,7 @@ async def settled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Set
 
 
 async def test_reservation_is_charged_to_the_caller(settled: Settled) -> None:
-    async with live_house(settled, caller_budget=5 * RESERVATION_COST, budget_seconds=86_400) as house:
+    async with live_house(settled, caller_budget=5 * RESERVATION_COST, caller_budget_seconds=86_400) as house:
         headers = house.one.headers["account"]
         responses = [await house.http.put("/graphql", headers=headers) for _ in range(6)]
         assert [response.status_code for response in responses] == [201] * 5 + [429]

@@ -42,7 +42,7 @@ async def main():
     operations = (*build_operations(TIPS), live_readings.readings)
     runner, schema = Runner(database, MemoryBus()), build_schema(operations)
     authenticate = Authenticator(CredentialLookup(database)).authenticate
-    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate, ide=False)
+    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate)
     app = Starlette(routes=[
         Route("/graphql", graphql, methods=["POST"]),
         *build_routes(operations, runner=runner, schema=schema, authenticate=authenticate),

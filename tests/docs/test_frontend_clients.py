@@ -275,7 +275,9 @@ async def test_client_retries_after_the_delay_that_the_gateway_states(
     answered = [request for request in recorded.recorder.requests if request.status == 200 and not request.logs_in]
     homes_cost, days_cost = [await recorded.cost(request) for request in answered]
     budget = max(homes_cost, days_cost)  # enough for each request, but not for both
-    async with recorded_gateway(tmp_path, caller_budget=budget, budget_seconds=ceil(3 * budget / days_cost)) as limited:
+    async with recorded_gateway(
+        tmp_path, caller_budget=budget, caller_budget_seconds=ceil(3 * budget / days_cost)
+    ) as limited:
         async with project.run(script, limited.url, *limited.credentials, *JANUARY) as shown:
             assert (await shown.next())["resourceIds"] == [limited.tenant.ids["resource"]]
             assert (await shown.next())["unit"] == "kWh"

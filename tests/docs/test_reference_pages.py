@@ -1,14 +1,13 @@
 """docs/reference: settings.md, cli.md, limits.md and errors.md list every setting, command, quota and error code."""
 
 import re
-from pathlib import Path
 
 from tests.support import reference_pages
-from tests.support.reference_pages import CLI_PAGE, LIMITS_PAGE, SETTINGS_PAGE
+from tests.support.reference_pages import CLI_PAGE, ERRORS_PAGE, LIMITS_PAGE, SETTINGS_PAGE
 from wattgate import errors
 from wattgate.app.settings import Settings
+from wattgate.error_guide import ERROR_GUIDE, status_and_retryable
 
-ERRORS = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_text()
 WRITE = "run `python -m tests.support.reference_pages`"
 
 
@@ -47,13 +46,23 @@ def test_every_argument_and_option_has_a_help_text() -> None:
             assert parameter.help, f"{name}: {parameter.name}"
 
 
-def test_page_lists_each_error_code_with_its_status() -> None:
-    rows = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \| (yes|no) \| ([^|]+) \| ([^|]+) \|$", ERRORS, re.MULTILINE)
+def test_error_codes_are_generated_from_their_table() -> None:
+    page = ERRORS_PAGE.read_text()
+    assert page == reference_pages.with_codes(page), WRITE
+    sections = re.findall(r"^### ([A-Z_]+)$", page, re.MULTILINE)
+    assert sections == list(ERROR_GUIDE)
+
+
+def test_every_error_has_a_guide() -> None:
     known = {
-        (kind.code, str(kind.status), "yes" if kind.retryable else "no")
+        kind.code: (kind.status, kind.retryable)
         for base in errors.GatewayError.__subclasses__()
         for kind in (base, *base.__subclasses__())
     }
-    assert {(code, status, retryable) for code, status, retryable, _, _ in rows} == known
-    assert len(rows) == len(known)
-    assert all(cause.endswith(".") and action.endswith(".") for *_, cause, action in rows)
+    assert {code: status_and_retryable(code) for code in ERROR_GUIDE} == {
+        **known,
+        errors.METHOD_NOT_ALLOWED: (405, False),
+    }
+    for guide in ERROR_GUIDE.values():
+        assert guide.steps
+        assert all(text.endswith(".") for text in (guide.cause, guide.action, *guide.steps))

@@ -172,7 +172,7 @@ FOREIGN_SUBSCRIPTIONS = {
     "freshness": ("resourceIds", "resource", "resourceId"),
     "catch_up_state": ("resourceIds", "resource", "resourceId"),
     "device_states": ("deviceIds", "device", "deviceId"),
-    "display": ("virtualEntityId", "virtual_entity", "name"),
+    "display": ("veId", "virtual_entity", "name"),
 }
 """The argument, the kind of record and a field of each subscription to records of users."""
 

@@ -148,7 +148,8 @@ class ExistingIds(Visitor):
 async def log_in(served: House, username: str) -> dict[str, str]:
     variables = {"application": served.one.application_id, "username": username, "password": PASSWORD}
     result = await served.graphql(LOG_IN, {}, **variables)
-    return {"token": result["data"]["authenticate"]["token"]} if result["data"] else {}
+    login = result["data"]["authenticate"]
+    return {"token": login["token"]} if login else {}
 
 
 @pytest.mark.timeout(3_600)

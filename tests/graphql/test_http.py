@@ -156,7 +156,7 @@ async def test_field_error_is_reported_beside_the_data_with_status_200(served: H
     )
     assert answer.status_code == 200
     body = answer.json()
-    assert body["data"] is None
+    assert body["data"] == {"a": "Query", "virtualEntity": None}
     assert [error["path"] for error in body["errors"]] == [["virtualEntity"]]
 
 
@@ -233,7 +233,7 @@ async def short_timeout_client(served: House) -> AsyncIterator[httpx.AsyncClient
         served.gateway.runner,
         time_limit_seconds=0.5,
     )
-    graphql = GraphQLEndpoint(pipeline, served.gateway.authenticator.authenticate, ide=False)
+    graphql = GraphQLEndpoint(pipeline, served.gateway.authenticator.authenticate)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client

@@ -97,7 +97,7 @@ def remaining(answer: httpx.Response) -> int:
 
 async def test_dense_stream_is_charged_by_its_readings_or_refused_with_a_retry_time(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path / 'intake.sqlite3'}"
-    settings = Settings(_env_file=None, database_url=database_url, caller_budget=1_000, budget_seconds=86_400)
+    settings = Settings(_env_file=None, database_url=database_url, caller_budget=1_000, caller_budget_seconds=86_400)
     async with house(database_url) as served, serving(create_app(settings)) as url:
         body = lines(served.one.ids["resource"], 4_000)
         headers = {**served.one.headers["account"], **NDJSON}
@@ -172,7 +172,9 @@ async def test_each_page_of_an_exported_stream_is_charged(tmp_path: Path) -> Non
         readings: dict[str, Any] = {"batch": batch(25_000, timedelta(milliseconds=1))}
         readings["batch"].series[0] = (resource_id, "POWER")
         await served.gateway.runner.run(record_reading_arrays, served.one.system, readings)
-        settings = Settings(_env_file=None, database_url=database_url, caller_budget=10_000, budget_seconds=86_400)
+        settings = Settings(
+            _env_file=None, database_url=database_url, caller_budget=10_000, caller_budget_seconds=86_400
+        )
         path = f"/api/v0-1/resource/{resource_id}/readings?field=POWER"
         headers = {**served.one.headers["account"], "accept": ARROW}
         async with serving(create_app(settings)) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:

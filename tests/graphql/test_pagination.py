@@ -1,15 +1,41 @@
 """Pages of lists, and look-ups by exactly one key."""
 
+import base64
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from graphql import get_named_type
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlmodel import col
 
+from tests.support.chance import examples
 from tests.support.examples_areas import own_mail_suppression
 from tests.support.house import House
-from tests.support.interfaces import by_graphql
+from tests.support.interfaces import by_graphql, field_of
+from tests.support.scopes import EVERYTHING
+from wattgate.clock import utc_now
+from wattgate.db.models import Content, LanguageContent, UserAction
+from wattgate.db.rows import Rows
+from wattgate.errors import BadInput
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
 
+
+def cursor(name: str, created_at: str, key: str) -> str:
+    """Return a cursor as the gateway would write it."""
+    return base64.urlsafe_b64encode(json.dumps([name, created_at, key]).encode()).decode()
+
+
+def content_at(second: int, reference: str = "r") -> Content:
+    """Return a content object of the given second. Several may have the same."""
+    return Content(reference=reference, name="c", created_at=datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC))
+
+
+ORDER = [Content.created_at, Content.content_id]
 PAGE = """
 query ($first: Int! = 50, $after: String) {
   userActionConnection(first: $first, after: $after) {
@@ -46,13 +72,136 @@ async def test_pages_of_a_list_have_no_gaps_and_no_duplicates(served: House) -> 
     assert len(walked) == len(set(walked))
 
 
-@pytest.mark.parametrize("variables", [{"first": 0}, {"first": 101}, {"after": "nonsense"}, {"after": "WzFd"}])
-async def test_invalid_page_arguments_are_rejected(served: House, variables: dict[str, Any]) -> None:
-    result = await served.graphql(PAGE, served.one.headers["account"], **variables)
-    assert result["errors"][0]["extensions"]["code"] == "BAD_INPUT"
+DOCUMENT = """
+query ($first: Int, $after: String, $last: Int, $before: String) {
+  userActionConnection(first: $first, after: $after, last: $last, before: $before) {
+    edges { cursor node { userActionId } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
+}
+"""
 
 
-CONNECTIONS = [operation for operation in OPERATIONS if operation.name.endswith("_connection")]
+@pytest.mark.parametrize(("variables", "argument"), [
+    ({"first": 0}, "first"),
+    ({"first": -1}, "first"),
+    ({"first": 101}, "first"),
+    ({"last": 0}, "last"),
+    ({"last": -5}, "last"),
+    ({"last": 101}, "last"),
+    ({"first": 1, "last": 1}, "last"),
+    ({"after": "nonsense"}, "after"),
+    ({"after": "WzFd"}, "after"),
+    ({"last": 3, "before": ""}, "before"),
+    ({"before": "ünlesbar"}, "before"),
+    ({"after": cursor("UserAction", "0001-01-01T00:00:00+14:00", "a")}, "after"),
+    ({"after": cursor("UserAction", "2026-01-01T00:00:00Z", "a\0")}, "after"),
+    ({"before": cursor("UserAction", "2026-01-01T00:00:00Z", "nobody")}, "before"),
+])  # fmt: skip
+async def test_invalid_page_arguments_are_rejected(served: House, variables: dict[str, Any], argument: str) -> None:
+    result = await served.graphql(DOCUMENT, served.one.headers["account"], **variables)
+    error = result["errors"][0]["extensions"]
+    assert error["code"] == "BAD_INPUT"
+    assert [problem["path"] for problem in error["problems"]] == [[argument]]
+
+
+async def test_cursors_of_other_lists_users_and_deleted_records_are_rejected(served: House) -> None:
+    document = (
+        "{ resourceConnection(first: 1) { edges { cursor } } userActionConnection(first: 1) { edges { cursor } } }"
+    )
+    cursors = {}
+    for tenant in (served.one, served.other):
+        answer = await served.graphql(document, tenant.headers["account"])
+        cursors[tenant.user_id] = {name: page["edges"][0]["cursor"] for name, page in answer["data"].items()}
+    one, other = cursors[served.one.user_id], cursors[served.other.user_id]
+    good = await served.graphql(DOCUMENT, served.one.headers["account"], after=one["userActionConnection"])
+    assert "errors" not in good
+    for wrong in (one["resourceConnection"], other["userActionConnection"]):
+        for argument in ("after", "before"):
+            refused = await served.graphql(DOCUMENT, served.one.headers["account"], **{argument: wrong})
+            assert refused["errors"][0]["extensions"]["problems"][0]["path"] == [argument]
+    deleted = (await served.graphql(DOCUMENT, served.one.headers["account"], last=1))["data"]["userActionConnection"]
+    async with served.gateway.database.session(EVERYTHING) as session:
+        rows = Rows(session, served.one.application_id, now=utc_now())
+        key = deleted["edges"][0]["node"]["userActionId"]
+        assert await rows.delete(UserAction, col(UserAction.user_action_id) == key) == 1
+        await session.commit()
+    refused = await served.graphql(
+        DOCUMENT, served.one.headers["account"], last=1, before=deleted["pageInfo"]["endCursor"]
+    )
+    assert "does not have any more" in refused["errors"][0]["message"]
+
+
+@settings(max_examples=examples(30))
+@given(
+    seconds=st.lists(st.integers(0, 3), max_size=9),
+    size=st.integers(1, 4),
+    more=st.lists(st.integers(3, 5), max_size=2),
+    from_end=st.booleans(),
+)
+async def test_pages_are_parts_of_the_plain_list(
+    served: House, seconds: list[int], size: int, more: list[int], from_end: bool
+) -> None:
+    """Walk a list in both directions while records are added at its end, and compare each page with the plain list."""
+    async with served.gateway.database.session(EVERYTHING) as session:
+        rows = Rows(session, served.one.application_id, now=utc_now())
+        await rows.delete(LanguageContent)
+        await rows.delete(Content)
+        for second in seconds:
+            await rows.add(content_at(second))
+        plain = [row.content_id for row in await rows.all(Content, order_by=ORDER)]
+        seen: list[str] = []
+        cursor, waiting = None, list(more)
+        while True:
+            arguments = PageArguments(last=size, before=cursor) if from_end else PageArguments(size, cursor)
+            page = await load_page(rows, RecordList("Content", Content), arguments)
+            ids = [edge.node.content_id for edge in page.edges]
+            plain_now = [row.content_id for row in await rows.all(Content, order_by=ORDER)]
+            if ids:
+                start, end = plain_now.index(ids[0]), plain_now.index(ids[-1])
+                assert ids == plain_now[start : end + 1]
+                assert page.page_info.has_previous_page is (start > 0)
+                assert page.page_info.has_next_page is (end < len(plain_now) - 1)
+                middle = await load_page(
+                    rows,
+                    RecordList("Content", Content),
+                    PageArguments(MAX_PAGE_SIZE, page.edges[0].cursor, None, page.edges[-1].cursor),
+                )
+                assert [edge.node.content_id for edge in middle.edges] == ids[1:-1]
+            else:
+                assert not plain_now or cursor is not None
+            seen = ids + seen if from_end else seen + ids
+            has_more = page.page_info.has_previous_page if from_end else page.page_info.has_next_page
+            if not has_more:
+                break
+            cursor = page.page_info.start_cursor if from_end else page.page_info.end_cursor
+            if waiting:
+                await rows.add(content_at(waiting.pop()))
+        assert len(seen) == len(set(seen))
+        assert set(seen) >= set(plain)
+        await session.rollback()
+
+
+async def test_pages_of_many_parents_equal_the_page_of_each(served: House) -> None:
+    async with served.gateway.database.session(EVERYTHING) as session:
+        rows = Rows(session, served.one.application_id, now=utc_now())
+        for number in range(12):
+            await rows.add(content_at(number % 5, reference=f"r{number % 3}"))
+        for arguments in (PageArguments(2), PageArguments(last=3), PageArguments()):
+            records = RecordList("Content", Content, where=(col(Content.name) == "c",))
+            together = await load_pages(rows, records, "reference", ["r0", "r1", "r2", "nothing"], arguments)
+            for value, page in together.items():
+                assert page == (await load_pages(rows, records, "reference", [value], arguments))[value]
+            assert together["nothing"].edges == []
+        (first, *_) = together["r0"].edges
+        with pytest.raises(BadInput):
+            await load_pages(rows, records, "reference", ["r0", "r1"], PageArguments(after=first.cursor))
+        await session.rollback()
+
+
+CONNECTIONS = [
+    operation for operation in OPERATIONS if get_named_type(field_of(operation).type).name.endswith("Connection")
+]
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda connection: connection.name)

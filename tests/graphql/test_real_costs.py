@@ -151,6 +151,19 @@ async def test_refused_selection_of_a_mutation_does_not_ask_to_send_it_again(cro
     assert renamed["data"]["virtualEntity"]["name"] == f"Renamed {uses}"
 
 
+@pytest.mark.parametrize("uses", USES)
+async def test_refused_edge_of_a_mutation_leaves_the_other_fields_of_its_result(crowded: House, uses: int) -> None:
+    home = crowded.one.ids["crowded home"]
+    text = f"""mutation {{ updateVirtualEntity(veId: "{home}", input: {{name: "Named {uses}"}}) {{
+        name resources {{ name type {{ name }} }} }} }}"""
+    pipeline, _, request, document = build_pipeline(crowded, text, uses=uses, capacity=250)
+    result = await pipeline.execute(crowded.one.account, request, document)
+    assert result.data == {"updateVirtualEntity": {"name": f"Named {uses}", "resources": None}}
+    (error,) = result.errors
+    assert error.path == ["updateVirtualEntity", "resources"]
+    assert error.message.startswith("The mutation was executed")
+
+
 async def test_each_event_of_a_subscription_is_charged_above_its_estimate(crowded: House) -> None:
     pipeline, _, request, document = build_pipeline(crowded, TYPES)
     variables = pipeline.engine.coerce_variables(document, request.variables)
@@ -181,7 +194,7 @@ async def test_expensive_document_is_compiled_at_its_first_use(crowded: House, t
 
 async def test_rows_of_a_rest_list_are_charged_by_their_number(crowded: House) -> None:
     database_url = crowded.one.ids["database"]
-    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, budget_seconds=86_400)
+    limited = Settings(_env_file=None, database_url=database_url, caller_budget=400, caller_budget_seconds=86_400)
     async with serving(create_app(limited)) as url, httpx.AsyncClient(base_url=url) as http:
         headers = crowded.one.headers["account"]
         first = await http.get("/api/v0-1/resource", headers=headers)

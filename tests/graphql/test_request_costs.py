@@ -40,7 +40,7 @@ def extensions(answer: httpx.Response) -> dict[str, Any]:
 
 
 async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Path) -> None:
-    async with gateway(tmp_path, caller_budget=1_000, budget_seconds=1_000) as (_, http, tenant):
+    async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
         first = await http.post("/graphql", json=HOMES, headers=headers)
         cost = extensions(first)
@@ -62,7 +62,7 @@ async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Pat
 
 
 async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_path: Path) -> None:
-    async with gateway(tmp_path, caller_budget=200, budget_seconds=86_400) as (url, http, tenant):
+    async with gateway(tmp_path, caller_budget=200, caller_budget_seconds=86_400) as (url, http, tenant):
         headers = tenant.headers["account"]
         last = await http.post("/graphql", json=HOMES, headers=headers)
         while last.status_code == 200:
@@ -82,6 +82,29 @@ async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_pat
             assert message["type"] == "error"
             assert message["payload"][0]["extensions"]["code"] == "RATE_LIMITED"
             assert message["payload"][0]["extensions"]["retryAfter"] > 0
+
+
+async def test_dry_run_returns_the_cost_of_a_subscription(tmp_path: Path) -> None:
+    live = {
+        "query": "subscription ($ids: [ID!]!) { readings(resourceIds: $ids, since: null) { value } }",
+        "extensions": {"dryRun": True},
+    }
+    async with gateway(tmp_path, caller_budget=1_000, budget_seconds=86_400) as (url, http, tenant):
+        request = {**live, "variables": {"ids": [tenant.ids["resource"]]}}
+        cost = extensions(await http.post("/graphql", json=request, headers=tenant.headers["account"]))
+        assert (cost["charged"], cost["remaining"]) == (0, 1_000)
+        async with socket(url, headers=tenant.headers["account"]) as client:
+            await client.init()
+            await client.say(type="subscribe", id="1", payload={**request, "extensions": {}})
+            await client.hear()
+        after = extensions(await http.post("/graphql", json=request, headers=tenant.headers["account"]))
+        assert 1_000 - after["remaining"] == cost["estimated"] > 0
+        anonymous = extensions(await http.post("/graphql", json=request))
+        assert anonymous["estimated"] == cost["estimated"]
+        wrong = await http.post("/graphql", json={**live, "variables": {}}, headers=tenant.headers["account"])
+        assert "errors" in wrong.json()
+        executed = await http.post("/graphql", json={**request, "extensions": {}}, headers=tenant.headers["account"])
+        assert executed.status_code == 400
 
 
 async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> None:
@@ -116,7 +139,7 @@ async def test_only_development_reveals_the_schema(tmp_path: Path, environment: 
         unknown = (await http.post("/graphql", json=request, headers=tenant.headers["account"])).json()
         assert ("PT30M" in str(unknown["errors"])) is revealed
         page = await http.get("/graphql", headers={"accept": "text/html"})
-        assert ("graphiql" in page.text.lower()) is revealed
+        assert ("/static/ide/main.js" in page.text) is revealed
 
 
 PERIOD = """query ($p: Period!) {

@@ -29,7 +29,7 @@ FORBIDDEN_ENDPOINTS = [
 FOREIGN_STREAMS = {
     "readings": 'readings(resourceIds: ["{resource}"]) { value }',
     "freshness": 'freshness(resourceIds: ["{resource}"]) { resourceId }',
-    "display": 'display(virtualEntityId: "{virtual_entity}") { at }',
+    "display": 'display(veId: "{virtual_entity}") { at }',
 }
 
 

@@ -24,7 +24,7 @@ CLASSIFIERS = ("electricity.consumption", "electricity.export", "gas.consumption
 SERIES = '(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D)'
 READINGS = "subscription ($ids: [ID!]!) { latest: readings(resourceIds: $ids) { resourceId value } }"
 RESUMED = "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { value } }"
-DISPLAY = """subscription ($id: ID!) { display(virtualEntityId: $id) {
+DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
   today { electricity { unit } exported { unit } gas { unit } } withheld { resourceId name kind mpxn reason message }
 } }"""
 FRESHNESS = "subscription ($ids: [ID!]!) { freshness(resourceIds: $ids) { resourceId freshness { state } } }"

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { backoffDelay, reactionTo, waitingTime } from "../../wattgate/app/static/display/reconnect.js";
+import { backoffDelay, reactionTo, waitingTime } from "../../wattgate/app/static/shared/reconnect.js";
 
 describe("backoff", () => {
   test("doubles with each failure, up to half a minute", () => {

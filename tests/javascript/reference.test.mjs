@@ -1,77 +1,36 @@
-/** The REST reference: schemas, sample values and curl commands from an OpenAPI document. */
+/** The REST reference: the OpenAPI document, its schemas, its groups and its addresses. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { readHash, searchHash, wordsOf } from "../../wattgate/app/static/reference/address.js";
 import { groupOperations } from "../../wattgate/app/static/reference/areas.js";
-import { curlCommand } from "../../wattgate/app/static/reference/curl.js";
-import { Reference, parseDescription } from "../../wattgate/app/static/reference/openapi.js";
-import { describeSchema, sampleValue } from "../../wattgate/app/static/reference/schema.js";
+import { fieldText, fieldValue, plainMembers } from "../../wattgate/app/static/reference/body-fields.js";
+import { ideLink } from "../../wattgate/app/static/reference/graphql-twin.js";
+import { parseDescription } from "../../wattgate/app/static/reference/openapi.js";
+import { formatDuration, formatSize, isExpired, readBudget, readError } from "../../wattgate/app/static/reference/response-text.js";
+import { describeSchema, isSecret, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
+import { reference } from "./reference-document.mjs";
 
-const ADDRESS = new URL("https://gateway.example/api/v0-1/openapi.json");
-
-const PDF = { contentMediaType: "application/pdf" };
-const DOCUMENT = {
-  info: { version: "0-1" },
-  servers: [{ url: "/api/v0-1/" }],
-  paths: {
-    "/resource/{resourceId}/readings": {
-      get: {
-        operationId: "readings",
-        tags: ["resource"],
-        summary: "List readings.",
-        description: "List readings.\n\nGraphQL: `resource.readings`\n\nIn buckets\nof a period.",
-        security: [{ token: [] }, { basic: [] }],
-        parameters: [
-          { name: "resourceId", in: "path", required: true, schema: { type: "string" } },
-          { name: "period", in: "query", schema: { type: "string" }, example: "PT30M" },
-          { name: "offset", in: "query", schema: { type: "integer" } },
-          { name: "veId", in: "query", required: true, schema: { type: "string" } },
-        ],
-        responses: { 200: { description: "OK", content: {} }, 404: { $ref: "#/components/responses/Error" } },
-      },
-      post: {
-        operationId: "record",
-        tags: ["new-tag"],
-        summary: "Record readings.",
-        security: [{ basic: [] }],
-        requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/Note" } } } },
-        responses: { 200: { description: "OK", content: { "application/pdf": { schema: PDF } } } },
-      },
-    },
-  },
-  components: {
-    securitySchemes: {
-      token: { type: "apiKey", name: "token", in: "header" },
-      basic: { type: "http", scheme: "basic" },
-    },
-    schemas: {
-      Note: {
-        type: "object",
-        required: ["text"],
-        properties: {
-          text: { type: "string" },
-          replies: { type: "array", items: { $ref: "#/components/schemas/Note" } },
-        },
-      },
-    },
-    responses: { Error: { description: "An error", content: { "application/json": { schema: { type: "object" } } } } },
-  },
-};
-
-const reference = new Reference(DOCUMENT, ADDRESS);
-const [read, record] = reference.operations;
+const [read, record, remove] = reference.operations;
+const NOTE = { $ref: "#/components/schemas/Note" };
 
 describe("document", () => {
   test("operations have their facts", () => {
     assert.equal(reference.baseUrl, "https://gateway.example/api/v0-1");
-    assert.deepEqual([read.id, read.area, read.method], ["readings", "resource", "GET"]);
-    assert.equal(read.graphqlField, "resource.readings");
+    assert.deepEqual([read.id, read.area, read.method], ["readings", "Readings", "GET"]);
+    assert.equal(read.graphqlField, "query readings");
     assert.deepEqual(read.notes, ["In buckets of a period."]);
     assert.deepEqual(read.credentials, ["token", "basic"]);
-    const [{ status, description }, ...others] = read.errorResponses;
-    assert.deepEqual([status, description, others], ["404", "An error", []]);
+    assert.deepEqual(read.errorResponses, [{ status: "404", codes: ["CONSENT_REVOKED", "NOT_FOUND"] }]);
     assert.deepEqual(reference.errorSchema, { type: "object" });
+  });
+
+  test("the effect and the errors are those that the document states", () => {
+    assert.deepEqual([read, record, remove].map((one) => one.isMutation), [false, true, true]);
+    assert.deepEqual([read, record, remove].map((one) => one.isDestructive), [false, false, true]);
+    assert.deepEqual(record.errorResponses, [{ status: "404", codes: ["NOT_FOUND"] }]);
+    assert.equal(record.graphqlField, "mutation addNote");
   });
 
   test("a description may be empty", () => {
@@ -79,15 +38,17 @@ describe("document", () => {
   });
 
   test("a reference may have additions", () => {
-    const resolved = reference.resolve({ $ref: "#/components/schemas/Note", description: "A note." });
+    const resolved = reference.resolve({ ...NOTE, description: "A note." });
     assert.equal(resolved.description, "A note.");
     assert.deepEqual(resolved.required, ["text"]);
   });
 
-  test("operations are grouped by tag, unknown tags last", () => {
-    const groups = groupOperations(reference.operations);
-    const names = groups.map(({ name, areas }) => [name, areas.map((area) => area.name)]);
-    assert.deepEqual(names, [["Homes and readings", ["Resources and readings"]], ["More", ["new-tag"]]]);
+  test("operations are in the groups of the document, tags without a group last", () => {
+    const names = groupOperations(reference).map(({ name, areas }) => [name, areas.map((area) => [area.id, area.name])]);
+    assert.deepEqual(names, [
+      ["Homes and readings", [["area-readings", "Readings"]]],
+      ["Other operations", [["area-new-tag", "New tag"]]],
+    ]);
   });
 });
 
@@ -98,68 +59,134 @@ describe("schema", () => {
     assert.equal(type({}), "any");
     assert.equal(type({ type: ["string", "null"] }), "string or null");
     assert.equal(type({ type: "string", format: "date-time" }), "date-time");
-    assert.equal(type({ type: "array", items: { $ref: "#/components/schemas/Note" } }), "array of Note");
-    assert.equal(type({ anyOf: [{ $ref: "#/components/schemas/Note" }, { type: "null" }] }), "Note or null");
+    assert.equal(type({ type: ["string", "null"], format: "date-time" }), "date-time or null");
+    assert.equal(type({ type: "array", items: NOTE }), "array of Note");
+    assert.equal(type({ anyOf: [NOTE, { type: "null" }] }), "Note or null");
+    assert.equal(type({ anyOf: [{ type: "integer" }, { type: "string" }] }), "integer or string");
+    assert.equal(type({ allOf: [NOTE], description: "The note." }), "Note");
     assert.equal(type({ type: "array", items: {} }), "array");
     assert.equal(type({ enum: ["a", "b"] }), "enum");
     assert.equal(type({ contentMediaType: "application/pdf" }), "binary");
   });
 
+  test("null, descriptions, values and limits", () => {
+    const described = describeSchema(
+      { anyOf: [{ type: "string", enum: ["a"], maxLength: 1000, default: "a", description: "A letter." }, { type: "null" }] },
+      reference,
+    );
+    assert.equal(described.nullable, true);
+    assert.equal(described.description, "A letter.");
+    assert.deepEqual(described.values, ["a"]);
+    assert.deepEqual(described.limits, ["at most 1,000 characters", '`"a"` if left out']);
+  });
+
   test("members of an object inside an array", () => {
-    const schema = { type: "array", items: { $ref: "#/components/schemas/Note" } };
-    const { name, members } = describeSchema(schema, reference);
+    const { name, members } = describeSchema({ type: "array", items: NOTE }, reference);
     assert.equal(name, "Note");
     assert.deepEqual(members.map(({ member, required }) => [member, required]), [["text", true], ["replies", false]]);
   });
 
   test("a sample does not repeat a component inside itself", () => {
-    const note = { $ref: "#/components/schemas/Note" };
-    assert.deepEqual(sampleValue(note, reference), { text: "string", replies: [] });
-    assert.deepEqual(sampleValue(note, reference, { requiredOnly: true }), { text: "string" });
+    assert.deepEqual(sampleValue(NOTE, reference), { text: "string", replies: [] });
+    assert.deepEqual(sampleValue(NOTE, reference, { requiredOnly: true }), { text: "string" });
   });
 
   test("samples of scalars", () => {
     assert.equal(sampleValue({ type: "boolean" }, reference), true);
-    assert.equal(sampleValue({ type: "integer" }, reference), 1);
+    assert.equal(sampleValue({ type: "integer", minimum: 5 }, reference), 5);
+    assert.equal(sampleValue({ type: ["null", "integer"] }, reference), 1);
+    assert.equal(sampleValue({ type: "string", example: "x" }, reference), "x");
     assert.equal(sampleValue({ type: "string", format: "date-time" }, reference), "2026-11-01T00:00:00Z");
     assert.match(sampleValue({ type: "string" }, reference, { name: "resourceId" }), /^[0-9a-f-]{36}$/);
     assert.equal(sampleValue({ anyOf: [{ type: "null" }, { enum: ["LOW"] }] }, reference), "LOW");
   });
+
+  test("secrets are known by name and by format", () => {
+    assert.deepEqual(["password", "newPassword", "secret", "refreshToken"].filter((name) => !isSecret(name)), []);
+    assert.deepEqual(["name", "tokenId", "postalCode", "reference"].filter((name) => isSecret(name)), []);
+    const schema = { properties: { pin: { type: "string", format: "password" }, name: { type: "string" } } };
+    assert.deepEqual(secretMembers(schema, reference), ["pin"]);
+  });
 });
 
-describe("curl command", () => {
-  test("of a request with parameters", () => {
-    assert.equal(
-      curlCommand(read, reference),
-      [
-        'curl -G "https://gateway.example/api/v0-1/resource/$resourceId/readings"',
-        "--data-urlencode 'period=PT30M'",
-        "--data-urlencode 'veId=3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d'",
-        '-H "token: $token"',
-      ].join(" \\\n  "),
-    );
+describe("fields of a body", () => {
+  test("only objects of plain values have fields", () => {
+    const plain = { type: "object", properties: { a: { type: "string" }, b: { enum: [1, 2] } } };
+    assert.deepEqual(plainMembers({ media: "", schema: plain }, reference).map(({ member }) => member), ["a", "b"]);
+    assert.deepEqual(plainMembers({ media: "", schema: NOTE }, reference), []);
+    assert.deepEqual(plainMembers({ media: "", schema: {}, example: { x: 1 } }, reference).map(({ member }) => member), ["x"]);
+    assert.deepEqual(plainMembers({ media: "", schema: { type: "array", items: plain } }, reference), []);
   });
 
-  test("of a request with a body and a binary response", () => {
-    assert.equal(
-      curlCommand(record, reference),
-      [
-        'curl -X POST "https://gateway.example/api/v0-1/resource/$resourceId/readings"',
-        '-u "$username:$password"',
-        '-H "Content-Type: application/json"',
-        `-d '{"text":"string"}'`,
-        "--output response.bin",
-      ].join(" \\\n  "),
-    );
+  test("texts become values of their type, and keep what they cannot express", () => {
+    assert.equal(fieldValue("true", { type: "boolean" }), true);
+    assert.equal(fieldValue("12.5", { type: ["number", "null"] }), 12.5);
+    assert.equal(fieldValue("0.10", { type: ["number", "string"] }), "0.10");
+    assert.equal(fieldValue("123456789012345678901", { type: "integer" }), "123456789012345678901");
+    assert.equal(fieldValue("twelve", { type: "integer" }), "twelve");
+    assert.equal(fieldValue("12", { type: "string" }), "12");
+    assert.equal(fieldValue("2", { enum: [1, 2] }), 2);
+    assert.deepEqual([fieldText(null), fieldText(0), fieldText(false)], ["", "0", "false"]);
+  });
+});
+
+describe("response", () => {
+  test("the budget is in words", () => {
+    const headers = new Headers({ RateLimit: '"user";r=49961;t=12', "RateLimit-Policy": '"user";q=50000;w=60' });
+    assert.deepEqual(readBudget(headers), { remaining: "49,961 of 50,000", reset: "full in 12 s" });
+    assert.equal(readBudget(new Headers()), null);
   });
 
-  test("quotes apostrophes", () => {
-    const body = { media: "application/json", schema: {}, example: { text: "it's" } };
-    assert.match(curlCommand({ ...record, body }, reference), /-d '\{"text":"it'\\''s"\}'/);
+  test("errors of other formats are not errors of the gateway", () => {
+    assert.equal(readError("<html>"), null);
+    assert.equal(readError(null), null);
+    assert.deepEqual(readError({ error: "missing elements -a", code: "BAD_INPUT", problems: [{ path: ["a", 0], message: "no" }] }), {
+      code: "BAD_INPUT",
+      message: "missing elements -a",
+      problems: [{ path: "a.0", message: "no" }],
+    });
   });
 
-  test("wraps a long body", () => {
-    const body = { media: "application/json", schema: {}, example: { text: "x".repeat(70) } };
-    assert.match(curlCommand({ ...record, body }, reference), /-d '\{\n {4}"text": "x{70}"\n {2}\}'/);
+  test("only a request with a token can have an expired one", () => {
+    assert.equal(isExpired(401, "UNAUTHENTICATED", "token"), true);
+    assert.equal(isExpired(401, "UNAUTHENTICATED", "none"), false);
+    assert.equal(isExpired(401, "SECOND_FACTOR_REQUIRED", "token"), false);
+    assert.equal(isExpired(403, "FORBIDDEN", "token"), false);
+  });
+
+  test("times and sizes", () => {
+    assert.deepEqual([12.4, 1534].map(formatDuration), ["12 ms", "1.5 s"]);
+    assert.deepEqual([1, 999, 1500, 2_500_000].map(formatSize), ["1 byte", "999 bytes", "1.5 kB", "2.5 MB"]);
+  });
+});
+
+describe("address", () => {
+  const { operations } = reference;
+
+  test("names a search, an operation or another element", () => {
+    assert.deepEqual(readHash("", operations), { kind: "none" });
+    assert.deepEqual(readHash(searchHash("a b&c"), operations), { kind: "search", query: "a b&c" });
+    assert.deepEqual(readHash("#readings", operations), { kind: "operation", operation: read });
+    assert.deepEqual(readHash("#errors", operations), { kind: "other", id: "errors" });
+    assert.deepEqual(readHash("#%", operations), { kind: "other", id: "%" });
+  });
+
+  test("links to the ids of earlier documents still work", () => {
+    assert.deepEqual(readHash("#getResourceResourceidReadings", operations), { kind: "operation", operation: read });
+  });
+
+  test("the words of an unknown operation", () => {
+    assert.equal(wordsOf("getResourceReadings"), "resource readings");
+    assert.equal(wordsOf("virtualEntities"), "virtual entities");
+  });
+
+  test("the link to the IDE carries the document and its variables", () => {
+    const twin = { document: "query A($x: ID!) {\n  a(x: $x) # 100%\n}", variables: { x: "ü&=#" } };
+    const [page, hash] = ideLink(twin).split("#");
+    const parts = new URLSearchParams(hash);
+    assert.equal(page, "/graphql");
+    assert.equal(parts.get("document"), twin.document);
+    assert.deepEqual(JSON.parse(parts.get("variables")), twin.variables);
+    assert.equal(ideLink({ document: "{ a }", variables: {} }), "/graphql#document=%7B%20a%20%7D");
   });
 });

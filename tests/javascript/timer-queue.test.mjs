@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { TimerQueue } from "../../wattgate/app/static/display/timer-queue.js";
+import { TimerQueue } from "../../wattgate/app/static/shared/timer-queue.js";
 
 const DAY = 86_400_000;
 

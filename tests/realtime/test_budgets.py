@@ -353,7 +353,9 @@ def test_scopes_without_a_limit_are_omitted() -> None:
 
 async def test_settings_define_the_budgets(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'one.sqlite3'}"
-    settings = Settings(_env_file=None, database_url=url, caller_budget=600, application_budget=0, budget_seconds=30)
+    settings = Settings(
+        _env_file=None, database_url=url, caller_budget=600, application_budget=0, caller_budget_seconds=30
+    )
     gateway = build_gateway(settings)
     assert gateway.budgets.limits == BudgetLimits(Allowance(600, 20.0), None)
     await gateway.database.close()
@@ -512,7 +514,7 @@ async def test_web_pages_can_read_the_rate_limit_headers(served: House) -> None:
     response = await served.call("GET", f"/resource/{served.one.ids['resource']}", headers)
     exposed = {name.strip() for name in response.headers["access-control-expose-headers"].split(",")}
     assert {"RateLimit", "RateLimit-Policy", "Retry-After"} <= exposed
-    assert response.headers["RateLimit-Policy"] == f'"login";q={CALLER_BUDGET};w=60'
+    assert response.headers["RateLimit-Policy"] == f'"login";q={CALLER_BUDGET};w=300'
     assert response.headers["RateLimit"].startswith(f'"login";r={CALLER_BUDGET - GET_COST};t=')
 
 

@@ -11,7 +11,7 @@ from tests.support.socket import Socket, socket
 from tests.support.timed import Timed
 
 SUBSCRIPTION = """
-subscription ($id: ID!) { display(virtualEntityId: $id) {
+subscription ($id: ID!) { display(veId: $id) {
   name at power { net at } today { electricity { value estimated } cost { total } }
   tariff { rate until next { start rate } } freshness { state } unreadAlerts
 } }

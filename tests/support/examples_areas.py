@@ -13,6 +13,7 @@ from tests.support.house import Tenant
 from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
+from wattgate.graphql.core.node import encode_global_id
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
@@ -234,6 +235,16 @@ EXAMPLES: dict[str, Example] = {
     "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),
     "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", **_times()}}),
     "move_dfs_event": _announced,
+    "node": fixed(lambda tenant: {"id": encode_global_id("Resource", tenant.ids["resource"])}),
+    "nodes": fixed(
+        lambda tenant: {
+            "ids": [
+                encode_global_id("Resource", tenant.ids["resource"]),
+                encode_global_id("Device", tenant.ids["device"]),
+            ]
+        }
+    ),
+    **dict.fromkeys(("alerts", "audit_entries", "mail_suppressions"), fixed(lambda tenant: {"last": 2})),
     **{
         f"{name}_connection": NOTHING
         for name in (

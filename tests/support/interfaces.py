@@ -12,10 +12,12 @@ from graphql import (
     GraphQLObjectType,
     get_named_type,
     is_enum_type,
+    is_interface_type,
     is_leaf_type,
     is_object_type,
     is_required_argument,
 )
+from strawberry.types.field import StrawberryField
 
 from tests.support.house import House
 from wattgate.app.workers.user_jobs import PART_BYTES
@@ -23,6 +25,7 @@ from wattgate.clock import format_iso
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.data_exports import ZIP
@@ -74,13 +77,19 @@ def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
     type_ = get_named_type(field.type)
     if is_leaf_type(type_):
         return ""
+    if is_interface_type(type_):
+        return "{ __typename id }"
     assert is_object_type(type_)
     inner = [
         f"{name} {selection(inner_field)}"
         for name, inner_field in type_.fields.items()
-        if name in edges or edge_of(inner_field.extensions["strawberry-definition"]) is None
+        if name in edges or _is_in_rest(inner_field.extensions["strawberry-definition"])
     ]
     return "{ " + " ".join(inner) + " }"
+
+
+def _is_in_rest(declared: StrawberryField) -> bool:
+    return edge_of(declared) is None and not is_global_id(declared)
 
 
 def deep_selection(field: GraphQLField, edge_depth: int) -> str:
@@ -88,6 +97,8 @@ def deep_selection(field: GraphQLField, edge_depth: int) -> str:
     type_ = get_named_type(field.type)
     if is_leaf_type(type_):
         return ""
+    if is_interface_type(type_):
+        return "{ __typename id }"
     assert is_object_type(type_)
     inner = []
     for name, member in type_.fields.items():

@@ -1,12 +1,14 @@
-"""Tables of the reference pages that are generated from the code: settings, commands, quotas and capabilities.
+"""Tables of the reference pages that are generated from the code: settings, commands, quotas, capabilities and
+error codes.
 
-`python -m tests.support.reference_pages` writes them into settings.md, cli.md, limits.md and credentials.md of
-docs/reference. Tests compare the pages with the generated text.
+`python -m tests.support.reference_pages` writes them into settings.md, cli.md, limits.md, credentials.md and errors.md
+of docs/reference. Tests compare the pages with the generated text.
 """
 
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -22,6 +24,7 @@ from tests.support.capability_tests import TESTS
 from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
 from wattgate.db.quotas import QUOTAS
+from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 from wattgate.graphql.capabilities import CAPABILITIES
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -29,11 +32,14 @@ SETTINGS_PAGE = REFERENCE / "settings.md"
 CLI_PAGE = REFERENCE / "cli.md"
 LIMITS_PAGE = REFERENCE / "limits.md"
 CREDENTIALS_PAGE = REFERENCE / "credentials.md"
+ERRORS_PAGE = REFERENCE / "errors.md"
 
 _SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of settings -->)", re.DOTALL)
 _COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
 
 _QUOTAS = re.compile(r"(<!-- quotas -->\n).*?(<!-- end of quotas -->)", re.DOTALL)
+_CODES = re.compile(r"(<!-- codes -->\n).*?(<!-- end of codes -->)", re.DOTALL)
+_CODE_SECTIONS = re.compile(r"(<!-- sections of codes -->\n).*?(<!-- end of sections -->)", re.DOTALL)
 _CAPABILITIES = re.compile(r"(<!-- capabilities -->\n).*?(<!-- end of capabilities -->)", re.DOTALL)
 
 EXAMPLE = "Example: "
@@ -99,6 +105,44 @@ def capability_table() -> str:
         link = f"[{test}](../../{path})"
         rows.append(f"| {row.name} | {anchors} | {row.bound} | {row.ends} | {row.within} | {link} |")
     return "\n".join(rows) + "\n"
+
+
+def with_codes(page: str) -> str:
+    """Return the page with the generated table of error codes and their sections between its marks."""
+    page = _CODES.sub(lambda marked: marked[1] + code_table() + marked[2], page)
+    return _CODE_SECTIONS.sub(lambda marked: marked[1] + code_sections() + marked[2], page)
+
+
+def code_table() -> str:
+    """Return a Markdown table of the error codes, each with a link to its section."""
+    rows = ["| code | status | retryable | typical cause | what to do |", "|---|---|---|---|---|"]
+    for code, guide in ERROR_GUIDE.items():
+        status, retryable = status_and_retryable(code)
+        link = f"[`{code}`](#{code.lower()})"
+        rows.append(f"| {link} | {status} | {'yes' if retryable else 'no'} | {guide.cause} | {guide.action} |")
+    return "\n".join(rows) + "\n"
+
+
+def code_sections() -> str:
+    """Return a Markdown section for each error code: cause, what to do, and an example."""
+    return "\n".join(_code_section(code, guide) for code, guide in ERROR_GUIDE.items())
+
+
+def _code_section(code: str, guide: ErrorGuide) -> str:
+    status, retryable = status_and_retryable(code)
+    steps = "".join(f"{_wrapped(step, '- ')}\n" for step in guide.steps)
+    retry = "retryable" if retryable else "not retryable"
+    return (
+        f"### {code}\n\nStatus {status}, {retry}.\n\n"
+        f"{_wrapped('**Cause.** ' + guide.cause)}\n\n{_wrapped('**What to do.** ' + guide.action)}\n\n{steps}\n"
+        f"Example: `{guide.example}`\n"
+    )
+
+
+def _wrapped(text: str, first: str = "") -> str:
+    """Return a paragraph or a list item in lines of at most 120 characters."""
+    indent = " " * len(first)
+    return textwrap.fill(text, 120, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def settings_table(names: list[str]) -> str:
@@ -219,3 +263,4 @@ if __name__ == "__main__":
     CLI_PAGE.write_text(with_commands(CLI_PAGE.read_text()))
     LIMITS_PAGE.write_text(with_quotas(LIMITS_PAGE.read_text()))
     CREDENTIALS_PAGE.write_text(with_capabilities(CREDENTIALS_PAGE.read_text()))
+    ERRORS_PAGE.write_text(with_codes(ERRORS_PAGE.read_text()))

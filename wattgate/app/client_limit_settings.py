@@ -1,4 +1,4 @@
-"""Settings of the limits for clients that are not authenticated: connections, slow requests and network addresses."""
+"""Settings of the limits for clients: budgets, connections, slow requests and network addresses."""
 
 from ipaddress import IPv4Network, IPv6Network
 
@@ -10,6 +10,27 @@ from wattgate.app.setting_names import StrictSettings
 class ClientLimitSettings(StrictSettings):
     """A part of `Settings`."""
 
+    caller_budget: int = Field(
+        default=250_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."
+    )
+    caller_budget_seconds: int = Field(
+        default=300,
+        ge=1,
+        le=86_400,
+        description="Time in which an empty budget of a login, an account or a user fills again, in seconds.",
+    )
+    application_budget: int = Field(
+        default=5_000_000,
+        ge=0,
+        le=10**9,
+        description="Budget that all callers of one application share, in units of cost. 0 means no limit.",
+    )
+    budget_seconds: int = Field(
+        default=60,
+        ge=1,
+        le=86_400,
+        description="Time in which an empty budget of an application fills again, in seconds.",
+    )
     max_account_connections: int = Field(
         default=20,
         ge=1,

@@ -17,6 +17,14 @@ class PageSettings(ClientLimitSettings):
         ),
     )
 
+    graphql_ide: bool | None = Field(
+        default=None,
+        description=(
+            "Whether browsers get the GraphQL IDE at /graphql. If not set, development serves it and production does "
+            "not. In production, the IDE does not know the schema, because introspection is hidden."
+        ),
+    )
+
     administrators_need_second_factor: bool = Field(
         default=False,
         description=("Whether administrators need a second factor. One without it can only enrol one, and log out."),

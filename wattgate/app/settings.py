@@ -88,18 +88,6 @@ class Settings(PersonalDataSettings, AccountSettings):
     operation_seconds: float = Field(
         default=30.0, gt=0, le=600, description="Time limit for a GraphQL query or mutation with its SQL, in seconds."
     )
-    caller_budget: int = Field(
-        default=50_000, ge=0, le=10**9, description="Budget of one login, in units of cost. 0 means no limit."
-    )
-    application_budget: int = Field(
-        default=5_000_000,
-        ge=0,
-        le=10**9,
-        description="Budget that all callers of one application share, in units of cost. 0 means no limit.",
-    )
-    budget_seconds: int = Field(
-        default=60, ge=1, le=86_400, description="Time in which an empty budget fills again completely, in seconds."
-    )
     application_records: int = Field(
         default=1_000_000,
         ge=0,

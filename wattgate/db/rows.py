@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, and_, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessRecorder
@@ -25,6 +25,7 @@ from wattgate.db.lookups import (
     row_class,
 )
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
+from wattgate.db.pages import Condition, RowPages
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
@@ -39,10 +40,8 @@ M = TypeVar("M", bound=Tenanted)
 MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
-Condition = ColumnElement[bool] | bool
 
-
-class Rows(RowInserts):
+class Rows(RowPages, RowInserts):
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
@@ -199,12 +198,6 @@ class Rows(RowInserts):
         """Return the first row that meets the conditions, or None."""
         rows = await self.all(model, *where, order_by=order_by, limit=1)
         return rows[0] if rows else None
-
-    async def page(self, model: type[M], limit: int, *, after: tuple[datetime, str] | None) -> list[M]:
-        """Return up to `limit` visible rows after a position (creation time and identifier), oldest first."""
-        created_at, key = model_columns(model)["created_at"], self.key_column(model)
-        where = [] if after is None else [or_(created_at > after[0], and_(created_at == after[0], key > after[1]))]
-        return await self.all(model, *where, order_by=[created_at, key], limit=limit)
 
     async def get(self, model: type[M], key: str) -> M:
         """Return the row with this identifier.

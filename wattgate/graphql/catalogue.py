@@ -1,10 +1,10 @@
 """All operations of the gateway. `entities` declares the record types whose operations are uniform."""
 
-from wattgate.db import models
+from wattgate.graphql.connections import CONNECTIONS
 from wattgate.graphql.core.entity import build_operations
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.pagination import paginate
 from wattgate.graphql.entities import ENTITIES
+from wattgate.graphql.nodes import build_node_operations
 from wattgate.graphql.resolvers import (
     access_log,
     account_purges,
@@ -58,20 +58,8 @@ from wattgate.graphql.resolvers import (
     webhook_endpoints,
     webhooks,
 )
-from wattgate.graphql.types import access_log as access_types
-from wattgate.graphql.types import accounts as account_types
-from wattgate.graphql.types import alerts as notification_types
-from wattgate.graphql.types import audit as audit_types
-from wattgate.graphql.types import consent as consent_types
-from wattgate.graphql.types import content as content_types
-from wattgate.graphql.types import mail as mail_types
-from wattgate.graphql.types import prompts as prompt_types
-from wattgate.graphql.types import resources as resource_types
-from wattgate.graphql.types import virtual_entities as home_types
-from wattgate.graphql.types import webhooks as webhook_types
-from wattgate.principal import Permission
 
-OPERATIONS: tuple[Operation, ...] = (
+_OPERATIONS: tuple[Operation, ...] = (
     # Identity
     tokens.authenticate,
     tokens.token_status,
@@ -253,73 +241,16 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.display_at_meter_point,
     eligibility.meter_point_eligible,
     # Long lists, page by page
-    paginate("account", models.Account, account_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
-    paginate("alert", models.Alert, notification_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
-    paginate(
-        "mail_suppression",
-        models.MailSuppression,
-        mail_types.MailSuppression,
-        needs=Permission.NOTIFICATION_SEND,
-        noun="suppressed mail addresses",
-    ),
-    paginate("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, noun="webhooks"),
-    paginate(
-        "webhook_error",
-        models.WebhookError,
-        webhook_types.WebhookError,
-        needs=Permission.WEBHOOK_READ,
-        noun="webhook errors",
-    ),
-    paginate(
-        "user_action", models.UserAction, prompt_types.UserAction, needs=Permission.RESPONSE_READ, noun="user actions"
-    ),
-    paginate(
-        "prompt_user",
-        models.PromptUser,
-        prompt_types.PromptUser,
-        needs=Permission.RESPONSE_READ,
-        noun="prompt outcomes",
-    ),
-    paginate(
-        "virtual_entity",
-        models.VirtualEntity,
-        home_types.VirtualEntity,
-        needs=Permission.VIRTUAL_ENTITY_READ,
-        noun="virtual entities",
-    ),
-    paginate("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, noun="resources"),
-    paginate(
-        "access_log",
-        models.AccessRecord,
-        access_types.AccessRecord,
-        needs=Permission.CONSENT_READ,
-        noun="reads of households' data",
-    ),
-    paginate(
-        "consent_receipt",
-        models.ConsentChange,
-        consent_types.ConsentReceipt,
-        needs=Permission.CONSENT_READ,
-        noun="receipts of consents",
-        build=consent.build_receipt,
-    ),
-    paginate(
-        "audit_entry", models.AuditEntry, audit_types.AuditEntry, needs=Permission.AUDIT_READ, noun="audit entries"
-    ),
-    paginate("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, noun="devices"),
-    paginate(
-        "terms_conditions_user",
-        models.TermsConditionsUser,
-        content_types.TermsConditionsUser,
-        needs=Permission.RESPONSE_READ,
-        noun="answers to terms and conditions",
-    ),
+    *CONNECTIONS,
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
     # Record types with uniform operations
     *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
+
+OPERATIONS: tuple[Operation, ...] = (*_OPERATIONS, *build_node_operations(_OPERATIONS))
+"""The operations of the interfaces. GraphQL has all of them, REST those with a route."""
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,

@@ -11,7 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wattgate import __version__
-from wattgate.errors import MAX_LISTED_PROBLEMS, BadInput, GatewayError, Internal, Problem, ProblemPath, Unauthenticated
+from wattgate.errors import (
+    MAX_LISTED_PROBLEMS,
+    METHOD_NOT_ALLOWED,
+    BadInput,
+    GatewayError,
+    Internal,
+    Problem,
+    ProblemPath,
+    Unauthenticated,
+    documentation_url,
+)
 from wattgate.request_context import log_access_error
 from wattgate.stored_json import encode_json
 
@@ -49,6 +59,7 @@ def error_response(
             "description": error.message,
             "problems": [problem.to_json() for problem in problems[:MAX_LISTED_PROBLEMS]],
         }
+        body |= problems[0].named_param
     if transform_body:
         body = transform_body(error, body)
     headers = {}
@@ -71,9 +82,9 @@ def http_error_handler(base_path: str) -> Callable[[Request, Exception], Awaitab
             code, message = "NOT_FOUND", _unknown_path_message(path, base_path)
         elif error.status_code == 405:
             methods = ", ".join(sorted(headers.get("Allow", "").split(", ")))
-            code = "METHOD_NOT_ALLOWED"
+            code = METHOD_NOT_ALLOWED
             message = f"{path} does not have the method {request.method[:MAX_SHOWN_CHARACTERS]}. It has {methods}."
-        body = {"error": message, **Internal("").extensions, "code": code}
+        body = {"error": message, **Internal("").extensions, "code": code, "docUrl": documentation_url(code)}
         return json_response(body, error.status_code, headers)
 
     return respond

@@ -15,6 +15,7 @@ from wattgate.clock import format_iso
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation
 
 RenderValue = Callable[[Any], Any]
@@ -62,7 +63,7 @@ def _object_renderer(definition: StrawberryObjectDefinition) -> RenderValue:
     members = [
         (wire_name(field), field.python_name, _renderer_for_type(field.type))
         for field in definition.fields
-        if edge_of(field) is None
+        if edge_of(field) is None and not is_global_id(field)
     ]
     return lambda row: {name: render(getattr(row, attribute)) for name, attribute, render in members}
 

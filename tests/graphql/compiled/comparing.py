@@ -28,7 +28,7 @@ class Outcome(Enum):
     """How an engine computed a result."""
 
     COMPILED = "compiled"
-    REPORTED = "error of the only operation, reported without graphql-core"
+    REPORTED = "errors of operations, reported without graphql-core"
     FELL_BACK = "fell back"
     NOT_COMPILED = "not compiled"
     REJECTED = "variables rejected"

@@ -98,17 +98,17 @@ async def _run_concurrently(self: Any, plan: Any, call: Any, _document: Any, var
 
 async def _cancel_on_error(self: Any, plan: Any, call: Any, document: Any, variables: Any, completed: Any) -> Any:
     async def complete(key: str, root: Any) -> None:
-        completed[key] = await root(call, variables)
+        completed[key] = engine.ExecutionOutcome({key: await root(call, variables)})
 
     if document.kind is OperationType.MUTATION:
         return await _RUN_PLAN(self, plan, call, document, variables, completed)
     await values.gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
-    return {key: completed[key] for key in plan.roots}
+    return engine._join_outcomes(completed[key] for key in plan.roots)
 
 
-def _always_null(plan: Any, call: Any, error: Any) -> Any:
-    outcome = _REJECTION_OUTCOME(plan, call, error)
-    return outcome and outcome._replace(data=dict.fromkeys(plan.fields))
+def _any_error(plan: Any, key: str, call: Any, error: Any) -> Any:
+    call.operation_results[key] = error
+    return _REJECTION_OUTCOME(plan, key, call, error)
 
 
 _KNOWN_CLASSES_INIT, _GET_OR_COMPILE, _RESUME = (
@@ -150,7 +150,7 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "completed parts are kept": _replace(engine.ExecutionEngine, "_resume_with_graphql_core", _resume_from_start),
     "mutations run one after the other": _replace(engine.ExecutionEngine, "_run_plan", _run_concurrently),
     "queries finish beside one that fails": _replace(engine.ExecutionEngine, "_run_plan", _cancel_on_error),
-    "an error of a non-null root": _replace(engine, "_rejection_outcome", _always_null),
+    "an error of an operation": _replace(engine, "_rejection_outcome", _any_error),
 }
 """The switches, by the check that each disables."""
 

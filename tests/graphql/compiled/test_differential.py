@@ -57,4 +57,4 @@ async def test_mutations_run_once_and_in_order_even_if_some_fail(
     assert not report.different, report.summary
     assert not report.needless_fallbacks
     assert report.outcomes[Outcome.COMPILED] > 0
-    assert rate < 0.05 or report.outcomes[Outcome.FELL_BACK]
+    assert rate < 0.05 or report.outcomes[Outcome.FELL_BACK] + report.outcomes[Outcome.REPORTED]

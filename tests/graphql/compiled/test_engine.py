@@ -77,18 +77,19 @@ async def test_number_of_reported_errors_is_limited_over_all_fields() -> None:
     assert result.errors[-1].message == "7 more errors are not shown"
 
 
-async def test_no_mutation_runs_after_an_error_that_nulls_the_root() -> None:
+async def test_mutations_run_after_one_that_fails() -> None:
     broken = world(Mutation__clear=lambda: "no boolean")
     result = await run(ObservedEngine(SCHEMA), "mutation { a: bump { value } clear b: bump { value } }", broken)
-    assert result.data is None
-    assert len(broken.calls) == 2
+    assert result.data == {"a": {"value": 1}, "clear": None, "b": {"value": 12}}
+    assert [error.path for error in result.errors] == [["clear"]]
+    assert len(broken.calls) == 3
 
 
 async def test_invalid_argument_leaves_no_coroutine_unawaited() -> None:
     """A coroutine that is never awaited raises a warning, which is an error in this suite."""
     text = "query ($n: Int = 2) { room { keeper { kin { path } } kin(limit: $n) { path } source { path } } }"
     result = await run(ObservedEngine(SCHEMA), text, world(), n=None)
-    assert result.data is None
+    assert result.data == {"room": None}
     assert "Argument 'limit'" in result.errors[0].message
 
 
@@ -213,14 +214,23 @@ async def test_document_is_compiled_at_its_second_use() -> None:
         assert bool(DOCUMENTS.get(text).plans) is used
 
 
-async def test_error_of_the_only_operation_is_reported_without_graphql_core() -> None:
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("{ a: panel { path } }", {"a": None}),
+        ("{ __typename a: panel { path } pace(pace: SLOW) }", {"__typename": "Query", "a": None, "pace": "FAST"}),
+        ("mutation { bump { value } a: clear b: bump { value } }", {"bump": 1, "a": None, "b": 12}),
+    ],
+)
+async def test_errors_of_operations_are_reported_without_graphql_core(text: str, values: dict[str, Any]) -> None:
     def gone() -> Any:
         raise NotFound("no such panel")
 
     engine = ObservedEngine(SCHEMA)
-    result = await run(engine, "{ a: panel { path } }", world(Query__panel=gone))
-    assert result.data == {"a": None}
-    assert (result.errors[0].message, result.errors[0].path) == ("no such panel", ["a"])
+    result = await run(engine, text, world(Query__panel=gone, Mutation__clear=gone))
+    assert {key: value["value"] if isinstance(value, dict) else value for key, value in result.data.items()} == values
+    assert [(error.message, error.path) for error in result.errors] == [("no such panel", ["a"])]
+    assert result.errors[0].extensions["code"] == "NOT_FOUND"
     assert engine.fallback_count == 0
 
 

@@ -108,7 +108,7 @@ async def test_error_of_a_resolver_is_in_the_result_of_a_query_and_ends_a_subscr
     async with live.socket() as client:
         query = "query ($id: ID!) { it: resource(resourceId: $id) { name } }"
         result = await execute(client, query, variables={"id": resource_id})
-        assert result["data"] is None
+        assert result["data"] == {"it": None}
         assert [(error["path"], error["extensions"]["code"]) for error in result["errors"]] == [(["it"], "NOT_FOUND")]
         ids = [live.one.ids["resource"], resource_id]
         (error,) = await execute_rejected(client, READINGS, variables={"ids": ids})

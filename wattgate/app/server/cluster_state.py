@@ -55,8 +55,11 @@ def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, Cluster
 def create_budget_limits(settings: Settings) -> BudgetLimits:
     """Return the budget limits of the settings. A budget of 0 means no limit."""
     caller, application = (
-        Allowance(capacity, capacity / settings.budget_seconds) if capacity else None
-        for capacity in (settings.caller_budget, settings.application_budget)
+        Allowance(capacity, capacity / seconds) if capacity else None
+        for capacity, seconds in (
+            (settings.caller_budget, settings.caller_budget_seconds),
+            (settings.application_budget, settings.budget_seconds),
+        )
     )
     return BudgetLimits(caller, application)
 

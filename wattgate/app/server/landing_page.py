@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from wattgate.app.server.login_application import LoginApplication, LoginProblem, find_login_application
-from wattgate.app.server.pages import read_template
+from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 
@@ -44,7 +44,7 @@ def landing_route(settings: Settings, runner: Runner, demonstration: Demonstrati
     """Return the route of the landing page."""
     page = read_template("index.html")
     is_development = settings.environment == "development"
-    card = read_template(f"landing/graphql-{'editor' if is_development else 'endpoint'}.html").substitute()
+    card = read_template(f"landing/graphql-{'editor' if serves_ide(settings) else 'endpoint'}.html").substitute()
 
     async def serve(request: Request) -> HTMLResponse:
         origin = request_origin(request, settings)

@@ -4,9 +4,11 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from wattgate.app.server.account_pages import account_page_routes
+from wattgate.app.server.error_page import error_page_route
 from wattgate.app.server.landing_page import Demonstration, landing_route
 from wattgate.app.server.login_page import login_page_route
-from wattgate.app.server.pages import STATIC_DIRECTORY, page_route
+from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.reference_page import reference_page_route
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 
@@ -15,8 +17,9 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
     """Return the routes of the pages and their static files. The REST reference is under the REST base path."""
     configured_id = settings.display_application_id
     return [
-        page_route(f"{settings.base_path}/docs", "reference/index.html"),
+        reference_page_route(settings, runner, demonstration),
         landing_route(settings, runner, demonstration),
+        error_page_route(),
         login_page_route(
             "/display",
             "display/index.html",

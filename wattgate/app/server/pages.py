@@ -6,6 +6,8 @@ from string import Template
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from wattgate.app.settings import Settings
+
 STATIC_DIRECTORY = Path(__file__).parents[1] / "static"
 
 
@@ -17,6 +19,11 @@ def page_route(path: str, file: str) -> Route:
         return HTMLResponse(content)
 
     return Route(path, serve)
+
+
+def serves_ide(settings: Settings) -> bool:
+    """Return whether browsers get the GraphQL IDE: as the setting says, else in development only."""
+    return settings.environment == "development" if settings.graphql_ide is None else settings.graphql_ide
 
 
 def read_template(file: str) -> Template:

@@ -101,15 +101,6 @@ SHARED_PREVIEW = HeaderPolicy(
     is_document=True,
     reason="The page of a shared preview runs no scripts. A sandboxed frame shows the HTML of the mail.",
 )
-IDE = HeaderPolicy(
-    "default-src 'none'; script-src https://unpkg.com 'unsafe-inline'; style-src https://unpkg.com 'unsafe-inline'; "
-    "img-src 'self' data:; font-src https://unpkg.com data:; connect-src 'self' https://unpkg.com; worker-src blob:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "no-cache",
-    is_document=True,
-    reason="GraphiQL of Strawberry loads its scripts, with their hashes, from unpkg.com. Only development serves it.",
-)
-
 HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
@@ -118,6 +109,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/reset": PAGE,
         "/confirm-email": PAGE,
         "/register": PAGE,
+        "/errors": PAGE,
         "/preview": MAIL_PAGE,
         "/outbox": MAIL_PAGE,
         "/outbox/mails": API,
@@ -142,7 +134,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
 MOUNTS = frozenset({"/static", BASE, f"{BASE}/ns"})
 """The paths of the table that also stand for all paths below them."""
 
-HTML_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType({"/graphql": IDE})
+HTML_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType({"/graphql": PAGE})
 """The policies of responses with HTML, for paths that return both data and a page."""
 
 

@@ -9,7 +9,7 @@ from wattgate.db.models import MeterPointConsent, Resource
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.enums import WithheldReason
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import ConsentRevoked, GatewayError, NotFound
 
 T = TypeVar("T")
 
@@ -93,6 +93,23 @@ async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[Withh
     ]
 
 
+async def find_own_meter_point_error(rows: Rows, number: str, resources: Sequence[Resource]) -> GatewayError | None:
+    """Return why a user must not read the network's records of a meter point; None if the user may read them.
+
+    `resources` are the user's resources at the meter point. NotFound if the user has neither a resource nor a consent
+    there, ConsentRevoked if the consent does not allow it.
+    """
+    mpxn = canonical_meter_point(number)
+    (consent,) = await rows.find(CONSENTS_BY_METER_POINT, {mpxn}) or (None,)
+    if consent is None:
+        if not resources:
+            return NotFound(f"No meter point with number {number}.")
+        return _consent_error(resources[0].resource_id, mpxn, None) if rows.consent_required else None
+    if is_valid(consent, rows.now):
+        return None
+    return _consent_error(resources[0].resource_id if resources else None, mpxn, consent)
+
+
 def replace_withheld(
     errors: dict[str, ConsentRevoked], resources: Sequence[Resource], results: Sequence[T]
 ) -> list[Any]:
@@ -100,7 +117,7 @@ def replace_withheld(
     return [errors.get(resource.resource_id, result) for resource, result in zip(resources, results, strict=True)]
 
 
-def _consent_error(resource_id: str, mpxn: str, consent: MeterPointConsent | None) -> ConsentRevoked:
+def _consent_error(resource_id: str | None, mpxn: str, consent: MeterPointConsent | None) -> ConsentRevoked:
     if consent is None:
         message = (
             f"No consent is recorded for meter point {mpxn}. The application that serves its user records it with "

@@ -9,9 +9,11 @@ T = TypeVar("T")
 
 @strawberry.type(description="Position of a page in its list.")
 class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether there are records after this page.")
-    has_previous_page: bool = strawberry.field(description="Whether the request had the argument `after`.")
-    start_cursor: str | None = strawberry.field(description="Cursor of the first record. Null on an empty page.")
+    has_next_page: bool = strawberry.field(description="Whether the list has records after this page.")
+    has_previous_page: bool = strawberry.field(description="Whether the list has records before this page.")
+    start_cursor: str | None = strawberry.field(
+        description="Cursor of the first record; pass it as `before` to get the page before. Null on an empty page."
+    )
     end_cursor: str | None = strawberry.field(
         description="Cursor of the last record; pass it as `after` to get the next page. Null on an empty page."
     )

@@ -78,11 +78,13 @@ class ArgumentMeasure:
 
     `compute` accepts any values and returns a number; the resolver rejects invalid ones. `depends_on_time` gets the
     values and returns whether the number changes with time. Without it, the number never changes with time.
+    `is_value` is true if the number is the value of the argument, as `@listSize` can state it.
     """
 
     slicing_arguments: tuple[str, ...]
     compute: Callable[..., int]
     depends_on_time: Callable[..., bool] | None = None
+    is_value: bool = False
 
 
 Amount = int | ArgumentMeasure
@@ -108,7 +110,7 @@ def linear_in_argument(
     def compute(now: datetime, value: Any) -> int:
         return weight + weight_per_one * (min(max(value, 1), max_value) if isinstance(value, int) else default)
 
-    return ArgumentMeasure((argument,), compute)
+    return ArgumentMeasure((argument,), compute, is_value=(weight, weight_per_one) == (0, 1))
 
 
 def list_length(argument: str) -> ArgumentMeasure:

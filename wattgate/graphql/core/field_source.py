@@ -8,6 +8,7 @@ from strawberry.types.field import StrawberryField
 
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of, operation_of
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation, OperationKind
 
 STRAWBERRY_DEFINITION = "strawberry-definition"
@@ -20,9 +21,10 @@ class NotCompilable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AttributeSource:
-    """An attribute of the parent."""
+    """An attribute of the parent. With `node_type`, the source is the global id that the attribute has in this type."""
 
     name: str
+    node_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def field_source_of(kind: GraphQLObjectType, field: GraphQLField) -> FieldSource
     edge = edge_of(declared)
     if edge is not None:
         return edge
+    if is_global_id(declared):
+        return AttributeSource(kind.extensions[STRAWBERRY_DEFINITION].origin.node_key, kind.name)
     name = declared.python_name
     if not declared.is_basic_field or not name.isidentifier() or iskeyword(name):
         raise NotCompilable(f"{kind.name}.{name} has a resolver of its own")

@@ -11,6 +11,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
 from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.cost_weights import Amount, ListSize
+from wattgate.graphql.core.directives import ONLY_ON_ERROR
 from wattgate.graphql.core.edge import EdgeField, EdgeLoader
 from wattgate.graphql.core.operation import Argument, Operation, OperationKind
 from wattgate.principal import Permission
@@ -23,7 +24,7 @@ _RESUME_ARGUMENTS = {"since": Argument(str | None, None)}
 
 
 def build_root_field(operation: Operation) -> StrawberryField:
-    """Return the root field of an operation."""
+    """Return the root field of an operation. It is nullable, so that an error leaves the other fields as they are."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
         return await info.context.run_operation(str(info.path.key), operation, arguments, _node_id(info))
@@ -33,22 +34,25 @@ def build_root_field(operation: Operation) -> StrawberryField:
         yield
 
     if operation.kind is OperationKind.SUBSCRIPTION:
-        parameters = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
-        result_type = operation.returns | None if operation.resumes else operation.returns
+        parameters = {**operation.graphql_arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
+        result_type = operation.returns | None
         _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
         field: Any = strawberry.subscription(
             resolver=subscribe,
             name=to_camel_case(operation.name),
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
+            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means that only the position is new
         )
     else:
-        _set_signature(resolve, operation.arguments, returns=operation.returns)
+        _set_signature(resolve, operation.graphql_arguments, returns=operation.returns | None)
         field = strawberry.field(
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
+            deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
+            directives=[ONLY_ON_ERROR],
         )
     field.python_name = operation.name
     return cast(StrawberryField, field)
@@ -60,6 +64,10 @@ def edge(
     """Return the field of an edge.
 
     Its type is the class annotation; its arguments are the keyword arguments of the loader.
+
+    Every edge is nullable in the schema, because its loader runs a query of its own: that can fail, be forbidden or
+    withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
+    if a record without a value is null without an error. For any other annotation, `@semanticNonNull` is printed.
     """
     declared = EdgeField(load, needs, weight, tuple(sizes))
 

@@ -40,6 +40,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "algorithms": _CODE,
         "audiences": _NAME,
         "baseUnit": _CODE,
+        "before": 500,
         "NewDeviceClaim.code": _CODE,
         "callbackUrl": _URL,
         "city": _NAME,
@@ -138,6 +139,7 @@ LIST_LIMITS: Mapping[str, int] = MappingProxyType(
         "recordReadings.series": 10_000,
         "setTariffPrices.prices": 100_000,
         "markAlertsRead.alertIds": 10_000,
+        "nodes.ids": 50,
     }
 )
 """Maximum items of lists that differ from MAX_LIST_ITEMS. Their resolvers have lower bounds with their own errors."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import strawberry
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
 from wattgate.db.meter_network import MeterNetwork
@@ -15,6 +17,8 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
@@ -118,6 +122,10 @@ Prepare = Callable[..., Awaitable[Any]]
 """A function of a `Preparation` and the arguments of the operation. Its result is `Call.prepared`."""
 
 
+RunOperation = Callable[["Operation", Mapping[str, Any]], Awaitable[Any]]
+"""Runs an operation for the caller: (operation, arguments) -> its result."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One query, mutation or subscription of the gateway. `name` is in snake_case; GraphQL shows it in camelCase.
@@ -128,7 +136,10 @@ class Operation:
     is the cost of a call, by default that of its kind. `sizes` declares list lengths. Each call is charged to the
     client's address if `address_policy` is set. `system_access` is the reason for which the operation may touch the
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
-    before the session opens.
+    before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
+    it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
+    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, and REST keeps the
+    old ones.
     """
 
     name: str
@@ -145,6 +156,39 @@ class Operation:
     address_policy: AddressPolicy | None = None
     system_access: SystemAccess | None = None
     prepare: Prepare | None = None
+    delegates: bool = False
+    deprecation: str | None = None
+    renamed_arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def graphql_arguments(self) -> Mapping[str, Argument]:
+        """The arguments of the GraphQL field. One that was renamed is optional, and so is its deprecated old name."""
+        arguments = dict(self.arguments)
+        for old, new in self.renamed_arguments.items():
+            optional = self.arguments[new].annotation | None
+            deprecated = strawberry.argument(deprecation_reason=f"Use `{to_camel_case(new)}`.")
+            arguments |= {new: Argument(optional, None), old: Argument(Annotated[optional, deprecated], None)}
+        return arguments
+
+    def complete_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments by their present names, with null for those that are left out and null by default.
+
+        Raise BadInput unless each renamed one has exactly one name.
+        """
+        renamed = {name: None for name, argument in self.arguments.items() if argument.default is None}
+        renamed.update(arguments)
+        for old, new in self.renamed_arguments.items():
+            values = [value for name in (new, old) if (value := renamed.pop(name, None)) is not None]
+            if len(values) != 1:
+                name, old_name = to_camel_case(new), to_camel_case(old)
+                problem = "is missing" if not values else f"is given twice: also as {old_name}"
+                raise BadInput(
+                    f"{to_camel_case(self.name)} needs exactly one of {name} and {old_name}, which is deprecated. "
+                    f"Send {name}.",
+                    problems=[Problem((name,), problem, is_missing=not values)],
+                )
+            renamed[new] = values[0]
+        return renamed
 
     @property
     def base_cost(self) -> Amount:
@@ -176,6 +220,9 @@ def operation(
     address_policy: AddressPolicy | None = None,
     system_access: SystemAccess | None = None,
     prepare: Prepare | None = None,
+    delegates: bool = False,
+    deprecation: str | None = None,
+    renamed_arguments: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -198,6 +245,9 @@ def operation(
             address_policy=address_policy,
             system_access=system_access,
             prepare=prepare,
+            delegates=delegates,
+            deprecation=deprecation,
+            renamed_arguments=renamed_arguments,
         )
 
     return declare

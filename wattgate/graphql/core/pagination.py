@@ -1,28 +1,35 @@
-"""Paginated list operations: pages of records, oldest first, addressed by an opaque cursor."""
+"""Pages of records, oldest first, by opaque cursors: for root fields (`paginate`) and for edges (`connection_edge`).
+
+The arguments have the meaning of the Relay cursor connections: `first` takes the oldest records between the cursors,
+`last` the newest ones. A cursor belongs to one list, and its record must still be in it: otherwise the gateway could
+not say whether there are records before or after the page.
+"""
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from wattgate.db.lookups import model_columns
 from wattgate.db.models import Tenanted
+from wattgate.db.pages import Condition, PageSpan, Position
+from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.connection import Connection
-from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
+from wattgate.graphql.core.cost_weights import ArgumentMeasure, ListSize
+from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, with_caller_note
 from wattgate.principal import Permission
+from wattgate.stored_json import is_storable_text
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100
 
 M = TypeVar("M", bound=Tenanted)
-
-_CursorKey = tuple[datetime, str]
-"""The creation time and the id of a record: the sort order of every paginated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,42 @@ class Page:
     page_info: PageBoundaries
 
 
+@dataclass(frozen=True, slots=True)
+class RecordList:
+    """A list of records that has pages: those of a model that meet the conditions.
+
+    `name` is part of its cursors. `build` makes the node of a row.
+    """
+
+    name: str
+    model: type[Tenanted]
+    build: Callable[[Any], Any] = lambda row: row
+    where: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageArguments:
+    """The arguments of a connection, as the client sent them."""
+
+    first: int | None = None
+    after: str | None = None
+    last: int | None = None
+    before: str | None = None
+
+    @property
+    def size(self) -> int:
+        """The maximum number of records on the page. Raise BadInput if a size is invalid, or both are set."""
+        if self.first is not None and self.last is not None:
+            raise BadInput(
+                "`first` and `last` exclude each other: a page has either the oldest or the newest records.",
+                problems=[Problem(("last",), "cannot be combined with `first`")],
+            )
+        name, size = ("last", self.last) if self.first is None and self.last is not None else ("first", self.first)
+        size = DEFAULT_PAGE_SIZE if size is None else size
+        check_page_size(size, name)
+        return size
+
+
 def paginate(
     name: str,
     model: type[Tenanted],
@@ -53,39 +96,89 @@ def paginate(
     needs: Permission,
     noun: str,
     build: Callable[[Any], Any] = lambda row: row,
+    deprecation: str | None = None,
 ) -> Operation:
-    """Return the operation `{name}_connection`. It exists only in GraphQL; REST has the plain list.
+    """Return the operation `name`, which returns pages. It exists only in GraphQL; REST has a plain list."""
+    records = RecordList(_type_name(graphql_type), model, build)
 
-    `build` makes the node of a row.
-    """
+    async def resolve(call: Call, **arguments: Any) -> Page:
+        return await load_page(call.rows, records, PageArguments(**arguments))
 
-    async def resolve(call: Call, *, first: int, after: str | None) -> Page:
-        check_page_size(first)
-        rows: list[Any] = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
-        edges = [
-            PageEdge(build(row), _encode_cursor((row.created_at, getattr(row, model.key)))) for row in rows[:first]
-        ]
-        return _build_page(edges, has_next_page=len(rows) > first, has_previous_page=after is not None)
-
-    type_name = graphql_type.__strawberry_definition__.name
     return Operation(
-        name=f"{name}_connection",
+        name=name,
         kind=OperationKind.QUERY,
         resolver=resolve,
         returns=Connection[graphql_type],
         needs=needs,
         description=with_caller_note(f"Return a page of the {noun} that the caller may see, oldest first.", needs),
-        arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
-        sizes=(
-            ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{type_name}Connection.edges",)),
-        ),
+        arguments={
+            "first": Argument(int | None, None),
+            "after": Argument(str | None, None),
+            "last": Argument(int | None, None),
+            "before": Argument(str | None, None),
+        },
+        sizes=(_page_size(graphql_type),),
+        deprecation=deprecation,
     )
 
 
-def check_page_size(first: int) -> None:
+def connection_edge(
+    graphql_type: Any,
+    model: type[Tenanted],
+    *,
+    needs: Permission,
+    description: str,
+    column: str,
+    parent: str,
+    build: Callable[[Any], Any] = lambda row: row,
+    where: Sequence[Condition] = (),
+) -> Any:
+    """Return an edge to pages of the records whose `column` has the value of the parent's attribute `parent`."""
+    records = RecordList(_type_name(graphql_type), model, build, tuple(where))
+
+    async def load(
+        rows: Rows,
+        parents: Sequence[Any],
+        *,
+        first: int | None = None,
+        after: str | None = None,
+        last: int | None = None,
+        before: str | None = None,
+    ) -> list[Page]:
+        values = [getattr(record, parent) for record in parents]
+        arguments = PageArguments(first, after, last, before)
+        pages = await load_pages(rows, records, column, set(values), arguments)
+        return [pages[value] for value in values]
+
+    load.__name__ = f"pages_of_{model.__name__}"
+    return edge(load, needs=needs, description=description, sizes=[_page_size(graphql_type)])
+
+
+async def load_page(rows: Rows, records: RecordList, arguments: PageArguments) -> Page:
+    """Return a page of a list of records that the caller may see. Raise BadInput if an argument is invalid."""
+    size = arguments.size
+    span = await _span(rows, records, arguments, records.where)
+    return _build_page(await rows.page(records.model, span, *records.where), records, span, size)
+
+
+async def load_pages(
+    rows: Rows, records: RecordList, column: str, values: Collection[str], arguments: PageArguments
+) -> dict[str, Page]:
+    """Return a page of the records of each value of a column, by value, as `load_page` does.
+
+    The record of a cursor belongs to one value, so that a request for several values can have none.
+    """
+    size = arguments.size
+    own = [model_columns(records.model)[column] == value for value in values]
+    span = await _span(rows, records, arguments, (*records.where, *own))
+    pages = await rows.pages(records.model, column, values, span, *records.where)
+    return {value: _build_page(page, records, span, size) for value, page in pages.items()}
+
+
+def check_page_size(size: int, name: str = "first") -> None:
     """Raise BadInput unless a page may have this number of records."""
-    if not 1 <= first <= MAX_PAGE_SIZE:
-        problem = Problem(("first",), f"is not between 1 and {MAX_PAGE_SIZE}")
+    if not 1 <= size <= MAX_PAGE_SIZE:
+        problem = Problem((name,), f"is not between 1 and {MAX_PAGE_SIZE}")
         raise BadInput(f"a page has between 1 and {MAX_PAGE_SIZE} items", problems=[problem])
 
 
@@ -96,22 +189,68 @@ async def list_after(call: Call, model: type[M], first: int, after: str | None) 
     """
     check_page_size(first)
     last: Any = None if after is None else await call.rows.get(model, after)
-    return await call.rows.page(model, first, after=None if last is None else (last.created_at, after or ""))
+    position = None if last is None else (last.created_at, after or "")
+    return await call.rows.page(model, PageSpan(first, position))
 
 
-def _build_page(edges: list[PageEdge], *, has_next_page: bool, has_previous_page: bool) -> Page:
+async def _span(rows: Rows, records: RecordList, arguments: PageArguments, where: Sequence[Condition]) -> PageSpan:
+    """Return the part of the list to read: one more row than the page has. Check that the cursors are in the list."""
+    positions: dict[str, Position | None] = {}
+    for name, cursor in (("after", arguments.after), ("before", arguments.before)):
+        positions[name] = None if cursor is None else _decode_cursor(records, cursor, name)
+        if (position := positions[name]) is not None:
+            columns = model_columns(records.model)
+            at_position = [columns["created_at"] == position[0], columns[records.model.key] == position[1]]
+            if not await rows.count(records.model, *at_position, *where, limit=1):
+                _reject_cursor(name, "is the cursor of a record that the list does not have any more")
+    return PageSpan(arguments.size + 1, positions["after"], positions["before"], arguments.last is not None)
+
+
+def _build_page(rows: Sequence[Any], records: RecordList, span: PageSpan, size: int) -> Page:
+    """Return the page of up to one row more than it has. The cursors in the span are those of existing records."""
+    has_more = len(rows) > size
+    shown = (rows[-size:] if span.from_end else rows[:size]) if has_more else rows
+    key = records.model.key
+    edges = [
+        PageEdge(records.build(row), _encode_cursor(records, (row.created_at, getattr(row, key)))) for row in shown
+    ]
+    has_next = span.before is not None or (has_more and not span.from_end)
+    has_previous = span.after is not None or (has_more and span.from_end)
     start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
-    return Page(edges, PageBoundaries(has_next_page, has_previous_page, start, end))
+    return Page(edges, PageBoundaries(has_next, has_previous, start, end))
 
 
-def _encode_cursor(key: _CursorKey) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()
+def _encode_cursor(records: RecordList, position: Position) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode((records.name, *position))).decode()
 
 
-def _decode_cursor(cursor: str) -> _CursorKey:
+def _decode_cursor(records: RecordList, cursor: str, argument: str) -> Position:
     try:
-        created_at, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
-    except (binascii.Error, ValueError, msgspec.DecodeError):
-        problem = Problem(("after",), "is not a cursor of this list")
-        raise BadInput("pass a cursor that this list returned", problems=[problem]) from None
+        parts = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=tuple[str, datetime, str])
+        name, created_at, key = parts[0], parts[1].astimezone(UTC), parts[2]
+    except (binascii.Error, ValueError, OverflowError, msgspec.DecodeError):
+        _reject_cursor(argument, "is not a cursor of this list")
+    if name != records.name or not is_storable_text(key):
+        _reject_cursor(argument, "is not a cursor of this list")
     return created_at, key
+
+
+def _reject_cursor(argument: str, message: str) -> NoReturn:
+    raise BadInput(
+        f"`{argument}` {message}. Pass a cursor that this list returned, or none to start again.",
+        problems=[Problem((argument,), message)],
+    )
+
+
+def _page_size(graphql_type: Any) -> ListSize:
+    """Return the length of a page for the cost of a document: the requested size."""
+
+    def compute(now: datetime, first: Any, last: Any) -> int:
+        sizes = [size for size in (first, last) if isinstance(size, int)]
+        return min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE) if max(sizes, default=1) > 0 else 1
+
+    return ListSize(ArgumentMeasure(("first", "last"), compute), (f"{_type_name(graphql_type)}Connection.edges",))
+
+
+def _type_name(graphql_type: Any) -> str:
+    return str(graphql_type.__strawberry_definition__.name)

@@ -5,6 +5,7 @@ publish events.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from functools import partial
 from typing import Any, Self
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -109,7 +110,10 @@ class Runner:
         self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
     ) -> Any:
         scope = check_permission(principal, operation.needs)
+        arguments = operation.complete_arguments(arguments)
         check_arguments(operation, arguments)
+        if operation.delegates:
+            return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
@@ -148,6 +152,11 @@ class Runner:
                 await session.commit()
         await self._publish(events)
         return result
+
+    async def _run_delegated(
+        self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
+    ) -> Any:
+        return await self._run(operation, principal, arguments, reads)
 
     async def _prepare(
         self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]

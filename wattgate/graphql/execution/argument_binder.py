@@ -19,6 +19,7 @@ from graphql import (
 from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
+from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.enum_errors import describe_values
@@ -44,13 +45,14 @@ class ArgumentBinder:
         fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
         definition = {field.extensions["strawberry-definition"].python_name: field for field in fields.values()}
         self._field = definition[operation.name]
+        self._graphql_only = {to_camel_case(name) for name in operation.renamed_arguments.values()}
         self._strawberry_field = self._field.extensions["strawberry-definition"]
         self._schema = schema
 
     @property
     def arguments(self) -> Mapping[str, GraphQLArgument]:
-        """The operation's arguments in the schema, by GraphQL name."""
-        return self._field.args
+        """The operation's arguments, by GraphQL name. Those that GraphQL has renamed keep their old names."""
+        return {name: argument for name, argument in self._field.args.items() if name not in self._graphql_only}
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:
         """Return the resolver's keyword arguments. Raise BadInput with every problem, by GraphQL names.
@@ -59,7 +61,7 @@ class ArgumentBinder:
         """
         problems = list(raw.problems)
         values: dict[str, Any] = {}
-        for name, argument in self._field.args.items():
+        for name, argument in self.arguments.items():
             if name in raw.values:
                 values[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
@@ -68,7 +70,7 @@ class ArgumentBinder:
             raise BadInput("the request has missing or invalid arguments", problems=problems)
         coerced = {
             name: coerce_input_value(values[name], argument.type)
-            for name, argument in self._field.args.items()
+            for name, argument in self.arguments.items()
             if name in values
         }
         return convert_arguments(

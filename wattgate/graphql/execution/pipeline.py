@@ -160,11 +160,11 @@ class GraphQLPipeline:
         A caller that may run none of the root fields gets their errors before the variables are validated. The size of
         the request is charged before that, too.
 
-        With `extensions.dryRun`, return the cost and execute nothing.
+        With `extensions.dryRun`, return the cost and execute nothing. The operation may be a subscription then.
         """
-        if document.kind is OperationType.SUBSCRIPTION:
-            raise BadInput("subscriptions are served over WebSockets and as event streams")
         is_dry_run = (request.extensions or {}).get(DRY_RUN) is True
+        if document.kind is OperationType.SUBSCRIPTION and not is_dry_run:
+            raise BadInput("subscriptions are served over WebSockets and as event streams")
         if not is_dry_run:
             refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)
             if refusal is not None:

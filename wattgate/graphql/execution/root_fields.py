@@ -14,7 +14,6 @@ from graphql import (
     FragmentDefinitionNode,
     FragmentSpreadNode,
     GraphQLError,
-    GraphQLNonNull,
     GraphQLSchema,
     InlineFragmentNode,
     OperationDefinitionNode,
@@ -41,7 +40,6 @@ class RootField(NamedTuple):
 
     key: str
     operation: Operation | None
-    is_non_null: bool
     nodes: tuple[FieldNode, ...]
     occurrences: tuple[Directives, ...]
 
@@ -79,7 +77,6 @@ def collect_root_fields(
             RootField(
                 key,
                 operation_of(definition) if definition else None,
-                field is not None and isinstance(field.type, GraphQLNonNull),
                 tuple(field_nodes),
                 tuple(occurrences[key]),
             )
@@ -90,7 +87,7 @@ def collect_root_fields(
 class Refusal(NamedTuple):
     """The answer to a request of which no root field is permitted."""
 
-    data: dict[str, Any] | None
+    data: dict[str, Any]
     errors: list[GraphQLError]
 
 
@@ -123,8 +120,6 @@ def refuse_unpermitted(
         ]
         if included:
             errors.append(GraphQLError(error.message, included, path=[field.key], original_error=error))
-            if field.is_non_null:
-                return Refusal(None, errors)
             data[field.key] = None
     return Refusal(data, errors)
 

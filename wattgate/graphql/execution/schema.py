@@ -21,14 +21,18 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from wattgate.errors import BadInput, GatewayError, Internal
+from wattgate.graphql.core.directives import Cost
 from wattgate.graphql.core.fields import build_root_field
 from wattgate.graphql.core.input_limits import describe_limits
+from wattgate.graphql.core.node import is_node_type
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
+from wattgate.graphql.cost.directives import COST_DIRECTIVES, add_cost_directives
 from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.enum_descriptions import ENUM_VALUE_DESCRIPTIONS
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.input_conversion import install_converters
+from wattgate.graphql.execution.nullability import make_edges_nullable, remove_null_defaults
 from wattgate.request_context import log_access_error
 
 log = logging.getLogger(__name__)
@@ -93,12 +97,24 @@ def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool
         mutation=_build_root_type(OperationKind.MUTATION, roots[OperationKind.MUTATION]),
         subscription=_build_root_type(OperationKind.SUBSCRIPTION, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
+        types=COST_DIRECTIVES,
         execution_context_class=Executor,
     )
     schema.hides_introspection = hides_introspection
+    _accept_rows_as_nodes(schema)
     install_converters(schema._schema, schema.config)
+    make_edges_nullable(schema._schema)
+    remove_null_defaults(schema._schema)
     _add_descriptions(schema)
+    add_cost_directives(schema._schema)
     return schema
+
+
+def _accept_rows_as_nodes(schema: Schema) -> None:
+    """Let rows be objects of types that implement `Node`. Strawberry accepts only instances of the type's class."""
+    for kind in schema._schema.type_map.values():
+        if isinstance(kind, GraphQLObjectType) and is_node_type(kind):
+            kind.is_type_of = None
 
 
 def _add_descriptions(schema: Schema) -> None:
@@ -130,4 +146,5 @@ def _describe_limits(owner: str, name: str, declared: GraphQLArgument | GraphQLI
 
 
 def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:
-    return create_type(kind.value, [build_root_field(operation) for operation in operations])
+    fields = [build_root_field(operation) for operation in operations]
+    return create_type(kind.value, fields, directives=[Cost(weight="0")])

@@ -9,8 +9,8 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.lookups import model_columns
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.db.pages import Condition
 from wattgate.db.row_scope import SystemAccess
-from wattgate.db.rows import Condition
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services.activation import UNVERIFIED
 from wattgate.principal import Permission

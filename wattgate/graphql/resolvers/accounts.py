@@ -22,7 +22,7 @@ from wattgate.graphql.services.directory_status import (
     ask_about_presented_token,
     ask_own_directory,
 )
-from wattgate.graphql.services.email_changes import confirm_requested_change, mail_address, request_email_change
+from wattgate.graphql.services.email_changes import confirm_requested_change, request_email_change
 from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.login import (
     create_account,
@@ -33,6 +33,7 @@ from wattgate.graphql.services.login import (
     rows_for_login,
     verify_password,
 )
+from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import AuthScheme, Permission, Role
 

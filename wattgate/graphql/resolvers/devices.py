@@ -13,13 +13,18 @@ from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import NotFound
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_path_meter_point, resources_at
+from wattgate.graphql.resolvers.meter_points import (
+    is_own_meter_point,
+    parse_path_meter_point,
+    require_inventory_access,
+    resources_at,
+)
 from wattgate.graphql.services.devices import find_by_any_id, has_any_id
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import discovery as discovery_types
 from wattgate.graphql.types import meter_points as meter_point_types
 from wattgate.graphql.types import resources as resource_types
-from wattgate.principal import AuthScheme, Permission
+from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +117,22 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     OperationKind.QUERY,
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
-    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", scheme=AuthScheme.BASIC),
+    rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory"),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
-    """Return the devices that the meter network has at a meter point."""
-    number = parse_path_meter_point(meter_point_number)
+async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inventory:
+    """Return the devices that the meter network has at a meter point.
+
+    A user may read the meter points of own resources and consents, an application any. Without a valid consent, the
+    error is CONSENT_REVOKED.
+    """
+    number = parse_path_meter_point(mpxn)
+    not_found = NotFound(f"The meter network has no meter point with number {mpxn}.")
+    await require_inventory_access(call, number, not_found)
     point = await call.network.meter_point(number)
     devices = await call.network.devices_at(number)
     if point is None and not devices:
-        raise NotFound(f"The meter network has no meter point with number {meter_point_number}.")
+        raise not_found
     version = point.smets_version if point else ""
     return types.Inventory(valid=True, inventory=[_build_inventory_device(device, version) for device in devices])
 
@@ -129,14 +141,19 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     OperationKind.QUERY,
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
-    rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", scheme=AuthScheme.BASIC),
+    rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory"),
 )
 async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
-    """Return the device that the meter network has with this EUI."""
+    """Return the device that the meter network has with this EUI.
+
+    The meter point of the device must be one that the caller may read, as in `meterPointInventory`.
+    """
     number = meter_points.parse_eui(eui)
+    not_found = NotFound(f"The meter network has no device with EUI {eui}.")
     device = await call.network.device(number) if number else None
     if device is None:
-        raise NotFound(f"The meter network has no device with EUI {eui}.")
+        raise not_found
+    await require_inventory_access(call, device.mpxn, not_found)
     point = await call.network.meter_point(device.mpxn)
     entry = _build_inventory_device(device, point.smets_version if point else "")
     return types.Inventory(valid=True, inventory=[entry])
@@ -147,13 +164,14 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
+    renamed_arguments={"meter_point_number": "mpxn"},
 )
-async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
+async def meter_point_resources(call: Call, *, mpxn: strawberry.ID) -> MeterPointResourcesResult:
     """Return the active resources at a meter point that the caller may see."""
-    resources = await resources_at(call, parse_path_meter_point(meter_point_number))
+    resources = await resources_at(call, parse_path_meter_point(mpxn))
     if not resources:
-        raise NotFound(f"No resources at meter point {meter_point_number}.")
-    return MeterPointResourcesResult(True, str(meter_point_number), resources)
+        raise NotFound(f"No resources at meter point {mpxn}.")
+    return MeterPointResourcesResult(True, str(mpxn), resources)
 
 
 async def load_device(rows: Rows, device_id: str) -> models.Device:

@@ -14,15 +14,21 @@ from wattgate.realtime.subscriptions.display_reducer import DisplayReducer, disp
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
-@operation(OperationKind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ, weight=DISPLAY_WEIGHT)
-async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> SubscriptionSource:
+@operation(
+    OperationKind.SUBSCRIPTION,
+    returns=types.Display,
+    needs=Permission.READINGS_READ,
+    weight=DISPLAY_WEIGHT,
+    renamed_arguments={"virtual_entity_id": "ve_id"},
+)
+async def display(call: Call, *, ve_id: strawberry.ID) -> SubscriptionSource:
     """Publish the complete content of a home's in-home display: immediately, and after each change.
 
     Each power reading updates the content. Stale power becomes null. Energy and cost follow live power and stored
     readings. The content follows resources that join and leave the home. It leaves out meters whose data is withheld
     and lists them in `withheld`.
     """
-    home = await call.rows.get(models.VirtualEntity, virtual_entity_id)
+    home = await call.rows.get(models.VirtualEntity, ve_id)
     (resources,) = await home_queries.resources(call.rows, [home])
     await require_some_consent(call.rows, display_resources(resources))
     return SubscriptionSource(await display_topics(call.rows, home, resources), reducer=DisplayReducer(home.ve_id))

@@ -3,6 +3,7 @@
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries.consent import find_own_meter_point_error
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call
@@ -35,6 +36,19 @@ async def require_access(call: Call, number: str) -> str:
     if call.rows.user_id is not None and not await is_own_meter_point(call, number):
         raise NotFound(f"No meter point with number {number}.")
     return number
+
+
+async def require_inventory_access(call: Call, number: str, not_found: NotFound) -> None:
+    """Raise an error unless the caller may read the network's inventory of a meter point.
+
+    An application may read any. A user may read those of own resources and consents: `not_found` for others, and
+    ConsentRevoked if the consent for the meter point does not allow it.
+    """
+    if call.rows.user_id is None:
+        return
+    error = await find_own_meter_point_error(call.rows, number, await resources_at(call, number))
+    if error is not None:
+        raise not_found if isinstance(error, NotFound) else error
 
 
 async def is_own_meter_point(call: Call, number: str) -> bool:

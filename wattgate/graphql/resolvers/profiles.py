@@ -6,7 +6,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.rows import Condition
+from wattgate.db.pages import Condition
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json

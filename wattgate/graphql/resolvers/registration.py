@@ -14,7 +14,8 @@ from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
 from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.rows import Condition, Rows
+from wattgate.db.pages import Condition
+from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
@@ -25,7 +26,6 @@ from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activ
 from wattgate.graphql.services.credential_endings import end_account_credentials
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.directories import require_own_directory
-from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -36,6 +36,7 @@ from wattgate.graphql.services.login import (
     rows_for_login,
     verify_password,
 )
+from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission

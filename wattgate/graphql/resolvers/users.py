@@ -10,7 +10,6 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.cultures import parse_optional_culture
-from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.erasure import begin_erasure, require_present
 from wattgate.graphql.services.login import (
     application_directory,
@@ -20,6 +19,7 @@ from wattgate.graphql.services.login import (
     parse_optional_email,
     validate_new_username,
 )
+from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission

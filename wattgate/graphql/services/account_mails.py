@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.clock import format_iso
 from wattgate.db.identity.login_backoff import NO_ACCOUNT
 from wattgate.db.models import Account, AccountMail, AlertType, Template, User
 from wattgate.db.queries import templates as queries
@@ -27,6 +26,7 @@ from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services import outbox
 from wattgate.graphql.services.mail_bounds import BOUND_WINDOW, exceeded_bound
+from wattgate.graphql.services.message_variables import alert_values, home_values, recipient_values
 from wattgate.graphql.services.template_sources import template_source
 
 log = logging.getLogger(__name__)
@@ -132,15 +132,9 @@ async def _build_data(
     application = await call.rows.application()
     kind, base_url = ACCOUNT_MAIL_TYPES[mail.name], call.outbound_policy.public_url
     data: dict[str, Any] = {
-        "recipient": {"name": account.name or account.username, "culture": culture},
-        "account": {"username": account.username, "email": account.email or None},
-        "home": {"name": None, "address": None, "city": None, "postcode": None, "timeZone": "UTC"},
-        "alert": {
-            "id": mail.account_mail_id,
-            "code": mail.name,
-            "name": kind.name,
-            "at": format_iso(mail.created_at),
-        },
+        **recipient_values(account, culture),
+        "home": home_values(None),
+        "alert": alert_values(mail.name, kind.name, mail.account_mail_id, mail.created_at),
         "application": {"name": application.name if application else ""},
     }
     if code is not None and kind.page is not None and mail.expires_at is not None:

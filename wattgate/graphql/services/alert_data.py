@@ -15,7 +15,7 @@ def check_data(alert_type: AlertType, data: Any) -> None:
         return
     path, message = problems[0]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
-    more = f" {len(problems) - 1} more values do not fit; see `problems`." if len(problems) > 1 else ""
+    more = f" Problems in total: {len(problems)}; see `problems`." if len(problems) > 1 else ""
     raise BadInput(
         f"The data does not fit the variables of alert type {alert_type.system_alert_type_id!r}: "
         f"{name or 'data'} {message}.{more}",

@@ -14,7 +14,8 @@ from wattgate.db import models
 from wattgate.db.column_types import new_id
 from wattgate.db.lookups import model_columns
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.db.rows import Condition, Rows
+from wattgate.db.pages import Condition
+from wattgate.db.rows import Rows
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.account_mails import withdraw_codes
 from wattgate.graphql.services.email_changes import cancel_email_changes

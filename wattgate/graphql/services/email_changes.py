@@ -9,19 +9,15 @@ from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Account, EmailChange, OneTimeCode
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED
-from wattgate.delivery.mail_addresses import NotMailable, extract_addresses, parse_mailbox
+from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.errors import BadInput, Problem, RateLimited
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.account_mails import enqueue_account_mail, withdraw_codes
+from wattgate.graphql.services.message_variables import mail_address
 
 CHANGE_LIFETIME = timedelta(hours=24)
 MAX_EMAIL_CHANGES = 10
 """Maximum requested changes of an account in CHANGE_LIFETIME."""
-
-
-def mail_address(account: Account) -> str | None:
-    """Return the address that mails to an account go to, or None if it has none."""
-    return next(iter(extract_addresses([account.email or (account.username if account.mails_username else "")])), None)
 
 
 async def request_email_change(call: Call, account: Account, email: str) -> None:

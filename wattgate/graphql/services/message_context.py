@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlmodel import col
 
-from wattgate.clock import format_iso
 from wattgate.db.models import Account, Alert, AlertType, User, VirtualEntity
 from wattgate.db.queries.alert_types import contract_of
 from wattgate.db.queries.templates import user_culture
@@ -16,7 +14,7 @@ from wattgate.delivery.templates.contract import Contract, build_contract
 from wattgate.delivery.templates.contract_values import sample_values
 from wattgate.delivery.templates.cultures import message_culture
 from wattgate.delivery.templates.scope import RenderScope
-from wattgate.graphql.services.email_changes import mail_address
+from wattgate.graphql.services.message_variables import alert_values, home_values, recipient_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,9 @@ async def load_context(rows: Rows, alert: Alert, alert_type: AlertType, culture:
     culture = culture or alert.culture_code or await user_culture(rows, user)
     account, home = await _find_account(rows, user.user_id), await _find_home(rows, alert)
     base = {
-        **_recipient_values(account, culture),
-        "home": _home_values(home),
-        "alert": _alert_values(alert_type, alert.alert_id, alert.created_at),
+        **recipient_values(account, culture),
+        "home": home_values(home),
+        "alert": alert_values(alert_type.system_alert_type_id, alert_type.name, alert.alert_id, alert.created_at),
     }
     return MessageContext(contract_of(alert_type), base, culture)
 
@@ -85,31 +83,3 @@ async def _find_home(rows: Rows, alert: Alert) -> VirtualEntity | None:
     is_own = col(VirtualEntity.owner_id) == alert.user_id
     oldest_first = [VirtualEntity.created_at, VirtualEntity.ve_id]
     return await rows.first(VirtualEntity, is_own, col(VirtualEntity.active).is_(True), order_by=oldest_first)
-
-
-def _recipient_values(account: Account | None, culture: str) -> dict[str, Any]:
-    if account is None:
-        return {
-            "recipient": {"name": "", "culture": culture},
-            "account": {"username": None, "email": None},
-        }
-    return {
-        "recipient": {"name": account.name or account.username, "culture": culture},
-        "account": {"username": account.username, "email": mail_address(account)},
-    }
-
-
-def _home_values(home: VirtualEntity | None) -> dict[str, Any]:
-    if home is None:
-        return {**dict.fromkeys(("name", "address", "city", "postcode")), "timeZone": "UTC"}
-    return {
-        "name": home.name,
-        "address": home.location,
-        "city": home.city,
-        "postcode": home.postal_code,
-        "timeZone": home.time_zone or "UTC",
-    }
-
-
-def _alert_values(alert_type: AlertType, alert_id: str, at: datetime) -> dict[str, Any]:
-    return {"id": alert_id, "code": alert_type.system_alert_type_id, "name": alert_type.name, "at": format_iso(at)}

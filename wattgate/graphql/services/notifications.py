@@ -10,9 +10,9 @@ from wattgate.delivery.channels.channel import Outcome, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
-from wattgate.graphql.services.email_changes import mail_address
 from wattgate.graphql.services.mail_bounds import enqueue_mail
 from wattgate.graphql.services.message_context import MessageContext, load_context
+from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.services.notification_content import render_content
 from wattgate.graphql.services.outbox import enqueue, failure_code
 from wattgate.graphql.services.webhook_events import enqueue_error_event, enqueue_event

@@ -9,7 +9,7 @@ from typing import Any
 from sqlmodel import col
 
 from wattgate.db.models import Delivery
-from wattgate.db.rows import Condition
+from wattgate.db.pages import Condition
 from wattgate.delivery.channels.channel import (
     MessageContent,
     OutboundMessage,

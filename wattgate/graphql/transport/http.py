@@ -16,14 +16,13 @@ from urllib.parse import parse_qsl
 import msgspec
 from graphql import GraphQLError, OperationType
 from starlette.types import Message, Receive, Scope, Send
-from strawberry.http.ides import get_graphql_ide_html
 
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.documents import InvalidRequest
 from wattgate.graphql.execution.pipeline import GraphQLPipeline, PipelineResult
 from wattgate.graphql.execution.schema import normalize_errors
-from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, accepts_html, negotiate_media_type
+from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, negotiate_media_type
 from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
@@ -79,12 +78,11 @@ class GetNotAllowed(Exception):
 
 
 class GraphQLEndpoint:
-    """An ASGI application. With `ide`, browsers get GraphiQL."""
+    """An ASGI application for queries and mutations."""
 
-    def __init__(self, pipeline: GraphQLPipeline, authenticate: Authenticate, *, ide: bool) -> None:
+    def __init__(self, pipeline: GraphQLPipeline, authenticate: Authenticate) -> None:
         self._pipeline = pipeline
         self._authenticate = authenticate
-        self._ide = get_graphql_ide_html(graphql_ide="graphiql").encode() if ide else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -93,8 +91,6 @@ class GraphQLEndpoint:
 
     async def _handle(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> GraphQLResponse:
         method, accepted = scope["method"], headers.get("accept", "")
-        if self._ide and method == "GET" and not scope["query_string"] and accepts_html(accepted):
-            return GraphQLResponse(200, self._ide, "text/html; charset=utf-8")
         media = negotiate_media_type(accepted)
         if media is None:
             return _errors_response(

@@ -4,11 +4,13 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 
 
 @strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
-class Account:
+class Account(Node, model=models.Account):
     account_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
@@ -93,7 +95,7 @@ class Token:
     created_at: datetime
     expires_at: datetime
     authentication_framework: str | None = strawberry.field(
-        description="oauth if an OAuth client requested the token. Null if the user logged in."
+        description="`oauth` if an OAuth client requested the token. Null if the user logged in."
     )
     grant_type: str | None = strawberry.field(
         description="OAuth grant type of the token: authorization_code or refresh_token. Null if the user logged in."

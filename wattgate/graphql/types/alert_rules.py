@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, linear_in_argument
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission
 
@@ -34,7 +36,7 @@ class BackTest:
 
 
 @strawberry.type(description="A rule that sends an alert to its user if the readings of a resource meet a condition.")
-class AlertRule:
+class AlertRule(Node, model=models.AlertRule):
     rule_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
@@ -77,7 +79,7 @@ class AlertRule:
     fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
     created_at: datetime
     updated_at: datetime
-    back_test: BackTest | None = edge(
+    back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,
         weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),

@@ -2,11 +2,13 @@
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import alert_types as queries
 from wattgate.delivery.templates.contract import VariableType
 from wattgate.enums import RuleKind
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
@@ -31,7 +33,7 @@ class AlertVariable:
 
 
 @strawberry.type(description="Type of alert, to which alerts and templates belong.")
-class AlertType:
+class AlertType(Node, model=models.AlertType):
     alert_type_id: strawberry.ID
     application_id: strawberry.ID
     name: str

@@ -12,6 +12,7 @@ from wattgate.db.queries.references import reference_loader
 from wattgate.enums import NotificationState
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alert_types import AlertType
 from wattgate.principal import Permission
@@ -57,7 +58,7 @@ class TemplateVersion:
 @strawberry.type(
     description="Message template of an alert type for one channel and one culture. Alerts use its published version."
 )
-class Template:
+class Template(Node, model=models.Template):
     template_id: strawberry.ID
     alert_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -206,7 +207,7 @@ class NotificationLog:
 
 
 @strawberry.type(description="Delivery of an alert through one channel.")
-class Notification:
+class Notification(Node, model=models.Notification):
     notification_id: strawberry.ID
     alert_id: strawberry.ID
     user_id: strawberry.ID
@@ -236,7 +237,7 @@ class Notification:
 
 
 @strawberry.type(description="An alert to a user, with one notification for each channel.")
-class Alert:
+class Alert(Node, model=models.Alert):
     alert_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID

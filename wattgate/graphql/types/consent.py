@@ -5,7 +5,9 @@ from enum import Enum
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.enums import ConsentBasis, WithheldReason
+from wattgate.graphql.core.node import Node
 
 
 @strawberry.enum(description="Network of a meter point.")
@@ -49,7 +51,7 @@ class MeterPointConsent:
 
 
 @strawberry.type(description="Receipt of a grant, a renewal or a revocation of a consent. It never changes.")
-class ConsentReceipt:
+class ConsentReceipt(Node, model=models.ConsentChange, key="receipt_id"):
     receipt_id: strawberry.ID = strawberry.field(description="ID of the receipt.")
     user_id: strawberry.ID
     mpxn: str

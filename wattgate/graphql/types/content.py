@@ -8,6 +8,7 @@ from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
@@ -19,7 +20,7 @@ class QuestionAndReply:
 
 
 @strawberry.type(description="Frequently asked questions for one reference, country and app version.")
-class Faq:
+class Faq(Node, model=models.Faq):
     faq_id: strawberry.ID
     application_id: strawberry.ID
     reference: str
@@ -55,7 +56,7 @@ class NewFaq:
 
 
 @strawberry.type(description="Translation of a content object into one culture.")
-class LanguageContent:
+class LanguageContent(Node, model=models.LanguageContent):
     language_content_id: strawberry.ID
     application_id: strawberry.ID
     content_id: strawberry.ID
@@ -86,7 +87,7 @@ class LanguageContentChange:
 
 
 @strawberry.type(description="Content that apps show, such as a text or a set of images.")
-class Content:
+class Content(Node, model=models.Content):
     content_id: strawberry.ID
     application_id: strawberry.ID
     reference: str
@@ -122,7 +123,7 @@ class ContentChange:
 
 
 @strawberry.type(description="One version of the terms and conditions for a reference.")
-class TermsConditions:
+class TermsConditions(Node, model=models.TermsConditions):
     tc_id: strawberry.ID
     application_id: strawberry.ID
     reference: str
@@ -146,7 +147,7 @@ class NewTermsConditions:
 
 
 @strawberry.type(description="A user's answer to terms and conditions.")
-class TermsConditionsUser:
+class TermsConditionsUser(Node, model=models.TermsConditionsUser):
     tc_user_id: strawberry.ID
     application_id: strawberry.ID
     created_at: datetime
@@ -180,7 +181,7 @@ class NewTermsConditionsUser:
 
 
 @strawberry.type(description="Contact details of the support for the users of one country.")
-class SupportDetails:
+class SupportDetails(Node, model=models.SupportDetails):
     support_details_id: strawberry.ID
     application_id: strawberry.ID
     reference: str

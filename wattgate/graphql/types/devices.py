@@ -7,7 +7,9 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.enums import CatchUpState, DeviceActivity
+from wattgate.graphql.core.node import Node
 
 
 @strawberry.type(description="Sensor that each device of a type has.")
@@ -23,7 +25,7 @@ class TypeProtocol:
 
 
 @strawberry.type(description="Type of device, to which devices belong.")
-class DeviceType:
+class DeviceType(Node, model=models.DeviceType):
     device_type_id: strawberry.ID
     description: str
     active: bool

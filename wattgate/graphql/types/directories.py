@@ -4,7 +4,9 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.enums import AccountRule, TokenCheck
+from wattgate.graphql.core.node import Node
 
 DEFAULT_SESSION_SECONDS = 86_400
 DEFAULT_CLOCK_SKEW_SECONDS = 60
@@ -28,7 +30,7 @@ _ACTIVE = "Whether users can log in with tokens of the directory. False also end
 
 
 @strawberry.type(description="OpenID Connect provider whose users have accounts in the application.")
-class Directory:
+class Directory(Node, model=models.Directory):
     directory_id: strawberry.ID
     application_id: strawberry.ID
     name: str = strawberry.field(description=_NAME)

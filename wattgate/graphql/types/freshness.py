@@ -5,6 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.enums import FreshnessCause, FreshnessState
+from wattgate.graphql.core.directives import ONLY_ON_ERROR
 from wattgate.graphql.types.devices import NetworkState
 
 
@@ -28,7 +29,8 @@ class ResourceFreshness:
     resource_id: strawberry.ID
     freshness: Freshness | None = strawberry.field(
         description="Freshness of the storage field with the most frequent readings. Null with the error "
-        "CONSENT_REVOKED while the data is withheld."
+        "CONSENT_REVOKED while the data is withheld.",
+        directives=[ONLY_ON_ERROR],
     )
 
 

@@ -2,7 +2,7 @@
 
 import strawberry
 
-from wattgate.graphql.types.users import User
+from wattgate.graphql.types.users import UserFields
 
 
 @strawberry.type(description="OAuth authorization code, which the client exchanges once for tokens.")
@@ -29,5 +29,5 @@ class OAuthTokens:
 
 
 @strawberry.type(description="The user for whom an OAuth access token was issued.")
-class OAuthUser(User):
+class OAuthUser(UserFields):
     authentication_framework: str = strawberry.field(description="How the user was authenticated: always oauth.")

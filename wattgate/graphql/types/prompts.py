@@ -7,12 +7,13 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
 @strawberry.type(description="Type of prompt, to which prompts belong.")
-class PromptType:
+class PromptType(Node, model=models.PromptType):
     prompt_type_id: strawberry.ID
     application_id: strawberry.ID
     name: str
@@ -30,7 +31,7 @@ class NewPromptType:
 
 
 @strawberry.type(description="Request or hint that an app shows to users.")
-class Prompt:
+class Prompt(Node, model=models.Prompt):
     prompt_id: strawberry.ID
     application_id: strawberry.ID
     prompt_type_id: strawberry.ID
@@ -57,7 +58,7 @@ class NewPrompt:
 
 
 @strawberry.type(description="Outcome of a prompt for one user.")
-class PromptUser:
+class PromptUser(Node, model=models.PromptUser):
     prompt_user_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID
@@ -81,7 +82,7 @@ class NewPromptUser:
 
 
 @strawberry.type(description="Type of user action, to which user actions belong.")
-class UserActionType:
+class UserActionType(Node, model=models.UserActionType):
     user_action_type_id: strawberry.ID
     application_id: strawberry.ID
     name: str
@@ -99,7 +100,7 @@ class NewUserActionType:
 
 
 @strawberry.type(description="Something that a user did in an app.")
-class UserAction:
+class UserAction(Node, model=models.UserAction):
     user_action_id: strawberry.ID
     application_id: strawberry.ID
     user_id: strawberry.ID

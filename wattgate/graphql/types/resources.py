@@ -4,6 +4,7 @@ from datetime import datetime, tzinfo
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import consent as consent_queries
 from wattgate.db.queries import costs as cost_queries
@@ -26,6 +27,7 @@ from wattgate.graphql.core.cost_weights import (
     per_day,
 )
 from wattgate.graphql.core.fields import edge, list_field
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types.consent import WithheldData
@@ -62,7 +64,7 @@ class StorageDefinition:
 
 
 @strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
-class ResourceType:
+class ResourceType(Node, model=models.ResourceType):
     resource_type_id: strawberry.ID
     name: str
     classifier: str
@@ -192,7 +194,7 @@ class Comparison:
     )
     includes_standing_charge: bool | None = strawberry.field(description=reading_types.INCLUDES_STANDING_CHARGE)
     includes_vat: bool | None = strawberry.field(description=reading_types.INCLUDES_VAT)
-    series: ReadingSeries | None = edge(
+    series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
         weight=250,
@@ -214,7 +216,7 @@ class CostSeries:
 
 
 @strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
-class Resource:
+class Resource(Node, model=models.Resource):
     resource_id: strawberry.ID
     resource_type_id: strawberry.ID
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the resource.")
@@ -255,7 +257,7 @@ class Resource:
         needs=Permission.READINGS_READ,
         description="Why `current` is null. Null if there is a current value.",
     )
-    freshness: Freshness | None = edge(
+    freshness: Freshness = edge(
         freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
         weight=FRESHNESS_WEIGHT,
@@ -283,7 +285,7 @@ class Resource:
         weight=4,
         description="Present rates in pence with VAT. Null if no tariff is known.",
     )
-    readings: ReadingSeries | None = edge(
+    readings: ReadingSeries = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
         weight=per_bucket(2, max_buckets=MAX_BUCKETS),
@@ -333,7 +335,7 @@ class Resource:
 
 
 @strawberry.type(description="Device in a home that sends readings to the platform, such as a display or a bridge.")
-class Device:
+class Device(Node, model=models.Device):
     device_id: strawberry.ID
     device_type_id: strawberry.ID
     owner_id: strawberry.ID = strawberry.field(description="ID of the user who owns the device.")

@@ -4,6 +4,8 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 
 
@@ -29,8 +31,10 @@ class UserApplication:
     application_id: strawberry.ID
 
 
-@strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
-class User:
+@strawberry.type
+class UserFields:
+    """The fields of a user that several types have."""
+
     user_id: strawberry.ID
     applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
     status: str = strawberry.field(description="Status of the user: unverified, active or inactive.")
@@ -40,6 +44,11 @@ class User:
     )
     created_at: datetime
     updated_at: datetime
+
+
+@strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
+class User(UserFields, Node, model=models.User):
+    pass
 
 
 @strawberry.input(description="User to add, with the first account.")

@@ -4,10 +4,12 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import virtual_entities as queries
 from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT, ListSize
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.displays import Display
 from wattgate.graphql.types.resources import Resource
@@ -21,7 +23,7 @@ class WantedResource:
 
 
 @strawberry.type(description="Type of virtual entity: which resource types its homes must or may have.")
-class VirtualEntityType:
+class VirtualEntityType(Node, model=models.VirtualEntityType):
     ve_type_id: strawberry.ID
     name: str
     description: str
@@ -54,7 +56,7 @@ class VirtualEntityTypeChange:
 
 
 @strawberry.type(description="Home of an owner, with the resources that belong to it.")
-class VirtualEntity:
+class VirtualEntity(Node, model=models.VirtualEntity):
     ve_id: strawberry.ID
     ve_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -82,7 +84,7 @@ class VirtualEntity:
         sizes=[ListSize(5)],
         description="Resources that belong to the home.",
     )
-    display: Display | None = edge(
+    display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
         weight=DISPLAY_WEIGHT,

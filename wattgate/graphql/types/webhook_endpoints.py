@@ -4,12 +4,15 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.graphql.core.node import Node
+
 MAX_PATTERNS = 50
 """Maximum number of event patterns of an endpoint."""
 
 
 @strawberry.type(description="URL to which the gateway sends events. Its secret is shown only when it is created.")
-class WebhookEndpoint:
+class WebhookEndpoint(Node, model=models.WebhookEndpoint):
     endpoint_id: strawberry.ID
     application_id: strawberry.ID
     url: str = strawberry.field(description="URL that receives the events as POST requests.")

@@ -7,13 +7,14 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.webhook_endpoints import WebhookEndpoint
 from wattgate.principal import Permission
 
 
 @strawberry.type(description="Delivery of one event to one URL.")
-class Webhook:
+class Webhook(Node, model=models.Webhook):
     webhook_id: strawberry.ID
     number_of_attempts: int
     status: str = strawberry.field(description="State of the delivery: pending, complete or failed.")
@@ -42,7 +43,7 @@ class Webhook:
 @strawberry.type(
     description="Webhook whose last attempt failed. The gateway tries again while the status of the webhook is pending."
 )
-class WebhookError:
+class WebhookError(Node, model=models.WebhookError):
     error_id: strawberry.ID
     webhook_id: strawberry.ID
     application_id: strawberry.ID

@@ -13,11 +13,12 @@ from sqlmodel import col, select
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
+from wattgate.db.pages import Condition
 from wattgate.db.queries.consent import check_consent, find_consent_errors
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.rows import Condition, Rows
+from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
 from wattgate.realtime import topics
 from wattgate.realtime.events import ReadingRecorded

@@ -24,6 +24,7 @@ from graphql import (
 
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.schema import Schema
 from wattgate.rest_compat.examples import MPXN, TIME, UUID
@@ -102,7 +103,7 @@ def _selection(field: GraphQLField, edges: Collection[str]) -> str:
 
 def _is_plain(field: GraphQLField) -> bool:
     declared = field.extensions.get("strawberry-definition")
-    return not field.args and (declared is None or edge_of(declared) is None)
+    return not field.args and (declared is None or (edge_of(declared) is None and not is_global_id(declared)))
 
 
 def _sample(name: str, type_: Any) -> Any:

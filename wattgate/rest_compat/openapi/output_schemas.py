@@ -12,6 +12,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from wattgate.db import models
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.execution.descriptions import description_for
 from wattgate.rest_compat.openapi.components import ANY_VALUE, JSON_TYPES, Components, Json, described, nullable
 from wattgate.rest_compat.row_renderer import wire_name
@@ -46,7 +47,8 @@ def object_schema(
     properties = {}
     for field in definition.fields:
         name = wire_name(field)
-        if name in omitted or not (edge_of(field) is None or name in edges):
+        is_plain = edge_of(field) is None and not is_global_id(field)
+        if name in omitted or not (is_plain or name in edges):
             continue
         schema = _type_schema(field.type, name, components)
         properties[name] = described(schema, description_for(definition.name, name, field.description))

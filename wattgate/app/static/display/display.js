@@ -1,9 +1,10 @@
 /** The home display of one user: keeps the state and the history of one home up to date. */
 
 import { clock, now } from "../shared/clock.js";
+import { Connection } from "../shared/connection.js";
 import { find } from "../shared/dom.js";
 import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
-import { Connection } from "./connection.js";
+import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
 import { freshnessAt } from "./frame.js";
 import { VIEWS } from "./history.js";
@@ -15,12 +16,11 @@ import { PowerPanel } from "./power-panel.js";
 import { StatusBar } from "./status-bar.js";
 import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
-import { TimerQueue } from "./timer-queue.js";
 import { WithheldNotice } from "./withheld-notice.js";
 
 /** @import { Home } from "../shared/gateway.js" */
 /** @import { Session } from "../shared/session.js" */
-/** @import { ConnectionState } from "./connection.js" */
+/** @import { ConnectionState } from "../shared/connection.js" */
 /** @import { Frame } from "./subscription.js" */
 
 const SECOND = 1000;
@@ -80,8 +80,10 @@ export class Display {
     this.#withheld = new WithheldNotice(root);
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
     this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
-    this.#connection = new Connection(this.#timers, () => this.#token, {
-      onFrame: ({ display }, first) => this.#receive(display, first),
+    this.#connection = new Connection(this.#timers, () => ({ token: this.#token }), {
+      onPayload: ({ data, errors }, first) => {
+        if (!errors) this.#receive(data.display, first);
+      },
       onState: (state) => this.#setConnectionState(state),
       onTokenNeeded: () => this.#renewToken(),
       onRejected: (code) => this.#handleRejection(code),
@@ -132,7 +134,7 @@ export class Display {
     this.#today.setEnergies(energies);
     this.#month.setEnergies(energies);
     this.#history.setHome(energies, this.#wallClock);
-    this.#connection.open(SUBSCRIPTION, { veId: home.veId });
+    this.#connection.open(() => ({ query: SUBSCRIPTION, variables: { veId: home.veId } }));
     this.#readHistory();
   }
 

@@ -4,7 +4,7 @@ import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
 import { formatAge } from "./format.js";
 
-/** @import { ConnectionState } from "./connection.js" */
+/** @import { ConnectionState } from "../shared/connection.js" */
 /** @import { WallClock } from "./format.js" */
 /** @import { Freshness } from "./frame.js" */
 /** @import { FreshnessState } from "./subscription.js" */

@@ -84,7 +84,7 @@
  */
 
 export const SUBSCRIPTION = `subscription Display($veId: ID!) {
-  display(virtualEntityId: $veId) {
+  display(veId: $veId) {
     at
     timeZone
     unreadAlerts

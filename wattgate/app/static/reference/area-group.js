@@ -4,16 +4,16 @@ import { element } from "../shared/dom.js";
 import { Area } from "./area.js";
 
 /** @import { AreaGroupOperations } from "./areas.js" */
-/** @import { Reference } from "./openapi.js" */
+/** @import { PageContext } from "./operation-card.js" */
 
 export class AreaGroup {
   /**
    * @param {AreaGroupOperations} group
-   * @param {Reference} reference
+   * @param {PageContext} context
    */
-  constructor({ name, areas }, reference) {
+  constructor({ name, areas }, context) {
     /** @type {Area[]} */
-    this.areas = areas.map((area) => new Area(area, reference));
+    this.areas = areas.map((area) => new Area(area, context));
     /** @type {HTMLElement} */
     this.section = element(
       "section",
@@ -28,16 +28,5 @@ export class AreaGroup {
       element("p", { class: "group-name" }, name),
       element("ul", {}, this.areas.map(({ link }) => element("li", {}, link))),
     );
-  }
-
-  /**
-   * Show only the operations that have all these words. Return their number.
-   * @param {string[]} words
-   * @returns {number}
-   */
-  filter(words) {
-    const matches = this.areas.reduce((sum, area) => sum + area.filter(words), 0);
-    this.section.hidden = this.entry.hidden = matches === 0;
-    return matches;
   }
 }

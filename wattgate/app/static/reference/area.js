@@ -1,45 +1,30 @@
 /** An area of the interface: its operations on the page, and its line in the sidebar with their number. */
 
-import { element } from "../shared/dom.js";
+import { element, prose } from "../shared/dom.js";
 import { OperationCard } from "./operation-card.js";
 
 /** @import { AreaOperations } from "./areas.js" */
-/** @import { Reference } from "./openapi.js" */
+/** @import { PageContext } from "./operation-card.js" */
 
 export class Area {
-  /** @type {HTMLElement} */
-  #count;
-
   /**
    * @param {AreaOperations} area
-   * @param {Reference} reference
+   * @param {PageContext} context
    */
-  constructor({ tag, name, operations }, reference) {
-    const id = `area-${tag}`;
+  constructor({ id, name, description, operations }, context) {
     /** @type {OperationCard[]} */
-    this.cards = operations.map((operation) => new OperationCard(operation, reference));
+    this.cards = operations.map((operation) => new OperationCard(operation, context));
     /** @type {HTMLElement} */
     this.section = element(
       "section",
       { class: "area", id, "aria-labelledby": `${id}-name` },
-      element("h3", { id: `${id}-name` }, name, " ", element("code", {}, `/${tag}`)),
+      element("h3", { id: `${id}-name` }, name),
+      description ? element("p", { class: "area-description" }, prose(description)) : null,
       this.cards.map((card) => card.root),
     );
-    this.#count = element("span", { class: "number" });
+    const count = element("span", { class: "number" }, String(operations.length));
     /** @type {HTMLAnchorElement} The line in the sidebar. */
-    this.link = element("a", { href: `#${id}` }, element("span", {}, name), " ", this.#count);
-    this.#showCount(this.cards.length);
-  }
-
-  /**
-   * Show only the operations that have all these words. Return their number.
-   * @param {string[]} words
-   * @returns {number}
-   */
-  filter(words) {
-    const matches = this.cards.filter((card) => card.match(words)).length;
-    this.#showCount(matches);
-    return matches;
+    this.link = element("a", { href: `#${id}` }, element("span", {}, name), " ", count);
   }
 
   /**
@@ -49,11 +34,5 @@ export class Area {
   mark(current) {
     if (current) this.link.setAttribute("aria-current", "true");
     else this.link.removeAttribute("aria-current");
-  }
-
-  /** @param {number} count */
-  #showCount(count) {
-    this.#count.textContent = String(count);
-    this.section.hidden = this.link.hidden = count === 0;
   }
 }

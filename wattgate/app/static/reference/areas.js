@@ -1,86 +1,37 @@
-/** The areas of the interface by tag, in the groups and in the order in which the page shows them. */
+/** The areas of the interface: the tags of the document, in the groups and in the order in which the page shows them. */
 
-/** @import { Operation } from "./openapi.js" */
+/** @import { Operation, Reference } from "./openapi.js" */
 
-/** @typedef {{ tag: string, name: string, operations: Operation[] }} AreaOperations */
+/** @typedef {{ tag: string, id: string, name: string, description: string, operations: Operation[] }} AreaOperations */
 /** @typedef {{ name: string, areas: AreaOperations[] }} AreaGroupOperations */
 
-/** @type {Record<string, Record<string, string>>} */
-const GROUPS = {
-  "Homes and readings": {
-    virtualentity: "Homes",
-    vetype: "Home types",
-    vesys: "Home statistics",
-    resource: "Resources and readings",
-    readings: "Readings in bulk",
-    resourcetype: "Resource types",
-  },
-  Devices: {
-    device: "Devices",
-    devicetype: "Device types",
-    discover: "Discovery",
-    eligibility: "Eligibility",
-  },
-  People: {
-    auth: "Login",
-    register: "Registration",
-    user: "Users",
-    account: "Accounts",
-    accountprofile: "Account profiles",
-    accountsession: "Account sessions",
-    useraction: "User actions",
-    useractiontype: "User action types",
-  },
-  Messages: {
-    alert: "Alerts",
-    alerttype: "Alert types",
-    template: "Alert templates",
-    notification: "Notifications",
-    prompt: "Prompts",
-    prompttype: "Prompt types",
-    promptuser: "User prompts",
-    webhook: "Webhooks",
-  },
-  "Content and terms": {
-    content: "Content",
-    languagecontent: "Content by language",
-    faq: "Questions and answers",
-    supportdetails: "Support details",
-    termsconditions: "Terms and conditions",
-    termsconditionsuser: "Responses to terms",
-  },
-  Flexibility: { dfs: "Demand flexibility" },
-};
-/** The group of tags that have no group above. */
-const OTHER_GROUP = "More";
+/** The group of tags that the document puts in no group. */
+const OTHER_GROUP = "Other operations";
 
 /**
- * Return the operations by group and area. Areas without operations are left out; unknown tags come last.
- * @param {Operation[]} operations
+ * Return the operations by group and area. Areas without operations are left out; tags without a group come last.
+ * @param {Pick<Reference, "operations" | "tags" | "tagGroups">} reference
  * @returns {AreaGroupOperations[]}
  */
-export function groupOperations(operations) {
+export function groupOperations({ operations, tags, tagGroups }) {
   /** @type {Map<string, Operation[]>} */
   const byTag = new Map();
   for (const operation of operations) byTag.set(operation.area, [...(byTag.get(operation.area) ?? []), operation]);
-  const known = Object.entries(GROUPS).map(([name, names]) => ({ name, areas: areasOf(names, byTag) }));
-  const unknown = Object.fromEntries([...byTag.keys()].filter((tag) => !isKnown(tag)).map((tag) => [tag, tag]));
-  return [...known, { name: OTHER_GROUP, areas: areasOf(unknown, byTag) }].filter(({ areas }) => areas.length > 0);
+  const grouped = new Set(tagGroups.flatMap((group) => group.tags));
+  const others = [...byTag.keys()].filter((tag) => !grouped.has(tag));
+  return [...tagGroups, { name: OTHER_GROUP, tags: others }]
+    .map((group) => ({ name: group.name, areas: group.tags.flatMap((tag) => areaOf(tag, byTag.get(tag), tags[tag])) }))
+    .filter(({ areas }) => areas.length > 0);
 }
 
 /**
- * @param {Record<string, string>} names  By tag.
- * @param {Map<string, Operation[]>} byTag
+ * @param {string} tag
+ * @param {Operation[] | undefined} operations
+ * @param {Reference["tags"][string] | undefined} described
  * @returns {AreaOperations[]}
  */
-function areasOf(names, byTag) {
-  return Object.entries(names).flatMap(([tag, name]) => {
-    const operations = byTag.get(tag);
-    return operations ? [{ tag, name, operations }] : [];
-  });
-}
-
-/** @param {string} tag */
-function isKnown(tag) {
-  return Object.values(GROUPS).some((names) => tag in names);
+function areaOf(tag, operations, described) {
+  if (!operations) return [];
+  const id = `area-${tag.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
+  return [{ tag, id, name: described?.name ?? tag, description: described?.description ?? "", operations }];
 }

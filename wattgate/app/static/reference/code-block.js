@@ -6,6 +6,8 @@ import { element } from "../shared/dom.js";
 
 /** Milliseconds for which the button shows what it has done. */
 const FEEDBACK_DURATION = 2000;
+/** Characters above which JSON has no colours, so that the page stays fast. */
+const MAX_HIGHLIGHTED = 60_000;
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 /**
@@ -13,17 +15,29 @@ const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\
  * @param {string} title
  * @param {string} text  What the button copies.
  * @param {Child} shown  The same text, possibly with markup.
+ * @param {Child} actions  Elements beside the button.
  * @returns {HTMLElement}
  */
-export function codeBlock(title, text, shown = text) {
-  const listing = element("pre", { tabindex: "0", "aria-label": title }, element("code", {}, shown));
+export function codeBlock(title, text, shown = text, actions = null) {
+  const listing = element("pre", { tabindex: "0", role: "group", "aria-label": title }, element("code", {}, shown));
+  const buttons = element("div", { class: "bar-actions" }, actions, copyButton(() => text, listing));
+  const bar = element("div", { class: "bar" }, element("p", { class: "block-title" }, title), buttons);
+  return element("div", { class: "code-block" }, bar, listing);
+}
+
+/**
+ * Create a button that copies a text, or selects it where the page has no clipboard.
+ * @param {() => string} text
+ * @param {HTMLElement} listing
+ * @returns {HTMLElement}
+ */
+export function copyButton(text, listing) {
   const button = element("button", { class: "copy", type: "button", "aria-live": "polite" }, "Copy");
   button.addEventListener("click", async () => {
-    button.textContent = (await copyText(text)) ? "Copied" : selectText(listing);
+    button.textContent = (await copyText(text())) ? "Copied" : selectText(listing);
     setTimeout(() => (button.textContent = "Copy"), FEEDBACK_DURATION);
   });
-  const bar = element("div", { class: "bar" }, element("h4", {}, title), button);
-  return element("div", { class: "code-block" }, bar, listing);
+  return button;
 }
 
 /**
@@ -54,10 +68,12 @@ function selectText(listing) {
 }
 
 /**
+ * Return a JSON text with its tokens in colour.
  * @param {string} json
  * @returns {Child[]}
  */
-function highlight(json) {
+export function highlight(json) {
+  if (json.length > MAX_HIGHLIGHTED) return [json];
   /** @type {Child[]} */
   const parts = [];
   let end = 0;

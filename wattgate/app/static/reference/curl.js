@@ -1,77 +1,68 @@
-/** An operation as a shell command, with shell variables for values that only the user knows. */
+/** A request as a shell command. */
 
-import { sampleValue } from "./schema.js";
+import { compactJson } from "./request.js";
 
-/** @import { Content, Operation, Parameter, Reference, SchemaNode, SecurityScheme } from "./openapi.js" */
-
-/** Characters of a JSON body that is written on one line. */
-const MAX_LINE_LENGTH = 70;
+/** @import { Credential, RequestPlan } from "./request.js" */
 
 /**
- * Return the curl command of an operation.
- * @param {Operation} operation
- * @param {Pick<Reference, "baseUrl" | "schemes" | "resolve">} reference
+ * Return the curl command of a request.
+ * @param {RequestPlan} plan
  * @returns {string}
  */
-export function curlCommand({ method, path, parameters, body, credentials, responses }, reference) {
-  const binary = responses.every(({ contents }) => contents.length && contents.every(({ schema }) => isBinary(schema)));
-  const query = queryParameters(parameters, reference);
-  const options = [...(method === "GET" ? [] : [`-X ${method}`]), ...(query.length ? ["-G"] : [])];
+export function curlCommand({ method, address, query, headers, credential, body, download }) {
+  // With a body, curl would send the data of the query in it.
+  const inAddress = body !== null && query.length > 0;
+  const target = inAddress ? `${address}?${new URLSearchParams(query)}` : address;
+  const separate = inAddress ? [] : query;
+  const isDefault = body ? method === "POST" && body.kind !== "file" : method === "GET";
+  const options = [...(isDefault ? [] : [`-X ${method}`]), ...(separate.length ? ["-G"] : [])];
   return [
-    ["curl", ...options, `"${reference.baseUrl}${path.replace(/{(\w+)}/g, "$$$1")}"`].join(" "),
-    ...query.map((pair) => `--data-urlencode ${quote(pair)}`),
-    ...authenticationOptions(credentials, reference.schemes),
-    ...(body ? [`-H "Content-Type: ${body.media}"`, `-d ${quote(json(exampleBody(body, reference)))}`] : []),
-    ...(binary ? ["--output response.bin"] : []),
+    ["curl", ...options, quoteShell(target)].join(" "),
+    ...separate.map(([name, value]) => `--data-urlencode ${quoteShell(`${encodeURIComponent(name)}=${value}`)}`),
+    ...headers.map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
+    ...authentication(credential),
+    ...bodyOptions(body),
+    ...(download ? [`--output ${download}`] : []),
   ].join(" \\\n  ");
 }
 
 /**
- * @param {Parameter[]} parameters
- * @param {Pick<Reference, "resolve">} reference
+ * @param {Credential} credential
+ * @returns {string[]}
  */
-function queryParameters(parameters, reference) {
-  return parameters
-    .filter((parameter) => parameter.in === "query" && (parameter.required || parameter.example !== undefined))
-    .map(({ name, example, schema }) => `${name}=${example ?? sampleValue(schema, reference, { name })}`);
+function authentication(credential) {
+  if (credential.kind === "token") {
+    const { header, token } = credential;
+    return [token === null ? `-H "${header}: $WATTGATE_TOKEN"` : `-H ${quoteShell(`${header}: ${token}`)}`];
+  }
+  if (credential.kind === "none") return [];
+  const { username, password } = credential;
+  return [password === null ? '-u "$WATTGATE_USERNAME:$WATTGATE_PASSWORD"' : `-u ${quoteShell(`${username}:${password}`)}`];
 }
 
 /**
- * Return the options that authenticate the request. If there is a choice, a header comes before HTTP authentication.
- * @param {string[]} credentials
- * @param {Record<string, SecurityScheme>} schemes
+ * @param {RequestPlan["body"]} body
+ * @returns {string[]}
  */
-function authenticationOptions(credentials, schemes) {
-  const offered = credentials.map((name) => schemes[name]);
-  const header = offered.find((scheme) => scheme?.type === "apiKey");
-  if (header) return [`-H "${header.name}: $${header.name}"`];
-  return offered.some((scheme) => scheme?.scheme === "basic") ? ['-u "$username:$password"'] : [];
+function bodyOptions(body) {
+  if (!body) return [];
+  // curl itself sends this header for forms.
+  if (body.kind === "form") {
+    return body.pairs
+      .filter(([, value]) => value)
+      .map(([name, value]) => `--data-urlencode ${quoteShell(`${encodeURIComponent(name)}=${value}`)}`);
+  }
+  const header = `-H ${quoteShell(`Content-Type: ${body.media}`)}`;
+  if (body.kind === "file") return [header, `--data-binary ${quoteShell(`@${body.name || "FILE"}`)}`];
+  // --data-raw sends a text that begins with @ as it is.
+  return [header, `--data-raw ${quoteShell(compactJson(body.text).replaceAll("\n", "\n  "))}`];
 }
 
 /**
- * @param {Content} body
- * @param {Pick<Reference, "resolve">} reference
+ * Return a text as one word of a POSIX shell.
+ * @param {string} text
+ * @returns {string}
  */
-function exampleBody({ schema, example }, reference) {
-  return example ?? sampleValue(schema, reference, { requiredOnly: true });
-}
-
-/** @param {unknown} value */
-function json(value) {
-  const line = JSON.stringify(value);
-  return line.length <= MAX_LINE_LENGTH ? line : JSON.stringify(value, null, 2).replaceAll("\n", "\n  ");
-}
-
-/** @param {string} text */
-function quote(text) {
+export function quoteShell(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/**
- * Return whether a schema is of binary content.
- * @param {SchemaNode | undefined} schema
- * @returns {boolean}
- */
-export function isBinary(schema) {
-  return Boolean(schema?.contentMediaType);
 }

@@ -1,14 +1,20 @@
 /** Entry point of the REST reference: loads the OpenAPI document and shows its operations. */
 
+import { ConfirmDialog } from "../shared/confirm-dialog.js";
 import { closestTo, element, find, findAll, findAs } from "../shared/dom.js";
+import { readHash, searchHash, wordsOf } from "./address.js";
 import { AreaGroup } from "./area-group.js";
 import { groupOperations } from "./areas.js";
-import { Filter } from "./filter.js";
+import { Credentials } from "./credentials.js";
 import { showIntroduction } from "./introduction.js";
+import { LoginDialog } from "./login-dialog.js";
 import { DocumentUnavailable, readDocument } from "./openapi.js";
 import { markCurrentArea } from "./scroll-position.js";
+import { SearchBox } from "./search-box.js";
+import { SearchIndex } from "./search.js";
+import { watchDocument } from "./staleness.js";
 
-/** @import { Reference } from "./openapi.js" */
+/** @import { Operation, Reference } from "./openapi.js" */
 /** @import { OperationCard } from "./operation-card.js" */
 
 const ADDRESS = new URL("openapi.json", new URL(".", location.href));
@@ -16,69 +22,147 @@ const ADDRESS = new URL("openapi.json", new URL(".", location.href));
 const list = find(document, ".operations");
 const sidebar = find(document, ".areas");
 const count = find(document, ".count");
-const introduction = findAll(document, ".intro, .basics");
-const noMatch = find(document, ".no-match");
+const results = find(document, ".search-results");
+const unknownOperation = find(document, ".unknown-operation");
 
-try {
-  show(await readDocument(ADDRESS));
-} catch (error) {
-  if (!(error instanceof DocumentUnavailable)) throw error;
-  list.replaceChildren(failureNotice(error.message));
-}
+class ReferencePage {
+  /** @type {Reference} */
+  #reference;
+  /** @type {OperationCard[]} */
+  #cards;
+  /** @type {SearchBox} */
+  #search;
 
-/** @param {Reference} reference */
-function show(reference) {
-  const groups = groupOperations(reference.operations).map((group) => new AreaGroup(group, reference));
-  const areas = groups.flatMap((group) => group.areas);
-  const cards = areas.flatMap((area) => area.cards);
+  /** @param {Reference} reference */
+  constructor(reference) {
+    this.#reference = reference;
+    const credentials = new Credentials();
+    const login = new LoginDialog(findAs(document, ".login-dialog", HTMLDialogElement), credentials);
+    const { application = "", ide } = document.body.dataset;
+    const groups = groupOperations(reference).map(
+      (group) =>
+        new AreaGroup(group, {
+          reference,
+          credentials,
+          login,
+          confirmation: new ConfirmDialog(findAs(document, ".confirm-dialog", HTMLDialogElement)),
+          presets: application ? { "header.applicationId": application } : {},
+          hasIde: ide !== undefined,
+        }),
+    );
+    const areas = groups.flatMap((group) => group.areas);
+    this.#cards = areas.flatMap((area) => area.cards);
+    const index = new SearchIndex(reference.operations, ({ area }) => reference.tags[area]?.name ?? area);
+    this.#search = new SearchBox(document, index, {
+      onChange: (query, matches) => this.#onSearch(query, matches),
+      onChoose: ({ id }) => { location.hash = id; },
+    });
+    showIntroduction(find(document, "main"), reference);
+    showAccount(credentials, login);
+    list.replaceChildren(...groups.map((group) => group.section));
+    sidebar.replaceChildren(...groups.map((group) => group.entry));
+    sidebar.addEventListener("click", (event) => {
+      if (closestTo(event, "a")) sidebar.hidePopover();
+    });
+    findAs(document, ".areas-button", HTMLButtonElement).disabled = false;
+    find(document, ".clear").addEventListener("click", () => {
+      this.#search.search("");
+      this.#search.focus();
+    });
+    markCurrentArea(areas);
+    this.#showTarget();
+    addEventListener("hashchange", () => this.#showTarget());
+  }
 
-  const filter = new Filter(findAs(document, ".filter", HTMLInputElement), {
-    onChange(words) {
-      const shown = groups.reduce((sum, group) => sum + group.filter(words), 0);
-      count.textContent = words.length ? `${shown} of ${cards.length} operations` : `${cards.length} operations`;
-      noMatch.hidden = shown > 0;
-      for (const part of introduction) part.hidden = words.length > 0;
-      if (words.length) scrollTo(0, 0);
-    },
-    onEnter: () => cards.find((card) => !card.root.hidden)?.focus(),
-  });
-  find(noMatch, ".clear").addEventListener("click", () => {
-    filter.clear();
-    filter.focus();
-  });
+  /**
+   * Show the results of a search in place of the operations, or the operations if there is no search.
+   * @param {string} query
+   * @param {number} matches
+   */
+  #onSearch(query, matches) {
+    const total = `${this.#cards.length} operations`;
+    count.textContent = query ? `${matches} of ${total}` : total;
+    results.hidden = !query;
+    for (const part of findAll(document, ".intro, .basics, .operations, .area-group")) part.hidden = query !== "";
+    find(results, ".no-match").hidden = matches > 0;
+    unknownOperation.hidden = true;
+    if (query) scrollTo(0, 0);
+    if (query || location.hash.startsWith("#search=")) {
+      history.replaceState(null, "", query ? searchHash(query) : location.pathname + location.search);
+    }
+  }
 
-  showIntroduction(find(document, "main"), reference);
-  list.replaceChildren(...groups.map((group) => group.section));
-  sidebar.replaceChildren(...groups.map((group) => group.entry));
-  sidebar.addEventListener("click", (event) => {
-    if (closestTo(event, "a")) sidebar.hidePopover();
-  });
-  findAs(document, ".filter", HTMLInputElement).disabled = false;
-  findAs(document, ".areas-button", HTMLButtonElement).disabled = false;
-  filter.clear();
-  markCurrentArea(areas);
-  reveal(cards, filter);
-  addEventListener("hashchange", () => reveal(cards, filter));
+  /** Show what the address names: a search, an operation or another element of the page. */
+  #showTarget() {
+    const target = readHash(location.hash, this.#reference.operations);
+    document.querySelector(".highlighted")?.classList.remove("highlighted");
+    if (target.kind === "search") {
+      if (target.query !== this.#search.query) this.#search.search(target.query);
+      return;
+    }
+    const { hash } = location;
+    this.#search.search("");
+    if (target.kind === "operation") this.#showOperation(target.operation);
+    if (target.kind === "other") this.#showElement(target.id, hash);
+  }
+
+  /** @param {Operation} operation */
+  #showOperation(operation) {
+    const card = this.#cards.find((candidate) => candidate.operation === operation);
+    if (!card) return;
+    card.open();
+    card.focus();
+    card.root.classList.add("highlighted");
+    card.root.scrollIntoView();
+  }
+
+  /**
+   * Show an element of the page, or say that the document has no such operation.
+   * @param {string} id
+   * @param {string} hash
+   */
+  #showElement(id, hash) {
+    const target = document.getElementById(id);
+    if (!target) {
+      this.#showUnknown(id, hash);
+      return;
+    }
+    for (let part = target.closest("details"); part; part = part.parentElement?.closest("details") ?? null) part.open = true;
+    target.scrollIntoView();
+    if (target.tabIndex < 0) target.focus({ preventScroll: true });
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} hash
+   */
+  #showUnknown(id, hash) {
+    const words = wordsOf(id);
+    unknownOperation.hidden = false;
+    unknownOperation.replaceChildren(
+      element("p", {}, "This gateway has no operation ", element("code", {}, id), ". Another version may have it."),
+      element("p", {}, element("a", { href: searchHash(words) }, `Search for “${words}”`)),
+    );
+    history.replaceState(null, "", hash);
+    scrollTo(0, 0);
+  }
 }
 
 /**
- * Scroll to the element that the address names. If it is an operation, open and highlight it.
- * @param {OperationCard[]} cards
- * @param {Filter} filter
+ * Show who sends requests, with a button to log in or out.
+ * @param {Credentials} credentials
+ * @param {LoginDialog} login
  */
-function reveal(cards, filter) {
-  const target = document.getElementById(location.hash.slice(1));
-  if (!target) return;
-  if (target.closest("[hidden]")) filter.clear();
-  document.querySelector(".highlighted")?.classList.remove("highlighted");
-  const card = cards.find(({ root }) => root === target);
-  if (card) {
-    card.open();
-    card.focus();
-    target.classList.add("highlighted");
-  }
-  if (target instanceof HTMLDetailsElement) target.open = true;
-  target.scrollIntoView();
+function showAccount(credentials, login) {
+  const root = find(document, ".account");
+  const button = findAs(root, "button", HTMLButtonElement);
+  const show = () => {
+    find(root, ".who").textContent = credentials.label ? `Requests are sent as ${credentials.label}.` : "";
+    button.textContent = credentials.label ? "Log out" : "Log in to send requests";
+  };
+  button.addEventListener("click", () => (credentials.label ? credentials.logOut() : login.open()));
+  credentials.addEventListener("change", show);
+  show();
 }
 
 /** @param {string} message */
@@ -93,4 +177,13 @@ function failureNotice(message) {
     element("p", {}, "It is generated from ", element("a", { href: ADDRESS.href }, ADDRESS.pathname), "."),
     retry,
   );
+}
+
+try {
+  const reference = await readDocument(ADDRESS);
+  new ReferencePage(reference);
+  watchDocument(ADDRESS, reference.text, find(document, ".stale"));
+} catch (error) {
+  if (!(error instanceof DocumentUnavailable)) throw error;
+  list.replaceChildren(failureNotice(error.message));
 }

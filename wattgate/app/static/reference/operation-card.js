@@ -1,32 +1,39 @@
 /** One operation: a line with its method, path and summary, which opens to show the details. */
 
-import { code, element, find, formatPath, prose } from "../shared/dom.js";
-import { codeBlock, jsonBlock } from "./code-block.js";
-import { curlCommand, isBinary } from "./curl.js";
-import { describeSchema, sampleValue } from "./schema.js";
-import { remarks, schemaTree, signature } from "./tree.js";
+import { element, find, formatPath, prose } from "../shared/dom.js";
+import { jsonBlock } from "./code-block.js";
+import { CodeSamples } from "./code-samples.js";
+import { namedCredential } from "./credentials.js";
+import { operationErrors } from "./error-list.js";
+import { twinPart } from "./graphql-twin.js";
+import { hasSecrets, hideSecrets, planRequest } from "./request.js";
+import { RequestForm } from "./request-form.js";
+import { example, isBinary } from "./schema.js";
+import { schemaTree } from "./tree.js";
+import { TryIt } from "./try-it.js";
 
 /** @import { Child } from "../shared/dom.js" */
-/** @import { Content, Operation, Parameter, Reference, SecurityScheme } from "./openapi.js" */
+/** @import { Content, Operation, Reference, SecurityScheme } from "./openapi.js" */
+/** @import { Surroundings } from "./try-it.js" */
+
+/**
+ * Objects that the cards of a page share. `presets` has values of parameters by `parameterKey`.
+ * @typedef {Surroundings & { presets: Record<string, string>, hasIde: boolean }} PageContext
+ */
 
 export class OperationCard {
-  /** @type {Reference} */
-  #reference;
-  /** @type {Operation} */
-  #operation;
-  /** @type {string} */
-  #searchText;
+  /** @type {PageContext} */
+  #page;
   #filled = false;
 
   /**
    * @param {Operation} operation
-   * @param {Reference} reference
+   * @param {PageContext} page
    */
-  constructor(operation, reference) {
-    const { id, method, path, summary, graphqlField } = operation;
-    this.#reference = reference;
-    this.#operation = operation;
-    this.#searchText = [method, path, summary, graphqlField].join(" ").toLowerCase();
+  constructor(operation, page) {
+    const { id, method, path, summary, isDestructive } = operation;
+    this.operation = operation;
+    this.#page = page;
     /** @type {HTMLDetailsElement} */
     this.root = element(
       "details",
@@ -39,18 +46,8 @@ export class OperationCard {
         element("span", { class: "summary-text" }, prose(summary)),
       ),
     );
+    if (isDestructive) this.root.dataset.destructive = "";
     this.root.addEventListener("toggle", () => this.root.open && this.#fill());
-  }
-
-  /**
-   * Show the card if it has all these words, else hide it. Return whether it is shown.
-   * @param {string[]} words  In lower case.
-   * @returns {boolean}
-   */
-  match(words) {
-    const matches = words.every((word) => this.#searchText.includes(word));
-    this.root.hidden = !matches;
-    return matches;
   }
 
   /** Open the card. Its content is added first, so that it has its full height at once. */
@@ -67,54 +64,78 @@ export class OperationCard {
   #fill() {
     if (this.#filled) return;
     this.#filled = true;
-    this.root.append(details(this.#operation, this.#reference));
+    this.root.append(details(this.operation, this.#page));
   }
 }
 
 /**
  * @param {Operation} operation
- * @param {Reference} reference
+ * @param {PageContext} page
  */
-function details(operation, reference) {
-  const { id, notes, parameters, body, responses, errorResponses } = operation;
+function details(operation, page) {
+  const { id, notes, responses } = operation;
+  const { reference, credentials, presets, hasIde } = page;
+  /** @type {CodeSamples | null} */
+  let samples = null;
+  /** @type {TryIt | null} */
+  let tryIt = null;
+  const form = new RequestForm(operation, reference, presets, {
+    onChange: () => samples?.show(),
+    onSubmit: () => tryIt?.send(),
+  });
+  tryIt = new TryIt(operation, form, page);
+  /** @param {boolean} reveal */
+  const plan = (reveal) => requestShown(operation, form, page, reveal);
+  samples = new CodeSamples(id, plan, () => {
+    const isAuthenticated = operation.credentials.length > 0 && credentials.label !== "";
+    return isAuthenticated || hasSecrets(planRequest(operation, form.values, reference, { kind: "none" }), operation, reference);
+  });
+  credentials.addEventListener("change", () => samples.show());
   return element(
     "div",
     { class: "details-body" },
-    notes.map((note) => element("p", { class: "note" }, prose(note))),
-    facts(operation, reference),
-    parameterList("Path parameters", parameters.filter((parameter) => parameter.in === "path"), reference),
-    parameterList("Query parameters", parameters.filter((parameter) => parameter.in === "query"), reference),
-    body ? part("Request body", body.media, bodyFormat(body, reference)) : null,
-    codeBlock("curl", curlCommand(operation, reference)),
-    responses.flatMap(({ status, contents }) =>
-      contents.map((content) => part(`Response ${status}`, content.media, bodyFormat(content, reference))),
+    element("div", { class: "notes" }, notes.map((note) => element("p", { class: "note" }, prose(note))), facts(operation, reference)),
+    element("div", { class: "request-column" }, form.root),
+    element("div", { class: "code-column" }, samples.root, tryIt.root),
+    element(
+      "div",
+      { class: "response-column" },
+      responses.flatMap(({ status, contents }) =>
+        contents.map((content) => part(`Response ${status}`, content.media, bodyFormat(content, reference))),
+      ),
     ),
-    errors(errorResponses),
+    element("div", { class: "more-column" }, twinPart(operation, hasIde), operationErrors(operation)),
     element("a", { class: "permalink", href: `#${id}` }, "Link to this operation"),
   );
+}
+
+/**
+ * Return the request that the code shows.
+ * @param {Operation} operation
+ * @param {RequestForm} form
+ * @param {PageContext} page
+ * @param {boolean} reveal  Whether to show the secrets that the user gave.
+ */
+function requestShown(operation, form, { reference, credentials }, reveal) {
+  const own = reveal ? credentials.forOperation(operation, reference.schemes) : null;
+  const credential = own?.credential ?? namedCredential(operation, reference.schemes, credentials.scheme);
+  const plan = planRequest(operation, form.values, reference, credential);
+  if (own) plan.headers.push(...own.headers);
+  return reveal ? plan : hideSecrets(plan, operation, reference);
 }
 
 /**
  * @param {Operation} operation
  * @param {Reference} reference
  */
-function facts({ credentials, graphqlField }, reference) {
+function facts({ credentials }, reference) {
   const labels = credentials.map((name) => schemeLabel(reference.schemes[name], name));
   const names = labels.map((label) => element("span", { class: "credential" }, label));
   return element(
-    "dl",
+    "p",
     { class: "facts" },
-    fact("Credentials", names.length ? joinWithOr(names) : "None needed"),
-    graphqlField ? fact("GraphQL", code(graphqlField)) : null,
+    names.length ? ["Credentials: ", joinWithOr(names), "."] : "No credentials are needed.",
   );
-}
-
-/**
- * @param {string} term
- * @param {...Child} content
- */
-function fact(term, ...content) {
-  return element("div", {}, element("dt", {}, term), element("dd", {}, content));
 }
 
 /**
@@ -137,49 +158,18 @@ function joinWithOr(nodes) {
 }
 
 /**
- * @param {string} title
- * @param {Parameter[]} parameters
- * @param {Reference} reference
- */
-function parameterList(title, parameters, reference) {
-  if (parameters.length === 0) return null;
-  const rows = parameters.map(({ name, schema, required, description, example }) => {
-    const { type, values } = describeSchema(schema, reference);
-    return element(
-      "li",
-      {},
-      signature(name, type, Boolean(required)),
-      example === undefined ? null : element("p", { class: "remark" }, "For example ", code(String(example))),
-      remarks(description, values),
-    );
-  });
-  return part(title, null, element("ul", { class: "tree parameters" }, rows));
-}
-
-/**
  * Create the schema of a body beside an example of it.
  * @param {Content} content
  * @param {Reference} reference
  */
-function bodyFormat({ schema, example }, reference) {
-  if (isBinary(schema)) return element("p", { class: "remark" }, "Binary data.");
+function bodyFormat(content, reference) {
+  if (isBinary(content.schema)) return element("p", { class: "remark" }, "Binary data.");
   return element(
     "div",
     { class: "body-format" },
-    schemaTree(schema, reference),
-    jsonBlock("Example", example ?? sampleValue(schema, reference)),
+    schemaTree(content.schema, reference),
+    jsonBlock("Example", example(content, reference)),
   );
-}
-
-/** @param {{ status: string, description: string }[]} errorResponses */
-function errors(errorResponses) {
-  if (errorResponses.length === 0) return null;
-  const rows = errorResponses.map(({ status, description }) => {
-    // A zero-width space after each underscore lets long error codes wrap.
-    const text = description.replaceAll("_", "_\u200B");
-    return element("li", {}, element("b", {}, status), " ", element("span", {}, text));
-  });
-  return part("Errors", element("a", { href: "#errors" }, "Error format"), element("ul", { class: "errors" }, rows));
 }
 
 /**

@@ -1,11 +1,14 @@
-/** A schema as a tree of its members. */
+/** A schema as a tree of its members: name, type, whether it is required, what it means, its limits and values. */
 
 import { code, element, prose } from "../shared/dom.js";
 import { describeSchema } from "./schema.js";
 
 /** @import { Child } from "../shared/dom.js" */
 /** @import { Reference, SchemaNode } from "./openapi.js" */
-/** @import { SchemaDescription } from "./schema.js" */
+/** @import { Member } from "./schema.js" */
+
+/** Members of members are folded away from this depth on. */
+const FOLDED_DEPTH = 2;
 
 /**
  * Create the tree of a schema.
@@ -14,41 +17,45 @@ import { describeSchema } from "./schema.js";
  * @returns {HTMLElement}
  */
 export function schemaTree(schema, reference) {
-  const { name, type, members } = describeSchema(schema, reference);
+  const { name, type, description, values, limits, members } = describeSchema(schema, reference);
   const unnamed = type === "object" && members.length > 0;
   return element(
     "div",
     { class: "schema" },
     unnamed ? null : element("p", { class: "type" }, type),
+    remarks(description, limits, values),
     memberList(members, reference, [name]),
   );
 }
 
 /**
- * @param {SchemaDescription["members"]} members
+ * @param {Member[]} members
  * @param {Reference} reference
  * @param {(string | null)[]} within  Names of the components around the list.
  * @returns {HTMLElement | null}
  */
 function memberList(members, reference, within) {
   if (members.length === 0) return null;
-  return element("ul", { class: "tree" }, members.map((member) => memberItem(member, reference, within)));
+  const list = element("ul", { class: "tree" }, members.map((member) => memberItem(member, reference, within)));
+  if (within.length <= FOLDED_DEPTH) return list;
+  const count = members.length === 1 ? "1 member" : `${members.length} members`;
+  return element("details", { class: "folded" }, element("summary", {}, count), list);
 }
 
 /**
- * @param {SchemaDescription["members"][number]} member
+ * @param {Member} member
  * @param {Reference} reference
  * @param {(string | null)[]} within
  */
 function memberItem({ member, schema, required }, reference, within) {
-  const { name, type, values, members } = describeSchema(schema, reference);
+  const { name, type, description, values, limits, members } = describeSchema(schema, reference);
   // The members of a component are not listed again inside itself.
   const listed = name && within.includes(name) ? [] : members;
   return element(
     "li",
     {},
     signature(member, type, required),
-    remarks(schema.description, values),
+    remarks(schema.description || description, limits, values),
     memberList(listed, reference, [...within, name]),
   );
 }
@@ -58,11 +65,12 @@ function memberItem({ member, schema, required }, reference, within) {
  * @param {string} name
  * @param {string} type
  * @param {boolean} required
+ * @param {"p" | "span"} [tag]
  * @returns {HTMLElement}
  */
-export function signature(name, type, required) {
+export function signature(name, type, required, tag = "p") {
   return element(
-    "p",
+    tag,
     { class: "signature" },
     element("code", { class: "name" }, name),
     " ",
@@ -72,15 +80,17 @@ export function signature(name, type, required) {
 }
 
 /**
- * Create the description of a member or parameter and the list of its values.
- * @param {string | undefined} description
+ * Create the description of a member, its limits and the list of its values.
+ * @param {string | null | undefined} description
+ * @param {string[]} limits
  * @param {unknown[]} values  Of an enum.
  * @returns {Child[]}
  */
-export function remarks(description, values) {
+function remarks(description, limits, values) {
   const choices = values.map((value) => [code(String(value)), " "]);
   return [
     description ? element("p", { class: "remark" }, prose(description)) : null,
+    limits.length ? element("p", { class: "remark" }, prose(`${limits.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()))) : null,
     choices.length ? element("p", { class: "values" }, "One of ", choices) : null,
   ];
 }

@@ -65,6 +65,7 @@ from graphql import (
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import AttributeSource, NotCompilable, PayloadSource, TypenameSource
+from wattgate.graphql.core.node import encode_global_id
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
 from wattgate.graphql.core.scalars import FAST_SERIALIZERS
@@ -163,6 +164,7 @@ class _CodeGenerator:
             "check_lengths": check_lengths,
             "as_list": as_list,
             "resolve_abstract": resolve_abstract,
+            "global_id": encode_global_id,
             "gather_or_cancel": gather_or_cancel,
             "pause": pause,
         }
@@ -220,7 +222,7 @@ class _CodeGenerator:
             load = self._load_expression(selected, self._arguments_expression(selected), "P")
             body.add(f"R = check_lengths(await {load}, P)")
         else:
-            body.add(f"R = [p.{_attribute_name(selected)} for p in P]")
+            body.add(f"R = [{_attribute_expression(selected, 'p')} for p in P]")
         self._resolve_nested_edges(body, selected)
         body.add("return R")
         self._add_function(f"async def {name}(c, v, P):", body)
@@ -309,7 +311,7 @@ class _CodeGenerator:
                 lines.add(f"{result} = {selection.kind.name!r}")
                 continue
             if not selected.has_edges:
-                lines.add(f"{result} = {var}.{_attribute_name(selected)}")
+                lines.add(f"{result} = {_attribute_expression(selected, var)}")
             if not selected.has_nested_edges:
                 self._write_value(lines, result, selected.field.type, selected)
         lines.add(f"{var} = {{{', '.join(parts)}}}")
@@ -378,11 +380,9 @@ class _CodeGenerator:
     def _arguments_expression(self, selected: SelectedField) -> str:
         assert selected.field is not None  # __typename has no arguments
         arguments = self._argument_binder.bind(selected.field, selected.nodes[0].node)
-        return (
-            f"{self._add_constant('bind', arguments)}(v)"
-            if callable(arguments)
-            else self._add_constant("arguments", arguments)
-        )
+        if callable(arguments):
+            return f"{self._add_constant('bind', arguments)}(v)"
+        return self._add_constant("arguments", arguments)
 
     def _add_type_resolver(self, kind: GraphQLAbstractType, selected: SelectedField) -> str:
         name = selected.nodes[0].node.name.value
@@ -394,6 +394,8 @@ def _field_type(selected: SelectedField) -> GraphQLOutputType:
     return selected.field.type
 
 
-def _attribute_name(selected: SelectedField) -> str:
-    assert isinstance(selected.source, AttributeSource)  # edges and operations are handled before
-    return selected.source.name
+def _attribute_expression(selected: SelectedField, var: str) -> str:
+    source = selected.source
+    assert isinstance(source, AttributeSource)  # edges and operations are handled before
+    attribute = f"{var}.{source.name}"
+    return attribute if source.node_type is None else f"global_id({source.node_type!r}, {attribute})"

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from graphql import (
     ExecutionResult,
     FragmentDefinitionNode,
     GraphQLError,
-    GraphQLNonNull,
     OperationType,
     SelectionSetNode,
 )
@@ -32,7 +31,7 @@ from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
 from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_error, normalize_errors
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_errors
 
 log = logging.getLogger(__name__)
 
@@ -148,22 +147,19 @@ class ExecutionEngine:
                 return _normalize_outcome(
                     await self._execute_with_graphql_core(context, document, raw_variables, variables)
                 )
-        completed: dict[str, Any] = {}
+        completed: dict[str, ExecutionOutcome] = {}
         try:
-            outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
-        except Exception as error:  # noqa: BLE001 (graphql-core executes the operation again and reports the error)
-            if document.kind is OperationType.QUERY and context.charge is not None and context.charge.is_refused:
-                return ExecutionOutcome(None)  # the pipeline reports the refusal
-            rejection = _rejection_outcome(plan, context, error)
-            if rejection is not None:
-                return rejection
+            outcome = await self._run_plan(plan, context, document, variables, completed)
+            plan.failures = 0
+        except Exception:  # noqa: BLE001 (graphql-core executes the failed fields again and reports their errors)
+            if _is_refused(document, context):
+                return ExecutionOutcome(None)
             self._record_failure(plan)
             async with self._fallback_semaphore:
-                return _normalize_outcome(
-                    await self._resume_with_graphql_core(plan, context, document, raw_variables, completed, variables)
+                outcome = await self._resume_with_graphql_core(
+                    plan, context, document, raw_variables, completed, variables
                 )
-        plan.failures = 0
-        return outcome
+        return ExecutionOutcome(None) if _is_refused(document, context) else _normalize_outcome(outcome)
 
     async def _run_plan(
         self,
@@ -171,20 +167,25 @@ class ExecutionEngine:
         context: GraphQLContext,
         document: Document,
         variables: VariableValues,
-        completed: dict[str, Any],
-    ) -> dict[str, Any]:
-        """Return the data. Also store complete fields in `completed`, in case of an error.
+        completed: dict[str, ExecutionOutcome],
+    ) -> ExecutionOutcome:
+        """Return the outcome. Also store that of each complete field in `completed`, in case of an error.
 
-        Mutations run one after another. If a field of a query fails, the others run to their end, so that graphql-core
-        can use their results and nothing runs twice.
+        An operation that raises a GatewayError completes its field with null and this error. For any other error,
+        graphql-core has to execute the field. Mutations run one after another. If a field of a query fails, the others
+        run to their end, so that graphql-core can use their results and nothing runs twice.
         """
         errors: list[Exception] = []
 
         async def complete(key: str, root: RootFunction) -> None:
             try:
-                completed[key] = await root(context, variables)
+                completed[key] = ExecutionOutcome({key: await root(context, variables)})
             except Exception as error:  # noqa: BLE001 (it is raised below)
-                errors.append(error)
+                rejection = _rejection_outcome(plan, key, context, error)
+                if rejection is None:
+                    errors.append(error)
+                else:
+                    completed[key] = rejection
 
         if document.kind is OperationType.MUTATION or len(plan.roots) == 1:
             for key, root in plan.roots.items():
@@ -195,7 +196,7 @@ class ExecutionEngine:
             await gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
         if errors:
             raise errors[0]
-        return {key: completed[key] for key in plan.roots}
+        return _join_outcomes(completed[key] for key in plan.roots)
 
     async def _resume_with_graphql_core(
         self,
@@ -203,7 +204,7 @@ class ExecutionEngine:
         context: GraphQLContext,
         document: Document,
         raw_variables: Mapping[str, Any] | None,
-        completed: Mapping[str, Any],
+        completed: Mapping[str, ExecutionOutcome],
         variables: VariableValues,
     ) -> ExecutionOutcome:
         """Execute the root fields that are not complete with graphql-core, one by one.
@@ -211,20 +212,14 @@ class ExecutionEngine:
         Operations that have run do not run again: `context` has their results. Completed fields stay unchanged, because
         later mutations may have changed the data that they returned.
         """
-        data: dict[str, Any] = {}
-        errors: list[GraphQLError] = []
-        for key, selected in plan.fields.items():
-            if key in completed:
-                data[key] = completed[key]
-                continue
-            outcome = await self._execute_with_graphql_core(
+        outcomes = [
+            completed.get(key)
+            or await self._execute_with_graphql_core(
                 context, _single_field_document(document, selected), raw_variables, variables
             )
-            errors.extend(outcome.errors)
-            if outcome.data is None:
-                return ExecutionOutcome(None, errors)
-            data.update(outcome.data)
-        return ExecutionOutcome(data, errors)
+            for key, selected in plan.fields.items()
+        ]
+        return _join_outcomes(outcomes)
 
     async def _execute_with_graphql_core(
         self,
@@ -309,15 +304,26 @@ def _single_field_document(document: Document, selected: SelectedField) -> Docum
     return Document(replace(document.node, definitions=definitions), operation, document.name, (), document.cost)
 
 
-def _rejection_outcome(plan: Plan, context: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
-    """Return the outcome of a plan whose only operation raised an error, or None if graphql-core has to report it."""
-    if len(plan.fields) != 1 or not isinstance(error, GatewayError):
+def _rejection_outcome(plan: Plan, key: str, context: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
+    """Return the outcome of a root field whose operation raised an error, or None if graphql-core has to report it."""
+    if not isinstance(error, GatewayError) or context.operation_results.get(key) is not error:
         return None
-    ((key, selected),) = plan.fields.items()
-    if selected.field is None or context.operation_results.get(key) is not error:
-        return None
-    reported = GraphQLError(
-        error.message, [details.node for details in selected.nodes], path=[key], original_error=error
-    )
-    normalize_error(reported)
-    return ExecutionOutcome(None if isinstance(selected.field.type, GraphQLNonNull) else {key: None}, [reported])
+    nodes = [details.node for details in plan.fields[key].nodes]
+    return ExecutionOutcome({key: None}, [GraphQLError(error.message, nodes, path=[key], original_error=error)])
+
+
+def _join_outcomes(outcomes: Iterable[ExecutionOutcome]) -> ExecutionOutcome:
+    """Return the outcome of an operation from those of its root fields, in order."""
+    data: dict[str, Any] = {}
+    errors: list[GraphQLError] = []
+    for outcome in outcomes:
+        errors.extend(outcome.errors)
+        if outcome.data is None:
+            return ExecutionOutcome(None, errors)
+        data.update(outcome.data)
+    return ExecutionOutcome(data, errors)
+
+
+def _is_refused(document: Document, context: GraphQLContext) -> bool:
+    """Return whether a query costs too much. The pipeline reports the refusal in place of the outcome."""
+    return document.kind is OperationType.QUERY and context.charge is not None and context.charge.is_refused

@@ -1,7 +1,4 @@
-/**
- * One subscription over a WebSocket (the graphql-transport-ws protocol), which reconnects after every failure. The
- * first payload of each connection is the whole state, so the client has no position to resume from.
- */
+/** One subscription over a WebSocket (the graphql-transport-ws protocol), which reconnects after every failure. */
 
 import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
 
@@ -9,22 +6,28 @@ import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
 /** @import { TimerQueue } from "./timer-queue.js" */
 
 /** @typedef {"connecting" | "live" | "reconnecting" | "offline" | "displaced" | "outdated" | "withheld"} ConnectionState */
-/** @typedef {{ query: string, variables: Record<string, unknown> }} SubscriptionRequest */
+/** @typedef {{ query: string, variables: Record<string, unknown>, operationName?: string }} SubscriptionRequest */
 
 /**
  * A GraphQL error of the gateway.
- * @typedef {{ extensions?: { code?: string, retryable?: boolean } }} ReceivedError
+ * @typedef {{ message?: string, extensions?: { code?: string, retryable?: boolean } }} ReceivedError
  */
+
+/** @typedef {{ data?: any, errors?: ReceivedError[], extensions?: { position?: string, recovered?: boolean } }} Payload */
 
 /**
  * @typedef {object} ConnectionHandlers
- * @property {(data: any, first: boolean) => void} onFrame
- *   Called with each payload's data, and whether it is the first of its connection.
+ * @property {(payload: Payload, first: boolean) => boolean | void} onPayload
+ *   Called with each payload, and whether it is the first of its connection. If it returns true, the errors of the
+ *   payload are of the payload alone. Otherwise they end the subscription, as an error message does.
  * @property {(state: ConnectionState) => void} onState
  * @property {() => void} onTokenNeeded
  *   Called when the token has expired or was rejected. Get a new one and pass it to `sendToken`.
- * @property {(code: string | undefined) => void} onRejected
+ * @property {(code: string | undefined, errors: ReceivedError[]) => void} onRejected
  *   Called with the error code when the gateway rejects the subscription. The connection does not try again.
+ * @property {() => void} [onComplete]
+ *   Called when the gateway has completed the subscription. Without it, the connection subscribes again.
+ * @property {(code: number) => void} [onClosed]  Called with each close code, before the reaction to it.
  */
 
 const ACKNOWLEDGEMENT_TIMEOUT = 10_000;
@@ -35,12 +38,12 @@ const PONG_TIMEOUT = 10_000;
 export class Connection {
   /** @type {TimerQueue} */
   #timers;
-  /** @type {() => string} */
-  #getToken;
+  /** @type {() => Record<string, string>} */
+  #getCredentials;
   /** @type {ConnectionHandlers} */
   #handlers;
-  /** @type {SubscriptionRequest | null} */
-  #request = null;
+  /** @type {(() => SubscriptionRequest) | null} */
+  #getRequest = null;
   /** @type {WebSocket | null} */
   #socket = null;
   /** @type {ConnectionState | null} */
@@ -51,12 +54,13 @@ export class Connection {
 
   /**
    * @param {TimerQueue} timers  The connection uses the name "connection" in it.
-   * @param {() => string} getToken  Called for every new connection, because tokens are renewed.
+   * @param {() => Record<string, string>} getCredentials
+   *   Returns the headers of the credentials. Called for every new connection, because tokens are renewed.
    * @param {ConnectionHandlers} handlers
    */
-  constructor(timers, getToken, handlers) {
+  constructor(timers, getCredentials, handlers) {
     this.#timers = timers;
-    this.#getToken = getToken;
+    this.#getCredentials = getCredentials;
     this.#handlers = handlers;
     window.addEventListener("online", () => this.#onOnline());
     window.addEventListener("offline", () => this.#onOffline());
@@ -69,11 +73,11 @@ export class Connection {
 
   /**
    * Subscribe. A subscription that is already open is replaced.
-   * @param {string} query
-   * @param {Record<string, unknown>} variables
+   * @param {() => SubscriptionRequest} getRequest
+   *   Called for every new connection, so that the request can have the position of the last payload.
    */
-  open(query, variables) {
-    this.#request = { query, variables };
+  open(getRequest) {
+    this.#getRequest = getRequest;
     this.#failures = 0;
     this.#setState("connecting");
     this.reconnect();
@@ -81,19 +85,19 @@ export class Connection {
 
   /** End the subscription. */
   close() {
-    this.#request = this.#state = null;
+    this.#getRequest = this.#state = null;
     this.#closeSocket();
   }
 
   /** Close the current connection, if there is one, and open a new one immediately. */
   reconnect() {
     this.#closeSocket();
-    if (!this.#request) return;
+    if (!this.#getRequest) return;
     this.#needsToken = false;
     const url = new URL("/graphql", location.href);
     url.protocol = url.protocol.replace("http", "ws");
     const socket = (this.#socket = new WebSocket(url, "graphql-transport-ws"));
-    socket.onopen = () => this.#send({ type: "connection_init", payload: { token: this.#getToken() } });
+    socket.onopen = () => this.#send({ type: "connection_init", payload: this.#getCredentials() });
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     socket.onclose = (event) => this.#onClosed(event.code);
     this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
@@ -133,6 +137,7 @@ export class Connection {
 
   /** @param {number} code */
   #onClosed(code) {
+    this.#handlers.onClosed?.(code);
     const reaction = reactionTo(code);
     if (reaction.action === "renewToken") this.#onErrors([{ extensions: { code: "UNAUTHENTICATED" } }]);
     else if (reaction.action === "stop") this.#onErrors([{}]);
@@ -145,18 +150,17 @@ export class Connection {
     switch (message.type) {
       case "connection_ack":
         this.#awaitingFirst = true;
-        this.#send({ id: "1", type: "subscribe", payload: this.#request });
+        this.#send({ id: "1", type: "subscribe", payload: this.#getRequest?.() });
         this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
         return;
       case "next":
-        if (message.payload.errors) this.#onErrors(message.payload.errors);
-        else this.#onData(message.payload.data);
+        this.#onPayload(message.payload);
         return;
       case "error":
         this.#onErrors(message.payload);
         return;
       case "complete":
-        this.reconnectWithBackoff();
+        this.#onComplete();
         return;
       case "ping":
         this.#send({ type: "pong" });
@@ -165,15 +169,28 @@ export class Connection {
     if (this.isLive) this.#restartSilenceTimer();
   }
 
-  /** @param {any} data */
-  #onData(data) {
+  /** @param {Payload} payload */
+  #onPayload(payload) {
+    const first = this.#awaitingFirst;
+    if (payload.errors && !this.#handlers.onPayload(payload, first)) {
+      this.#onErrors(payload.errors);
+      return;
+    }
     // Only a payload resets the backoff: a connection may be acknowledged and fail again.
     this.#failures = 0;
-    const first = this.#awaitingFirst;
     this.#awaitingFirst = false;
     this.#setState("live");
     this.#restartSilenceTimer();
-    this.#handlers.onFrame(data, first);
+    if (!payload.errors) this.#handlers.onPayload(payload, first);
+  }
+
+  #onComplete() {
+    if (!this.#handlers.onComplete) {
+      this.reconnectWithBackoff();
+      return;
+    }
+    this.close();
+    this.#handlers.onComplete();
   }
 
   /** @param {ReceivedError[]} errors */
@@ -190,7 +207,7 @@ export class Connection {
       this.#handlers.onTokenNeeded();
     } else {
       this.#setState("outdated");
-      this.#handlers.onRejected(code);
+      this.#handlers.onRejected(code, errors);
     }
   }
 
@@ -205,7 +222,7 @@ export class Connection {
   }
 
   #onOnline() {
-    if (!this.#request || this.isLive) return;
+    if (!this.#getRequest || this.isLive) return;
     this.#failures = 0;
     this.reconnect();
   }
@@ -213,7 +230,7 @@ export class Connection {
   #onOffline() {
     // The browser may be wrong: a gateway on the same machine or network may still respond.
     if (this.isLive) this.#probe();
-    else if (this.#request) this.#setState("offline");
+    else if (this.#getRequest) this.#setState("offline");
   }
 
   /** @param {object} message */

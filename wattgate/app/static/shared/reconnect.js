@@ -1,6 +1,6 @@
 /** When a connection is opened again after it has ended. */
 
-import { CLOSE_CODES } from "../shared/close-codes.js";
+import { CLOSE_CODES } from "./close-codes.js";
 
 /**
  * A time to wait before the next connection: the minimum, plus a random part of the spread, in milliseconds. The state

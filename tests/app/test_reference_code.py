@@ -1,0 +1,185 @@
+"""The code samples of the REST reference run as they are, also with odd characters in values."""
+
+import asyncio
+import base64
+import json
+import re
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import people
+from tests.support.house import PASSWORD, House, house
+from tests.support.node import Node
+from tests.support.servers import Databases
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.parametrize("databases", ["sqlite"], indirect=True, scope="session")
+
+ODD = 'O\'Brien "$HOME" `id` \\n \\ ü € 100% &a=b #x {y} [1-2] @file <z> !! +1'
+"""A value with characters that shells, addresses, forms and string literals treat as special."""
+
+ARROW = "application/vnd.apache.arrow.stream"
+READINGS = {"field": "ENERGY", "at": "2026-01-06T00:00:00Z", "value": 0.5}
+
+
+@dataclass
+class Sample:
+    """A request of the form, and what its response must contain. Keys of `parameters` are PLACE.NAME."""
+
+    method: str
+    path: str
+    status: int
+    expected: Any
+    parameters: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+    scheme: str | None = None
+    accept: str = ""
+    download: str = ""
+
+
+@pytest.fixture(scope="module")
+async def own(databases: Databases) -> AsyncIterator[House]:
+    async with databases() as url, house(url) as opened:
+        yield opened
+
+
+def as_json(value: Any) -> dict[str, Any]:
+    return {"kind": "json", "media": "application/json", "text": json.dumps(value, ensure_ascii=False, indent=2)}
+
+
+async def samples_for(own: House, language: str) -> list[Sample]:
+    ids = own.one.ids
+    home = {"path.veId": ids["virtual_entity"]}
+    exchange = await people.exchange(own.one)
+    pairs = [[re.sub(r"([A-Z])", r"_\1", name).lower(), value] for name, value in exchange.items()]
+    credentials = {"username": own.one.username, "password": PASSWORD}
+    return [
+        Sample(  # path, query, and the header of the token
+            "GET",
+            "/resource/{resourceId}/readings",
+            200,
+            {"resourceId": ids["resource"]},
+            {
+                "path.resourceId": ids["resource"],
+                "query.from": "2026-01-05T00:00:00",
+                "query.to": "2026-01-05T01:59:59",
+            },
+        ),
+        Sample(  # a binary response
+            "GET",
+            "/resource/{resourceId}/readings",
+            200,
+            None,
+            {
+                "path.resourceId": ids["resource"],
+                "query.from": "2026-01-05T00:00:00",
+                "query.to": "2026-01-05T01:59:59",
+            },
+            accept=ARROW,
+            download="response.arrows",
+        ),
+        Sample(  # a file as the body
+            "POST",
+            "/readings",
+            200,
+            {"recorded": 1},
+            body={"kind": "file", "media": "application/x-ndjson", "name": "it's.ndjson"},
+            scheme="basic",
+        ),
+        Sample("GET", "/resource/{resourceId}", 404, {"error": f"no resource with id {ODD}"}, {"path.resourceId": ODD}),
+        Sample("GET", "/user", 404, {"code": "NOT_FOUND"}, {"query.username": ODD}, scheme="basic"),
+        Sample(  # a JSON body
+            "PUT",
+            "/virtualentity/{veId}",
+            201,
+            {"status": "OK"},
+            home,
+            as_json({"name": f"{language} {ODD}"}),
+        ),
+        Sample("GET", "/virtualentity/{veId}", 200, {"name": f"{language} {ODD}"}, home),
+        Sample(  # a header, and no credential
+            "POST",
+            "/auth",
+            200,
+            {"valid": True},
+            {"header.applicationId": own.one.application_id},
+            as_json(credentials),
+        ),
+        Sample(  # a form
+            "POST",
+            "/auth/oauth/access",
+            200,
+            {"token_type": "bearer"},
+            body={"kind": "form", "media": "application/x-www-form-urlencoded", "pairs": pairs},
+        ),
+    ]
+
+
+async def write_code(own: House, node: Node, samples: list[Sample]) -> list[dict[str, str]]:
+    """Return the code of each sample by language, as the page writes it."""
+    document = (await own.http.get("/api/v0-1/openapi.json")).json()
+    given = {
+        "document": document,
+        "address": f"{own.rest}/openapi.json",
+        "samples": [{key: value for key, value in vars(sample).items() if value is not None} for sample in samples],
+    }
+    script = ROOT / "tests" / "javascript" / "write-code.mjs"
+    process = await asyncio.create_subprocess_exec(
+        node.executable, script, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate(json.dumps(given).encode())
+    written: list[dict[str, str]] = json.loads(printed)
+    return written
+
+
+async def run_code(own: House, node: Node, language: str, code: str, folder: Path) -> tuple[int | None, str]:
+    """Run a sample in a folder and return the status that it prints, null for curl, and the text of the response."""
+    command: dict[str, list[Any]] = {
+        "curl": ["bash", "-c", f"{code} --silent --show-error"],
+        "javascript": [node.executable, "--input-type=module", "--eval", code],
+        "python": [sys.executable, "-c", code],
+    }
+    encoded = own.one.headers["application"]["Authorization"].removeprefix("Basic ")
+    name, _, secret = base64.b64decode(encoded).decode().partition(":")
+    process = await asyncio.create_subprocess_exec(
+        *command[language],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "WATTGATE_TOKEN": own.one.headers["account"]["token"],
+            "WATTGATE_USERNAME": name,
+            "WATTGATE_PASSWORD": secret,
+        },
+        cwd=folder,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    printed, errors = await process.communicate()
+    assert process.returncode == 0, f"{language}: {errors.decode()}\n{code}"
+    text = printed.decode()
+    if language == "curl":
+        return None, text
+    status, _, body = text.strip().partition(" ")
+    return int(status), body
+
+
+@pytest.mark.parametrize("language", ["curl", "javascript", "python"])
+async def test_code_runs_as_it_is(own: House, node_scripts: Node, language: str, tmp_path: Path) -> None:
+    if language == "curl" and not (shutil.which("curl") and shutil.which("bash")):
+        pytest.skip("no curl on this machine")
+    samples = await samples_for(own, language)
+    written = await write_code(own, node_scripts, samples)
+    (tmp_path / "it's.ndjson").write_text(json.dumps(READINGS | {"resourceId": own.one.ids["resource"]}))
+    for sample, code in zip(samples, written, strict=True):
+        status, text = await run_code(own, node_scripts, language, code[language], tmp_path)
+        assert status in (None, sample.status), text
+        if sample.download:
+            assert (tmp_path / sample.download).read_bytes(), sample
+            continue
+        response = json.loads(text)
+        assert response | sample.expected == response, sample

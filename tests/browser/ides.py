@@ -1,0 +1,47 @@
+"""What tests of the IDE share: a demonstration, a page without any other network, and steps of a user."""
+
+from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
+
+from wattgate.app.demo import logins
+
+
+async def offline_context(browser: Browser, url: str, **options: object) -> BrowserContext:
+    """Return a context that reaches nothing but the gateway. A request to another host fails the test."""
+    context = await browser.new_context(base_url=url, **{"viewport": {"width": 1360, "height": 820}, **options})  # type: ignore[arg-type]
+
+    async def cut_off(route: Route, request: Request) -> None:
+        if request.url.startswith((f"{url}/", "data:")):
+            await route.continue_()
+        else:
+            await route.abort("internetdisconnected")
+
+    await context.route("**/*", cut_off)
+    return context
+
+
+async def open_ide(page: Page, *, path: str = "/graphql") -> None:
+    """Open the IDE, and wait until it knows the schema or why it does not."""
+    await page.goto(path)
+    await expect(page.get_by_test_id("run")).to_be_visible()
+
+
+async def log_in(page: Page, username: str = logins.USERNAME, password: str = logins.PASSWORD) -> None:
+    """Log in with the form of the dialog."""
+    await page.get_by_test_id("open-login").click()
+    await fill_login(page, username, password)
+
+
+async def fill_login(page: Page, username: str = logins.USERNAME, password: str = logins.PASSWORD) -> None:
+    await page.get_by_test_id("username").fill(username)
+    await page.get_by_test_id("password").fill(password)
+    await page.get_by_test_id("login").click()
+    await expect(page.get_by_test_id("logout")).to_be_visible()
+
+
+async def write(page: Page, text: str) -> None:
+    """Replace the document."""
+    await page.get_by_label("GraphQL document").fill(text)
+
+
+async def run(page: Page) -> None:
+    await page.get_by_test_id("run").click()

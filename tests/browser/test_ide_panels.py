@@ -1,0 +1,329 @@
+"""The panels of the IDE in a real browser: explorer, guides, live subscriptions, costs, copies, trusted documents."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, WebSocketRoute, expect
+
+from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
+from tests.support.command import wattgate
+from wattgate.app.demo.logins import USERNAME
+from wattgate.app.demo.seed import APPLICATION_ID
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits"),
+]
+
+SOCKET_PATH = re.compile(r"/graphql$")
+LIVE = """subscription Live($ids: [ID!]!, $since: String) {
+  readings(resourceIds: $ids, since: $since) { value unit field }
+}"""
+RECONNECT_MS = 40_000
+
+
+@pytest.fixture(scope="module")
+async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
+    async with controlled_homes(tmp_path_factory.mktemp("ide")) as controlled:
+        yield controlled
+
+
+@pytest.fixture
+async def context(browser: Browser, homes: ControlledHomes) -> AsyncIterator[BrowserContext]:
+    opened = await browser.new_context(base_url=homes.url, viewport={"width": 1280, "height": 800})
+    await opened.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page. After the test, it must have no exceptions or content security policy violations."""
+    opened = await context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("console", lambda message: errors.append(message.text) if "Content Security" in message.text else None)
+    yield opened
+    assert errors == []
+
+
+async def open_ide(page: Page, document: str = "", *, log_in: bool = True, **variables: Any) -> None:
+    """Open the IDE with a document, and log in with one click."""
+    await page.goto("/graphql")
+    await expect(page.get_by_test_id("run")).to_be_visible()
+    if log_in:
+        await page.get_by_test_id("open-login").click()
+        await choose_log_in(page)
+    if document:
+        await set_document(page, document, **variables)
+
+
+async def choose_log_in(page: Page) -> None:
+    await page.locator(f'[data-testid="demo-login"][data-username="{USERNAME}"]').click()
+    await expect(page.get_by_test_id("logout")).to_be_visible()
+
+
+async def set_document(page: Page, document: str, **variables: Any) -> None:
+    await page.get_by_test_id("editor").locator("textarea").fill(document)
+    if variables:
+        await page.get_by_test_id("variables").locator("textarea").fill(json.dumps(variables))
+
+
+def editor(page: Page) -> Any:
+    return page.get_by_test_id("editor").locator("textarea")
+
+
+def variables_of(page: Page) -> Any:
+    return page.get_by_test_id("variables").locator("textarea")
+
+
+async def open_panel(page: Page, panel: str) -> None:
+    await page.get_by_test_id(f"panel-{panel}").click()
+
+
+async def test_explorer_composes_query_that_runs(page: Page) -> None:
+    await open_ide(page)
+    await open_panel(page, "explorer")
+    homes_box = page.locator('[data-path="virtualEntities"]')
+    await homes_box.focus()
+    await page.keyboard.press("Space")
+    await expect(editor(page)).to_have_value(
+        re.compile(r"^query VirtualEntities \{\n  virtualEntities \{\n    veId\n    name\n")
+    )
+    await expect(homes_box).to_be_focused()
+    await page.locator('[data-expand="virtualEntities"]').click()
+    await expect(page.get_by_test_id("field-cost")).to_have_text(re.compile(r"^Costs \d+ units"))
+    await page.locator('[data-expand="virtualEntities.resources"]').click()
+    await page.locator('[data-path="virtualEntities.resources.readings"]').check()
+    await expect(editor(page)).to_have_value(re.compile(r"readings\(range: \$range, period: \$period\)"))
+    await expect(variables_of(page)).to_have_value(re.compile(r'"period": "P1D"'))
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("response")).to_contain_text("12 Alder Road")
+    await expect(page.get_by_test_id("response")).not_to_contain_text("errors")
+    await page.locator('[data-path="virtualEntities.resources.readings"]').uncheck()
+    await expect(variables_of(page)).to_have_value("")
+    await expect(editor(page)).not_to_have_value(re.compile(r"resources|\$"))
+
+
+async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
+    await open_ide(page, "# mine\n{ virtualEntities { name # why\n } }", log_in=False)
+    await open_panel(page, "explorer")
+    await page.locator('[data-expand="virtualEntities"]').click()
+    await expect(page.locator('[data-path="virtualEntities.name"]')).to_be_checked()
+    await page.locator('[data-path="virtualEntities.city"]').check()
+    await expect(editor(page)).to_have_value("# mine\n{ virtualEntities { name city # why\n } }")
+    await editor(page).press("Control+z")
+    await expect(page.locator('[data-path="virtualEntities.city"]')).not_to_be_checked()
+    await editor(page).fill("{ virtualEntities { veId")
+    await page.locator('[data-path="virtualEntities.name"]').click()
+    await expect(page.get_by_test_id("notice")).to_have_text("Correct the syntax of the document first.")
+    await expect(editor(page)).to_have_value("{ virtualEntities { veId")
+    await expect(page.locator('[data-path="virtualEntities.name"]')).not_to_be_checked()
+
+
+async def test_search_leads_to_types_and_root_fields(page: Page) -> None:
+    await open_ide(page, log_in=False)
+    await open_panel(page, "explorer")
+    await page.get_by_test_id("schema-search").fill("FreshnessState")
+    await page.get_by_test_id("hit").get_by_text("FreshnessState", exact=True).click()
+    await expect(page.get_by_test_id("type-page")).to_contain_text("OFFLINE")
+    await page.locator('[data-type="Freshness"]').first.click()
+    await expect(page.get_by_test_id("type-page").get_by_role("heading", level=3)).to_have_text("type Freshness")
+    await page.get_by_test_id("back").click()
+    await page.get_by_test_id("back").click()
+    await page.get_by_test_id("schema-search").fill("subscription.display")
+    await page.get_by_test_id("hit").get_by_text("Subscription.display", exact=True).click()
+    await expect(page.locator('[data-path="display"]')).to_be_focused()
+    await expect(page.get_by_test_id("root-subscription")).to_have_attribute("aria-pressed", "true")
+
+
+async def test_guide_opens_with_own_values_and_runs(page: Page) -> None:
+    await open_ide(page)
+    await open_panel(page, "guides")
+    await page.get_by_test_id("guide-search").fill("week")
+    await page.locator('[data-testid="guide"][data-name="Week"]').click()
+    await expect(variables_of(page)).to_have_value(re.compile(r'"resourceId": "[0-9a-f-]{36}"'))
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("response")).to_contain_text('"unit": "kWh"')
+    await page.get_by_test_id("guide-search").fill("claim code")
+    await page.locator('[data-testid="guide"][data-name="addDevice"]').first.click()
+    await expect(page.get_by_test_id("notice")).to_have_text(re.compile("^Before you run it, fill in: .*hardwareId"))
+
+
+async def test_subscription_draws_chart_pauses_and_resumes_after_lost_link(page: Page, homes: ControlledHomes) -> None:
+    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(page, "live")
+    await page.get_by_test_id("stream-run").click()
+    await expect(page.get_by_test_id("stream-state")).to_have_text("Live")
+    for watts in (100, 300):
+        await homes.send_power(watts)
+        await expect(page.get_by_test_id("chart-text")).to_contain_text(f"{watts} W now")
+    await expect(page.locator(".stream-chart svg")).to_have_attribute(
+        "aria-label", re.compile("POWER: 300 W now, from ")
+    )
+    await page.get_by_test_id("pause").click()
+    await homes.send_power(350)
+    await expect(page.get_by_test_id("stream-state")).to_have_text("Live, paused: 1 new")
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("300 W now")
+    await page.get_by_test_id("pause").click()
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("350 W now")
+    await homes.relay.cut()
+    await expect(page.get_by_test_id("stream-state")).to_have_attribute("data-state", "reconnecting")
+    await expect(page.get_by_test_id("stream-reason")).to_contain_text("(1006)")
+    await homes.send_power(420)
+    await homes.relay.open()
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("420 W now", timeout=RECONNECT_MS)
+    await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+    await page.get_by_test_id("stream-run").click()
+    await expect(page.get_by_test_id("stream-state")).to_have_text("Stopped")
+    await homes.send_power(480)
+    await page.get_by_test_id("resume").click()
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("480 W now")
+    await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+    await expect(page.get_by_test_id("payloads")).to_contain_text("420")
+    await page.get_by_test_id("logout").click()
+    await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
+
+
+async def test_expired_token_is_renewed_without_loss(page: Page, homes: ControlledHomes) -> None:
+    routes: list[WebSocketRoute] = []
+
+    def connect(route: WebSocketRoute) -> None:
+        route.connect_to_server()
+        routes.append(route)
+
+    await page.route_web_socket(SOCKET_PATH, connect)
+    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(page, "live")
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("stream-state")).to_have_text("Live")
+    routes[0].send(json.dumps({"type": "ping", "payload": {"expired": True, "graceSeconds": 25}}))
+    await expect(page.get_by_test_id("login-reason")).to_have_text("The token of the running subscription has expired.")
+    await choose_log_in(page)
+    await homes.send_power(510)
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("510 W now")
+    assert len(routes) == 1
+    await routes[0].close(code=4403)
+    await expect(page.get_by_test_id("stream-state")).to_have_attribute("data-state", "expired")
+    await expect(page.get_by_test_id("stream-reason")).to_contain_text("4403 FORBIDDEN")
+    await homes.send_power(520)
+    await choose_log_in(page)
+    await expect(page.get_by_test_id("chart-text")).to_contain_text("520 W now", timeout=RECONNECT_MS)
+    await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+
+
+async def test_wrong_token_and_rejected_subscription_say_why(page: Page) -> None:
+    await open_ide(page, LIVE, log_in=False, ids=["unknown"], since=None)
+    await page.get_by_test_id("headers-tab").click()
+    await page.get_by_test_id("headers").locator("textarea").fill("token: forged")
+    await open_panel(page, "live")
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("stream-state")).to_have_attribute("data-state", "failed")
+    await expect(page.get_by_test_id("stream-reason")).to_contain_text("write new credentials under Headers")
+    await page.get_by_test_id("headers").locator("textarea").fill("")
+    await page.get_by_test_id("open-login").click()
+    await choose_log_in(page)
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("stream-reason")).to_contain_text("NOT_FOUND")
+
+
+async def test_cost_and_budget_follow_typing(page: Page) -> None:
+    await open_ide(page, "{ virtualEntities { name } }", log_in=False)
+    await open_panel(page, "cost")
+    await expect(page.get_by_test_id("cost-units")).to_have_text(re.compile(r"^\d+ units for one run$"))
+    await expect(page.get_by_test_id("anonymous")).to_contain_text("Not logged in")
+    first = await page.get_by_test_id("cost-units").inner_text()
+    await page.get_by_test_id("open-login").click()
+    await choose_log_in(page)
+    await expect(page.get_by_test_id("anonymous")).to_have_count(0)
+    await expect(page.get_by_test_id("budget")).to_contain_text("units left")
+    await editor(page).fill("{ virtualEntities { name resources { name } } }")
+    await expect(page.get_by_test_id("cost-units")).not_to_have_text(first)
+    await expect(page.get_by_test_id("polling").locator("tbody tr")).to_have_count(3)
+    await expect(page.get_by_test_id("polling")).to_contain_text("%")
+    await editor(page).fill("subscription { alerts { alertId } }")
+    await expect(page.get_by_test_id("cost-units")).to_contain_text("to begin")
+
+
+async def test_application_credentials_act_for_one_document(page: Page) -> None:
+    await open_ide(page, "{ tokenStatus { applicationId } }")
+    await page.get_by_test_id("logout").click()
+    await page.get_by_test_id("open-login").click()
+    await page.get_by_test_id("application-details").locator("summary").click()
+    await page.get_by_label("Secret").fill("wrong'secret")
+    await page.get_by_label("User that it acts for").fill("somebody")
+    await page.get_by_test_id("use-application").click()
+    await page.get_by_test_id("headers-tab").click()
+    headers = page.get_by_test_id("headers").locator("textarea")
+    await expect(headers).to_have_value(re.compile(r"^authorization: Basic \S+\nuserId: somebody$"))
+    await page.get_by_test_id("run").click()
+    await expect(page.get_by_test_id("response-pane")).to_contain_text("401")
+    await open_copy(page)
+    await expect(page.get_by_test_id("code-block")).to_contain_text(f"-u '{APPLICATION_ID}:'\"$SECRET\"")
+    assert "secret" not in await page.get_by_test_id("code-block").inner_text()
+
+
+async def open_copy(page: Page) -> None:
+    await page.get_by_test_id("more").locator("summary").click()
+    await page.get_by_test_id("action-copy-as").click()
+
+
+async def test_operation_is_copied_as_code(page: Page) -> None:
+    await open_ide(
+        page, "query A { ...H }\nquery B { resources { name } }\nfragment H on Query { virtualEntities { name } }"
+    )
+    await open_copy(page)
+    await expect(page.get_by_test_id("code-block")).to_contain_text("$TOKEN")
+    await page.get_by_test_id("snippet-curl").press("ArrowLeft")
+    await expect(page.get_by_test_id("snippet-apollo")).to_be_focused()
+    await expect(page.get_by_test_id("code-block")).to_contain_text("gql`query A { ...H }\n\nfragment H on Query")
+    await page.get_by_test_id("copy-code").click()
+    copied = await page.evaluate("() => navigator.clipboard.readText()")
+    assert "ApolloClient" in copied
+    assert "query B" not in copied
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_test_id("copy-dialog")).to_have_count(0)
+
+
+async def test_trusted_document_is_registered_with_shown_commands(
+    page: Page, homes: ControlledHomes, tmp_path: Path
+) -> None:
+    await open_ide(page, "query Trusted {\n  virtualEntities { name }\n}\n")
+    await page.get_by_test_id("more").locator("summary").click()
+    await page.get_by_test_id("action-trust").click()
+    await page.get_by_test_id("check-trust").click()
+    await expect(page.get_by_test_id("trust-status")).to_contain_text("no document is registered")
+    async with page.expect_download() as downloading:
+        await page.get_by_test_id("save-document").click()
+    download = await downloading.value
+    assert download.suggested_filename == "Trusted.graphql"
+    file = tmp_path / download.suggested_filename
+    await download.save_as(file)
+    commands = (await page.get_by_test_id("code-block").first.inner_text()).strip().split("\n")
+    for command in commands:
+        program, *words = command.replace("Trusted.graphql", str(file)).split()
+        assert program == "wattgate"
+        completed = await wattgate(homes.database_url, *words)
+        assert completed.returncode == 0, completed.stderr
+    await page.get_by_test_id("check-trust").click()
+    await expect(page.get_by_test_id("trust-status")).to_contain_text("Yes")
+
+
+async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> None:
+    context = await browser.new_context(
+        base_url=homes.url, viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True
+    )
+    page = await context.new_page()
+    await open_ide(page, "{ virtualEntities { name } }")
+    await page.get_by_role("button", name="Panels").click()
+    for panel in ("explorer", "guides", "live", "cost"):
+        await open_panel(page, panel)
+        section = page.locator(".panel-section:visible .panel-body")
+        await expect(section).to_be_visible()
+        assert await section.evaluate("(body) => body.scrollWidth - body.clientWidth") == 0
+        assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
+    await context.close()

@@ -1,0 +1,70 @@
+"""Null in the schema: edges are nullable and say what null means, and null is the default of nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType
+from strawberry.types.base import StrawberryOptional
+
+from tests.support.house import House
+from tests.support.interfaces import SCHEMA
+from wattgate.graphql.core.directives import ONLY_ON_ERROR
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.realtime.operation_request import OperationRequest
+
+OBJECT_TYPES = [
+    type_
+    for type_ in SCHEMA.type_map.values()
+    if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__")
+]
+EDGES = {
+    f"{type_.name}.{name}": (field, declared)
+    for type_ in OBJECT_TYPES
+    for name, field in type_.fields.items()
+    if (declared := field.extensions.get("strawberry-definition")) and edge_of(declared)
+}
+
+
+def test_every_edge_is_nullable() -> None:
+    """Each edge is loaded by a query of its own, which can fail, be forbidden or withheld, or exceed the budget."""
+    assert [name for name, (field, _) in EDGES.items() if isinstance(field.type, GraphQLNonNull)] == []
+    assert len(EDGES) > 50
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_an_edge_says_what_null_means(name: str) -> None:
+    field, declared = EDGES[name]
+    means_something = isinstance(declared.type, StrawberryOptional)
+    assert (ONLY_ON_ERROR in declared.directives) is not means_something
+    sentences = [sentence for sentence in field.description.split(". ") if sentence.startswith(("Null ", "Why "))]
+    only_on_error = [sentence for sentence in sentences if sentence.startswith("Null only with an error")]
+    assert bool(sentences) is means_something if not only_on_error else not means_something
+
+
+def test_nothing_is_null_by_default() -> None:
+    inputs: list[Any] = [type_ for type_ in SCHEMA.type_map.values() if isinstance(type_, GraphQLInputObjectType)]
+    declared = {f"{type_.name}.{name}": field for type_ in inputs for name, field in type_.fields.items()} | {
+        f"{type_.name}.{name}({argument_name}:)": argument
+        for type_ in OBJECT_TYPES
+        for name, field in type_.fields.items()
+        for argument_name, argument in field.args.items()
+    }
+    assert [name for name, value in declared.items() if value.default_value is None] == []
+
+
+async def test_a_forbidden_edge_leaves_the_other_fields_on_both_executors(served: House) -> None:
+    """An OAuth client with the scope `read` has no permission for catch-ups."""
+    reader = replace(served.one.account, oauth_scopes=frozenset({"read"}))
+    pipeline = GraphQLPipeline(served.gateway.schema, served.gateway.runner)
+    request = OperationRequest(
+        query=f'{{ resource(resourceId: "{served.one.ids["resource"]}") {{ name catchUps {{ state }} }} }}'
+    )
+    for _ in range(3):
+        result = await pipeline.execute(reader, request, pipeline.document_for(request))
+        assert result.data is not None
+        assert result.data["resource"]["name"]
+        assert result.data["resource"]["catchUps"] is None
+        (error,) = result.errors
+        assert (error.path, (error.extensions or {})["code"]) == (["resource", "catchUps"], "FORBIDDEN")

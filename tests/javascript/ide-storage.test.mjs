@@ -1,0 +1,185 @@
+/** What the IDE keeps in the browser: documents and history, never secrets; and links that open documents. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { Documents, MAX_DOCUMENTS } from "../../wattgate/app/static/ide/documents.js";
+import { History, MAX_ENTRIES, MAX_ENTRY } from "../../wattgate/app/static/ide/history.js";
+import { readLink, writeLink } from "../../wattgate/app/static/ide/link.js";
+import { explainFailure, formatSize, formatTime } from "../../wattgate/app/static/ide/response-facts.js";
+import { redactDocument, redactHeaders, redactVariables } from "../../wattgate/app/static/ide/secrets.js";
+import { loadSchema } from "../../wattgate/app/static/ide/schema-loader.js";
+
+class MemoryStorage {
+  values = new Map();
+  full = false;
+  getItem(key) { return this.values.get(key) ?? null; }
+  setItem(key, value) {
+    if (this.full) throw new Error("QuotaExceededError");
+    this.values.set(key, value);
+  }
+  removeItem(key) { this.values.delete(key); }
+  get text() { return [...this.values.values()].join("\n"); }
+}
+
+describe("secrets", () => {
+  for (const [source, expected] of [
+    ['mutation { authenticate(username: "ada", password: "hunter2", code: "123456") { token } }', 'mutation { authenticate(username: "ada", password: "", code: "") { token } }'],
+    ['{ a(input: {newPassword: """hunter2""", pushToken: "x", name: "y"}) }', '{ a(input: {newPassword: "", pushToken: "", name: "y"}) }'],
+    ["query ($password: String!) { a(password: $password) }", "query ($password: String!) { a(password: $password) }"],
+    ["{ a(password: \"open", "{ a(password: \"\""],
+    ['{ a(cultureCode: "en", tokenId: "1", claimCode: "1", refreshToken: "1") }', '{ a(cultureCode: "en", tokenId: "1", claimCode: "", refreshToken: "") }'],
+  ]) {
+    test(source, () => assert.equal(redactDocument(source), expected));
+  }
+
+  test("in variables and headers", () => {
+    assert.equal(redactVariables('{"username": "ada", "password": "hun\\"ter", "input": {"code": 123, "on": true}}'), '{"username": "ada", "password": "", "input": {"code": "", "on": true}}');
+    assert.equal(redactVariables('{"password": "open'), '{"password": ""');
+    assert.equal(redactVariables('{"tokens": ["a", "b"], "token": null}'), '{"tokens": "", "token": null}');
+    assert.equal(redactHeaders("token: abc\n Authorization: Basic eA==\nX-Api-Key: k\nuserId: u\nX-Access-Token: t"), "token:\n Authorization:\nX-Api-Key:\nuserId: u\nX-Access-Token:");
+  });
+});
+
+describe("documents", () => {
+  test("an empty one is replaced, the same one is activated, and all are back after a reload", () => {
+    const storage = new MemoryStorage();
+    const documents = new Documents(storage);
+    assert.equal(documents.list.length, 1);
+    const first = documents.open({ text: "{ a }" });
+    documents.open({ text: "{ b }", title: "B" });
+    assert.equal(documents.open({ text: "{ a }" }), first);
+    assert.deepEqual(documents.list.map(({ text }) => text), ["{ a }", "{ b }"]);
+    const again = new Documents(storage);
+    assert.deepEqual([again.active.text, again.list[1].title], ["{ a }", "B"]);
+  });
+
+  test("closing activates a neighbour, and one document always remains", () => {
+    const documents = new Documents(new MemoryStorage());
+    for (const text of ["a", "b", "c"]) documents.open({ text });
+    documents.close(documents.active.id);
+    assert.equal(documents.active.text, "b");
+    documents.close(documents.list[0].id);
+    assert.equal(documents.active.text, "b");
+    documents.close(documents.active.id);
+    assert.deepEqual(documents.list.map(({ text }) => text), [""]);
+  });
+
+  test("no secret is stored; the open document keeps it", () => {
+    const storage = new MemoryStorage();
+    const documents = new Documents(storage);
+    documents.open({ text: '{ a(password: "hunter2") }', variables: '{"code": "123456"}', headers: "token: abcdef" });
+    assert.ok(!/hunter2|123456|abcdef/.test(storage.text));
+    assert.match(documents.active.text, /hunter2/);
+  });
+
+  test("their number is bounded; a broken or full storage is no error", () => {
+    const storage = new MemoryStorage();
+    const documents = new Documents(storage);
+    for (let index = 0; index < MAX_DOCUMENTS + 5; index += 1) documents.open({ text: `{ a${index} }` });
+    assert.equal(documents.list.length, MAX_DOCUMENTS);
+    storage.setItem("wattgate.ide.documents", "{broken");
+    assert.equal(new Documents(storage).list.length, 1);
+    storage.full = true;
+    new Documents(storage).open({ text: "{ a }" });
+  });
+});
+
+const RUN = { title: "A", text: "{ a }", variables: "", headers: "", ranAt: 1, status: 200, errors: 0, isPersonal: false };
+
+describe("history", () => {
+  test("the same operation is there once, newest first, pinned ones before all", () => {
+    const history = new History(new MemoryStorage());
+    for (const [text, ranAt] of [["{ a }", 1], ["{ b }", 2], ["{ a }", 3], ["{ c }", 4]]) history.add({ ...RUN, text, ranAt });
+    assert.deepEqual(history.entries.map(({ text }) => text), ["{ c }", "{ a }", "{ b }"]);
+    assert.ok(history.togglePin(history.entries[2]));
+    assert.deepEqual(history.entries.map(({ text }) => text), ["{ b }", "{ c }", "{ a }"]);
+    history.add({ ...RUN, text: "{ b }", ranAt: 9 });
+    assert.ok(history.entries[0].isPinned);
+    history.clear();
+    assert.deepEqual(history.entries.map(({ text }) => text), ["{ b }"]);
+    history.remove(history.entries[0]);
+    assert.deepEqual(history.entries, []);
+  });
+
+  test("search finds all words", () => {
+    const history = new History(new MemoryStorage());
+    history.add({ ...RUN, text: "{ homes { name } }", title: "Homes" });
+    history.add({ ...RUN, text: "{ alerts }", title: "Alerts", variables: '{"home": 1}' });
+    assert.equal(history.search("home").length, 2);
+    assert.deepEqual(history.search("NAME homes").map(({ title }) => title), ["Homes"]);
+  });
+
+  test("it is bounded", () => {
+    const storage = new MemoryStorage();
+    const history = new History(storage);
+    for (let index = 0; index < MAX_ENTRIES + 9; index += 1) history.add({ ...RUN, text: `{ a${index} }`, ranAt: index });
+    history.add({ ...RUN, text: `{ ${"x".repeat(MAX_ENTRY)} }`, ranAt: 1_000 });
+    assert.equal(history.entries.length, MAX_ENTRIES);
+    assert.equal(new History(storage).entries.length, MAX_ENTRIES);
+    storage.setItem("wattgate.ide.history", "[null, {}]");
+    assert.equal(new History(storage).entries.length, 0);
+  });
+
+  test("no secret is stored, and the entry says so", () => {
+    const storage = new MemoryStorage();
+    const history = new History(storage);
+    history.add({ ...RUN, text: 'mutation { authenticate(password: "hunter2") { token } }', variables: '{"newPassword": "hunter3"}', headers: "token: hunter4" });
+    assert.doesNotMatch(storage.text, /hunter/);
+    assert.ok(history.entries[0].isRedacted);
+  });
+
+  test("a log-out removes what ran with the log-in; pinned documents lose their variables", () => {
+    const storage = new MemoryStorage();
+    const history = new History(storage);
+    history.add(RUN);
+    history.add({ ...RUN, text: "{ mine }", variables: '{"veId": "my-home"}', isPersonal: true });
+    history.add({ ...RUN, text: "{ pinned }", variables: '{"veId": "my-home"}', isPersonal: true });
+    history.togglePin(history.entries.find(({ text }) => text === "{ pinned }"));
+    history.forgetPersonal();
+    assert.deepEqual(history.entries.map(({ text, variables }) => [text, variables]), [["{ pinned }", ""], ["{ a }", ""]]);
+    assert.doesNotMatch(storage.text, /my-home|mine/);
+  });
+});
+
+describe("links", () => {
+  test("a link has a document, variables and a title", () => {
+    const wanted = { text: "query A {\n  a # ü&=\n}", variables: '{"b": 1}', title: "A & B" };
+    assert.deepEqual(readLink(writeLink(wanted)), { ...wanted, variables: '{\n  "b": 1\n}' });
+    assert.deepEqual(readLink("#query=%7B+a+%7D&variables=%7Bbroken"), { text: "{ a }", variables: "{broken", title: "" });
+  });
+
+  test("it sets no headers, and other fragments open nothing", () => {
+    assert.deepEqual(Object.keys(readLink("#document={a}&headers=token:x")), ["text", "variables", "title"]);
+    for (const hash of ["", "#", "#editor", "#document=", `#document=${"x".repeat(200_000)}`]) assert.equal(readLink(hash), null);
+  });
+});
+
+describe("responses", () => {
+  test("an expired session offers a log-in, a used-up budget says when", () => {
+    const refused = { status: 401, headers: {}, body: { errors: [{ message: "x", extensions: { code: "UNAUTHENTICATED" } }] } };
+    assert.match(explainFailure(refused, true).message, /session has expired.*document stays/);
+    assert.match(explainFailure(refused, false).message, /valid log-in/);
+    assert.ok(explainFailure(refused, false).offersLogin);
+    const limited = { status: 429, headers: { "retry-after": "7" }, body: { errors: [{ extensions: { code: "RATE_LIMITED" } }] } };
+    assert.deepEqual(explainFailure(limited, true), { message: "The budget is used up. Run it again in 7 s.", offersLogin: false });
+    assert.match(explainFailure({ status: 502, headers: {}, body: undefined }, true).message, /not JSON/);
+    assert.equal(explainFailure({ status: 200, headers: {}, body: { data: {} } }, true), null);
+  });
+
+  test("sizes and times are short", () => {
+    assert.deepEqual([0, 999, 1_234, 1_048_576].map(formatSize), ["0 B", "999 B", "1.2 kB", "1.0 MB"]);
+    assert.deepEqual([0.4, 999, 1_250].map(formatTime), ["0 ms", "999 ms", "1.3 s"]);
+  });
+});
+
+test("the schema is loaded, hidden or failed", async () => {
+  const answer = (body, status = 200) => loadSchema(async () => ({ status, headers: {}, body, text: "", milliseconds: 0, bytes: 0 }));
+  const hidden = await answer({ errors: [{ message: "GraphQL introspection has been disabled, but the requested query contained the field '__schema'." }] }, 400);
+  assert.deepEqual([hidden.status, hidden.schema], ["hidden", null]);
+  assert.match(hidden.message, /WATTGATE_ENVIRONMENT=development/);
+  assert.match((await answer({ errors: [{ message: "Too many requests." }] }, 429)).message, /could not be loaded: Too many requests\.$/);
+  assert.match((await answer(undefined, 502)).message, /status 502/);
+  const types = [{ kind: "OBJECT", name: "Query", fields: [] }];
+  assert.equal((await answer({ data: { __schema: { queryType: { name: "Query" }, types, directives: [] } } })).status, "ready");
+});

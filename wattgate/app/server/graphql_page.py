@@ -1,0 +1,86 @@
+"""What a browser gets at /graphql: the IDE, or a page that says what the endpoint is and how to enable the IDE."""
+
+import json
+from collections.abc import Awaitable, Callable
+from html import escape
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from wattgate.app.server.landing_page import Demonstration
+from wattgate.app.server.login_application import find_login_application
+from wattgate.app.server.login_page import application_choice, login_notice, session_scope
+from wattgate.app.server.pages import read_template, serves_ide
+from wattgate.app.settings import Settings
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.transport.accept import accepts_html
+
+Page = Callable[[Request], Awaitable[HTMLResponse]]
+
+REQUEST_PARAMETERS = frozenset({"query", "documentId", "extensions", "token"})
+"""Parameters of an address that make it a GraphQL request or an event stream, which a browser may open too."""
+
+
+class BrowserEndpoint:
+    """An ASGI application that serves a page to browsers, and passes all other requests to the next application."""
+
+    def __init__(self, next_app: ASGIApp, page: Page) -> None:
+        self._next_app = next_app
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _opens_page(scope):
+            await self._next_app(scope, receive, send)
+            return
+        response = await self._page(Request(scope, receive))
+        response.headers["vary"] = "Accept"
+        await response(scope, receive, send)
+
+
+def _opens_page(scope: Scope) -> bool:
+    accepted = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+    if scope["method"] not in ("GET", "HEAD") or not accepts_html(accepted):
+        return False
+    names = {name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
+    return not names & REQUEST_PARAMETERS
+
+
+def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Page:
+    """Return the handler of the page at /graphql."""
+    if not serves_ide(settings):
+        return _endpoint_page()
+    page, login = read_template("ide/index.html"), read_template("ide/login.html")
+    shown = demonstration if settings.environment == "development" else None
+
+    async def serve(request: Request) -> HTMLResponse:
+        application = await find_login_application(runner, settings.display_application_id, request.query_params)
+        form = login.substitute(
+            notice=login_notice(application),
+            application=escape(application.application_id or ""),
+            scope=escape(session_scope(application)),
+            hidden="" if application.application_id else " hidden",
+            choice=application_choice(application),
+        )
+        facts = {"basePath": settings.base_path, "demonstration": _demonstration_facts(shown)}
+        return HTMLResponse(page.substitute(login=form, facts=escape(json.dumps(facts))))
+
+    return serve
+
+
+def _demonstration_facts(demonstration: Demonstration | None) -> dict[str, object] | None:
+    """Return the log-ins of the demonstration, which its landing page publishes too."""
+    if demonstration is None:
+        return None
+    logins = [{"username": username, "shows": shows} for username, shows in demonstration.logins.items()]
+    return {"password": demonstration.password, "logins": logins}
+
+
+def _endpoint_page() -> Page:
+    content = read_template("ide/endpoint.html").substitute()
+
+    async def serve(request: Request) -> HTMLResponse:
+        return HTMLResponse(content)
+
+    return serve

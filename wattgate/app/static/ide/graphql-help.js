@@ -1,0 +1,57 @@
+/** Completion and documentation in the editor of the document. */
+
+import { element } from "../shared/dom.js";
+import { CompletionPopup } from "./editor/completion-popup.js";
+import { setUpHover } from "./editor/hover.js";
+import { complete } from "./language/complete.js";
+
+/** @import { CodeEditor } from "./editor/code-editor.js" */
+/** @import { DocumentSymbol } from "./language/check.js" */
+/** @import { Workspace } from "./workspace.js" */
+
+/**
+ * @param {CodeEditor} editor
+ * @param {Workspace} workspace
+ */
+export function setUpGraphQLHelp(editor, workspace) {
+  new CompletionPopup(editor, (text, caret, isAsked) => {
+    const found = complete(text, caret, workspace.schema);
+    // While somebody types, suggestions need the start of a name, or a sign after which one has to follow.
+    const isUseful = isAsked || Boolean(found?.prefix) || /[@$({:.[]\s*$/.test(text.slice(0, caret));
+    return found && isUseful ? found : null;
+  }, /[\w@$({:.[]/);
+  setUpHover(editor, (offset) => {
+    const problem = workspace.analysis?.problems.find(({ start, end }) => start <= offset && offset < Math.max(end, start + 1));
+    const symbol = symbolAt(workspace, offset);
+    return [...(problem ? [element("p", { class: "hint-problem" }, problem.message)] : []), ...(symbol ? describe(symbol) : [])];
+  });
+  let last = "";
+  editor.area.addEventListener("keyup", () => report());
+  editor.area.addEventListener("click", () => report());
+  const report = () => {
+    const symbol = symbolAt(workspace, editor.caret);
+    const key = symbol ? `${symbol.kind} ${symbol.owner} ${symbol.name}` : "";
+    if (key === last) return;
+    last = key;
+    workspace.emit("caret", symbol && { kind: symbol.kind, parent: symbol.owner, name: symbol.name, type: symbol.type });
+  };
+}
+
+/**
+ * @param {Workspace} workspace
+ * @param {number} offset
+ * @returns {DocumentSymbol | null}
+ */
+function symbolAt({ analysis }, offset) {
+  return analysis?.symbols.find(({ start, end }) => start <= offset && offset <= end) ?? null;
+}
+
+/** @param {DocumentSymbol} symbol */
+function describe({ kind, name, owner, type, description, deprecationReason }) {
+  const full = kind === "field" ? `${owner}.${name}` : kind === "directive" ? `@${name}` : owner && kind !== "argument" ? `${owner}.${name}` : name;
+  return [
+    element("p", { class: "hint-name" }, element("code", {}, type ? `${full}: ${type}` : full)),
+    ...(deprecationReason === null ? [] : [element("p", { class: "hint-problem" }, `Deprecated: ${deprecationReason}`)]),
+    ...(description ? [element("p", {}, description)] : []),
+  ];
+}

@@ -1,0 +1,43 @@
+/** Why a connection was closed and what happens next, in words. */
+
+import { CLOSE_CODES } from "../../shared/close-codes.js";
+
+/** @type {Readonly<Record<number, string>>} */
+const REASONS = Object.freeze({
+  1000: "The connection was closed as requested.",
+  1001: "The gateway or the page went away.",
+  1006: "The link was cut without a message.",
+  1009: "A message was larger than 64 KiB. Move long values from the document into variables.",
+  1012: "The gateway restarts.",
+  4400: "The gateway did not understand a message.",
+  4401: "A subscription was sent before the gateway had accepted the connection.",
+  4403: "The credentials are missing, invalid, expired or revoked.",
+  4406: "The gateway does not speak the protocol of this page.",
+  4408: "The credentials did not arrive in time.",
+  4409: "The connection has a subscription with this ID already.",
+  4429: "The credentials were sent twice.",
+  4503: "The gateway shuts down, or has failed.",
+  4508: "This page did not read its messages in time.",
+  4509: "Newer connections of the same account or application replaced this one.",
+  4510: "This page sent too many messages.",
+});
+
+/** @type {Readonly<Record<string, string>>} */
+const NEXT = Object.freeze({
+  stop: "Another attempt would fail too.",
+  renewToken: "Log in again to continue.",
+  backOff: "The page connects again.",
+  wait: "The page waits, and connects again.",
+});
+
+/**
+ * Return why a connection was closed, and what happens next.
+ * @param {number} code
+ * @returns {string}
+ */
+export function explainClose(code) {
+  const known = CLOSE_CODES[code];
+  const reason = REASONS[code] ?? "The connection was closed.";
+  const name = known ? `${code} ${known.name}` : String(code);
+  return `${reason} ${NEXT[known?.action ?? "backOff"]} (${name})`;
+}

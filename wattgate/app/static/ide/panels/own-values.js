@@ -1,0 +1,149 @@
+/** Values for the variables of a document, from what the caller owns: the first home, its first resource, a past week. */
+
+import { namedType, nullableType } from "../language/schema.js";
+
+/** @import { Schema, TypeRef } from "../language/schema.js" */
+
+/**
+ * @typedef {object} OwnHome
+ * @property {string} veId
+ * @property {string | null} timeZone
+ * @property {{ resourceId: string, classifier: string | null, resourceTypeId: string }[]} resources
+ */
+
+/**
+ * What the caller owns. Texts are empty if they are not known.
+ * @typedef {object} OwnData
+ * @property {string} applicationId
+ * @property {string} userId
+ * @property {string} accountId
+ * @property {string} username
+ * @property {OwnHome[]} homes
+ */
+
+/** @type {Readonly<OwnData>} */
+export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId: "", username: "", homes: [] });
+
+/** The request for what the caller owns. */
+export const OWN_DATA_QUERY = `query IdeOwnData {
+  tokenStatus { accountId applicationId }
+  virtualEntities { veId ownerId timeZone resources { resourceId classifier resourceTypeId } }
+}`;
+
+const DAY = 86_400_000;
+const DAYS = 7;
+const PREFERRED = "electricity.consumption";
+
+/**
+ * Return what the caller owns from the answer to the request. A part that failed is left out.
+ * @param {any} data
+ * @returns {OwnData}
+ */
+export function readOwnData(data) {
+  const homes = data?.virtualEntities ?? [];
+  return {
+    applicationId: data?.tokenStatus?.applicationId ?? "",
+    accountId: data?.tokenStatus?.accountId ?? "",
+    userId: homes[0]?.ownerId ?? "",
+    username: "",
+    homes,
+  };
+}
+
+/** A declared variable. `type` is null if it cannot be read. @typedef {{ name: string, type: TypeRef | null }} Declared */
+
+/**
+ * Return values for variables, and the names of those that only the user knows.
+ * @param {Declared[]} variables
+ * @param {OwnData} own
+ * @param {Schema | null} schema
+ * @param {number} now  Milliseconds since 1970.
+ * @returns {{ values: Record<string, unknown>, missing: string[] }}
+ */
+export function fillVariables(variables, own, schema, now) {
+  /** @type {Record<string, unknown>} */
+  const values = {};
+  /** @type {string[]} */
+  const missing = [];
+  for (const { name, type } of variables) {
+    const known = knownValue(name, type, own, now);
+    if (known !== undefined && known !== "") {
+      values[name] = known;
+      continue;
+    }
+    // Null begins a subscription at the present, and leaves a filter out.
+    values[name] = type?.kind === "NON_NULL" ? placeholder(type, schema) : null;
+    if (type?.kind === "NON_NULL" && namedType(type) !== "Boolean") missing.push(name);
+  }
+  return { values, missing };
+}
+
+/**
+ * @param {string} name
+ * @param {TypeRef | null} type
+ * @param {OwnData} own
+ * @param {number} now
+ * @returns {unknown}
+ */
+function knownValue(name, type, own, now) {
+  const plain = name.replace(/\d+$/, "");
+  const values = ownValues(own, now);
+  if (type && namedType(type) === "TimeRange") return { start: values.start, end: values.end };
+  if (type && namedType(type) === "Period") return "P1D";
+  if (type && namedType(type) === "TimeZone") return values.timeZone;
+  const isList = type !== null && nullableType(type).kind === "LIST";
+  const single = isList ? plain.replace(/s$/, "") : plain;
+  const value = values[single === "id" && isList ? "resourceId" : single];
+  return isList && value ? [value] : value;
+}
+
+/**
+ * Return values by the names that variables for them have.
+ * @param {OwnData} own
+ * @param {number} now
+ * @returns {Record<string, unknown>}
+ */
+function ownValues({ applicationId, userId, accountId, username, homes }, now) {
+  const home = homes.find(({ resources }) => resources.length > 0) ?? homes[0];
+  const resources = home?.resources ?? [];
+  const resource = resources.find(({ classifier }) => classifier === PREFERRED) ?? resources[0];
+  const end = Math.floor(now / DAY) * DAY;
+  const [start, until] = [end - DAYS * DAY, end].map((at) => new Date(at).toISOString().replace(".000Z", "Z"));
+  return {
+    veId: home?.veId,
+    virtualEntityId: home?.veId,
+    resourceId: resource?.resourceId,
+    resourceTypeId: resource?.resourceTypeId,
+    timeZone: home?.timeZone ?? "Europe/London",
+    application: applicationId,
+    applicationId,
+    userId,
+    accountId,
+    username,
+    start,
+    from: start,
+    end: until,
+    to: until,
+    first: 10,
+  };
+}
+
+/**
+ * Return an empty value of a type that the user replaces.
+ * @param {TypeRef} type
+ * @param {Schema | null} schema
+ * @returns {unknown}
+ */
+function placeholder(type, schema) {
+  const inner = nullableType(type);
+  if (inner.kind === "LIST") return [];
+  const name = namedType(inner);
+  const known = schema?.type(name);
+  if (known?.kind === "INPUT_OBJECT") {
+    const required = [...known.inputFields.values()].filter((field) => field.type.kind === "NON_NULL" && field.defaultValue === null);
+    return Object.fromEntries(required.map((field) => [field.name, placeholder(field.type, schema)]));
+  }
+  if (known?.kind === "ENUM") return [...known.enumValues.keys()][0] ?? "";
+  if (name === "Int" || name === "Float") return 0;
+  return name === "Boolean" ? false : "";
+}

@@ -1,0 +1,300 @@
+/**
+ * The state of the IDE and what its parts can do with it: documents, schema, session, requests and events. The panels get
+ * it when they are mounted.
+ */
+
+import { GatewayError } from "../shared/gateway.js";
+import { Emitter } from "./emitter.js";
+import { parseHeaders } from "./headers.js";
+import { parseJson } from "./language/json.js";
+import { sendRequest } from "./requests.js";
+import { loadSchema } from "./schema-loader.js";
+
+/** @import { Analysis, OperationChoice } from "./analysis.js" */
+/** @import { Documents, IdeDocument, NewDocument } from "./documents.js" */
+/** @import { IdeSession } from "./ide-session.js" */
+/** @import { GraphQLRequest, GraphQLResponse } from "./requests.js" */
+/** @import { SchemaState } from "./schema-loader.js" */
+
+/**
+ * What the page says about the gateway.
+ * @typedef {{ basePath: string, applicationId: string, demonstration: null | { password: string, logins: { username: string, shows: string }[] } }} Facts
+ */
+
+/**
+ * The active operation with everything that a request needs.
+ * @typedef {{ query: string, variables: Record<string, unknown>, operationName: string | null, headers: Record<string, string> }} CurrentRequest
+ */
+
+/**
+ * What a mounted panel does when it is shown or hidden.
+ * @typedef {{ shown?(detail?: unknown): void, hidden?(): void }} MountedPanel
+ */
+/** @typedef {{ id: string, title: string, icon: string, mount(root: HTMLElement, workspace: Workspace): MountedPanel | void }} Panel */
+/** @typedef {{ id: string, label: string, hint?: string, run(workspace: Workspace): void }} Action */
+/** @typedef {{ next(result: unknown): void, error(message: string): void, complete(): void, status(text: string): void }} SubscriptionSink */
+/** @typedef {(request: CurrentRequest, sink: SubscriptionSink) => { stop(): void }} Subscribe */
+
+/**
+ * What the workspace needs from the visible page.
+ * @typedef {object} PageParts
+ * @property {(text: string) => void} replaceText
+ * @property {(text: string) => void} insertText
+ * @property {(document: IdeDocument) => void} showDocument
+ * @property {() => void} focusEditor
+ * @property {(offset: number) => void} goTo
+ * @property {(id: string, detail?: unknown) => void} showPanel
+ * @property {(message: string, severity: "error" | "info") => void} notify
+ */
+
+export class Workspace {
+  facts;
+  /** @type {SchemaState} */
+  schemaState = { status: "loading", schema: null, message: "" };
+  /** @type {Analysis | null} */
+  analysis = null;
+  /** @type {OperationChoice | null} */
+  operation = null;
+  #events = new Emitter();
+  #documents;
+  #session;
+  /** @type {PageParts | null} */
+  #page = null;
+  /** @type {{ run(): Promise<void>, stop(): void } | null} */
+  #runner = null;
+
+  /**
+   * @param {Facts} facts
+   * @param {IdeSession} session
+   * @param {Documents} documents
+   */
+  constructor(facts, session, documents) {
+    this.facts = facts;
+    this.#session = session;
+    this.#documents = documents;
+    session.onChange = (ended) => {
+      if (ended) this.emit("logout");
+      this.emit("session", this.session);
+    };
+  }
+
+  /**
+   * @param {PageParts} page
+   * @param {{ run(): Promise<void>, stop(): void }} runner
+   */
+  attach(page, runner) {
+    this.#page = page;
+    this.#runner = runner;
+  }
+
+  /**
+   * Call a function with the payload of each event of a name. Return a function that ends it.
+   * @param {string} event
+   * @param {(payload: any) => void} listener
+   */
+  on(event, listener) {
+    return this.#events.on(event, listener);
+  }
+
+  /**
+   * @param {string} event
+   * @param {unknown} [payload]
+   */
+  emit(event, payload) {
+    this.#events.emit(event, payload);
+  }
+
+  get applicationId() {
+    return this.facts.applicationId;
+  }
+
+  get document() {
+    return this.#documents.active;
+  }
+
+  get documents() {
+    return this.#documents.list;
+  }
+
+  /** The schema, or null if it is not known. */
+  get schema() {
+    return this.schemaState.schema;
+  }
+
+  /** The session of the page, or null. */
+  get session() {
+    return this.#session.current;
+  }
+
+  /**
+   * Open a document in a tab, or activate the tab that has the same texts. It never runs by itself.
+   * @param {NewDocument} wanted
+   */
+  openDocument(wanted) {
+    return this.#show(this.#documents.open(wanted));
+  }
+
+  openEmptyDocument() {
+    return this.#show(this.#documents.openEmpty());
+  }
+
+  /** @param {string} id */
+  activateDocument(id) {
+    this.#documents.activate(id);
+    return this.#show(this.document);
+  }
+
+  /** @param {string} id */
+  closeDocument(id) {
+    this.#documents.close(id);
+    return this.#show(this.document);
+  }
+
+  /** @param {IdeDocument} shown */
+  #show(shown) {
+    this.#page?.showDocument(shown);
+    this.emit("documents", this.documents);
+    this.emit("edit", shown);
+    return shown;
+  }
+
+  /**
+   * Change texts of the active document as its editors do.
+   * @param {Partial<Pick<IdeDocument, "text" | "variables" | "headers" | "operationName">>} texts
+   */
+  edit(texts) {
+    Object.assign(this.document, texts);
+    this.#documents.store();
+    this.emit("edit", this.document);
+  }
+
+  /** Replace the text of the active document, so that the browser can undo it. @param {string} text */
+  replaceText(text) {
+    this.#page?.replaceText(text);
+  }
+
+  /** Insert a text at the caret. @param {string} text */
+  insertText(text) {
+    this.#page?.insertText(text);
+  }
+
+  /** @param {string} text  JSON. */
+  setVariables(text) {
+    this.edit({ variables: text });
+    this.#page?.showDocument(this.document);
+  }
+
+  focusEditor() {
+    this.#page?.focusEditor();
+  }
+
+  /** Move the caret to an offset of the document. @param {number} offset */
+  goTo(offset) {
+    this.#page?.goTo(offset);
+  }
+
+  /** Choose the operation that runs. @param {string | null} name */
+  chooseOperation(name) {
+    this.edit({ operationName: name });
+  }
+
+  /** The headers of a request: those of the session, and over them those of the active document. */
+  requestHeaders() {
+    const own = parseHeaders(this.document.headers).headers;
+    const names = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+    /** @type {Record<string, string>} */
+    const headers = {};
+    const isOwn = names.has("token") || names.has("authorization");
+    if (this.session && !isOwn) headers.token = this.session.token;
+    return { ...headers, ...own };
+  }
+
+  /** Whether the token of a request is the one of the page's session. */
+  get usesSession() {
+    return Boolean(this.session && this.requestHeaders().token === this.session.token);
+  }
+
+  /**
+   * Return the request of the active document. Throw an Error with a sentence if a part of it is malformed.
+   * @returns {CurrentRequest}
+   */
+  currentRequest() {
+    const { text, variables, headers } = this.document;
+    if (!text.trim()) throw new Error("The document is empty. Write an operation, or open one of the guides.");
+    const parsed = parseJson(variables);
+    if (parsed.problems.length) throw new Error(`The variables are not JSON: ${parsed.problems[0].message}`);
+    if (parsed.value === null || typeof parsed.value !== "object" || Array.isArray(parsed.value)) {
+      throw new Error("The variables are a JSON object, such as {\"veId\": \"...\"}.");
+    }
+    const [problem] = parseHeaders(headers).problems;
+    if (problem) throw new Error(problem.message);
+    const operationName = this.operation?.name ?? null;
+    return { query: text, variables: /** @type {any} */ (parsed.value), operationName, headers: this.requestHeaders() };
+  }
+
+  /**
+   * Send a request with the headers of the active document. Throw a GatewayError only if no response arrives.
+   * @param {GraphQLRequest} request
+   * @param {{ signal?: AbortSignal, headers?: Record<string, string> }} [options]
+   * @returns {Promise<GraphQLResponse>}
+   */
+  send(request, { signal, headers = this.requestHeaders() } = {}) {
+    return sendRequest(request, headers, signal);
+  }
+
+  run() {
+    return this.#runner?.run();
+  }
+
+  stop() {
+    this.#runner?.stop();
+  }
+
+  /** Load the schema. Without introspection, the state says what to do. */
+  async loadSchema() {
+    this.setSchema({ status: "loading", schema: this.schema, message: "" });
+    this.setSchema(await loadSchema((request) => this.send(request)));
+  }
+
+  /** @param {SchemaState} state */
+  setSchema(state) {
+    this.schemaState = state;
+    this.emit("schema", state);
+  }
+
+  /**
+   * Log in. Throw a GatewayError if the gateway refuses.
+   * @param {{ username: string, password: string, code?: string }} credentials
+   */
+  async logIn(credentials) {
+    if (!this.applicationId) throw new GatewayError("The page knows no application. Name one in its address: /graphql?application=ID.");
+    await this.#session.logIn({ ...credentials, applicationId: this.applicationId });
+  }
+
+  logOut() {
+    this.#session.logOut();
+  }
+
+  /** Open the dialog to log in. @param {string} [reason] */
+  askToLogIn(reason = "") {
+    this.#session.ask(reason);
+  }
+
+  /**
+   * Show a panel. The panel gets the detail.
+   * @param {string} id
+   * @param {unknown} [detail]
+   */
+  showPanel(id, detail) {
+    this.#page?.showPanel(id, detail);
+  }
+
+  /**
+   * Show a short message, which screen readers read out.
+   * @param {string} message
+   * @param {{ severity?: "error" | "info" }} [options]
+   */
+  notify(message, { severity = "info" } = {}) {
+    this.#page?.notify(message, severity);
+  }
+}
