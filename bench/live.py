@@ -38,7 +38,7 @@ from wattgate.realtime.events import Event, ReadingRecorded
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
 )
-DISPLAY = """subscription ($id: ID!) { display(virtualEntityId: $id) {
+DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
     at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
 """The number of rounds. Each round measures all servers in turn; the table shows medians."""

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -184,9 +184,23 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="session")
 def node_scripts() -> Iterator[node.Node]:
-    """Node with the scripts of tests/node. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
+    """Node with the scripts of tests/node."""
+    with _required_node(node.SCRIPTS) as node_runner:
+        yield node_runner
+
+
+@pytest.fixture(scope="session")
+def guide_node() -> Iterator[node.Node]:
+    """Node with the packages of the client projects in docs/how-to."""
+    with _required_node(node.GUIDE) as node_runner:
+        yield node_runner
+
+
+@contextmanager
+def _required_node(folder: Path) -> Iterator[node.Node]:
+    """Yield Node. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
     try:
-        with node.node(node.SCRIPTS) as node_runner:
+        with node.node(folder) as node_runner:
             yield node_runner
     except node.NoNode as missing:
         if os.environ.get("WATTGATE_TEST_NODE") == "required":

@@ -1,4 +1,4 @@
-"""What browsers and clients get at /graphql: the IDE, a page that says how to enable it, or data."""
+"""The answers of /graphql to browsers and clients: the IDE, a page that says how to enable it, or data."""
 
 import re
 from collections.abc import AsyncIterator

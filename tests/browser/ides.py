@@ -1,4 +1,4 @@
-"""What tests of the IDE share: a demonstration, a page without any other network, and steps of a user."""
+"""Parts that tests of the IDE share: a demonstration, a page without any other network, and steps of a user."""
 
 from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
 

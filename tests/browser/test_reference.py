@@ -89,8 +89,8 @@ async def test_links_name_searches_operations_and_errors(page: Page) -> None:
         await page.goto(f"{DOCS_PATH}#{hash_}")
         await expect(card).to_have_class(re.compile("highlighted"))
         await expect(card.locator("summary")).to_be_in_viewport()
-    await page.goto(f"{DOCS_PATH}#error-NOT_FOUND")
-    await expect(page.locator("#error-NOT_FOUND")).to_be_in_viewport()
+    await page.goto(f"{DOCS_PATH}#errors")
+    await expect(page.get_by_role("link", name="All error codes")).to_be_in_viewport()
 
 
 async def test_link_to_an_operation_of_another_version_offers_a_search(page: Page) -> None:

@@ -72,7 +72,7 @@ async def test_request_waits_for_log_in_and_shows_its_response(page: Page) -> No
     await expect(card.get_by_test_id("status")).to_have_text("200 OK")
     headers = card.get_by_test_id("response-headers")
     await expect(headers).to_contain_text("GraphQL operation")
-    await expect(headers).to_contain_text(re.compile("virtual_?entities", re.IGNORECASE))
+    await expect(headers).to_contain_text("virtualEntities")
     await expect(headers).to_contain_text("Budget left")
     await expect(headers).to_contain_text("Trace ID")
     body = card.get_by_label("Response body", exact=True)
@@ -102,7 +102,8 @@ async def test_form_names_what_is_missing_and_errors_lead_to_their_explanation(p
     await expect(error).to_contain_text("NOT_FOUND")
     await expect(error).to_contain_text("The application of the caller has no such record.")
     await error.get_by_role("link", name="About NOT_FOUND").click()
-    await expect(page.locator("#error-NOT_FOUND")).to_be_focused()
+    await expect(page).to_have_url(re.compile("/errors#NOT_FOUND$"))
+    await expect(page.locator("#NOT_FOUND")).to_be_in_viewport()
 
 
 async def test_change_is_sent_only_after_a_confirmation(page: Page) -> None:
@@ -162,13 +163,14 @@ async def test_expired_token_says_so_and_offers_log_in(page: Page) -> None:
     await expect(card.get_by_test_id("expired")).to_be_hidden()
 
 
-async def test_binary_response_is_a_download(page: Page, tmp_path: Path) -> None:
-    homes = await open_card(page, "GET", "/virtualentity")
-    await homes.get_by_test_id("send").click()
-    await log_in(page)
-    listed = json.loads(await homes.get_by_label("Response body", exact=True).inner_text())
+async def test_id_is_chosen_and_binary_response_is_a_download(page: Page, tmp_path: Path) -> None:
     card = await open_card(page, "GET", "/resource/{resourceId}/readings")
-    await card.get_by_test_id("field-resourceId").fill(listed[0]["resources"][0]["resourceId"])
+    await expect(card.get_by_test_id("find-resourceId")).to_be_hidden()
+    await card.get_by_test_id("open-login").click()
+    await log_in(page)
+    await card.get_by_test_id("find-resourceId").click()
+    await card.get_by_test_id("choice-resourceId").select_option(index=1)
+    await expect(card.get_by_test_id("field-resourceId")).to_have_value(re.compile("^[0-9a-f-]{36}$"))
     await card.get_by_test_id("accept").select_option(index=1)
     await expect(card.get_by_test_id("code")).to_contain_text("--output response.arrows")
     await card.get_by_test_id("send").click()

@@ -1,193 +1,50 @@
-"""The client projects of docs/how-to/graphql-clients.md type-check and run against a gateway."""
+"""The client projects of docs/how-to: they type-check, run against a gateway, and cache."""
 
-import asyncio
 import json
 import re
-import shutil
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from itertools import count
 from math import ceil
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 import httpx
 import pytest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from strawberry import ID
 
+from tests.support.client_project import FILES, PAGES, Project, RecordedGateway, project_in, recorded_gateway
 from tests.support.command import wattgate
-from tests.support.house import PASSWORD, Tenant, settle
-from tests.support.link import Client, running
-from tests.support.node import Node
-from tests.support.schema import bring_up
-from tests.support.servers import serving
-from wattgate.app.server.factory import build_gateway, create_app
-from wattgate.app.settings import Settings
-
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "how-to" / "graphql-clients.md").read_text()
-FILES = {
-    name: text for text, name in re.findall(r"^```\w+\n((?://|#) ([\w./-]+)\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-}
-"""The files of the page by name. The first line of each file is a comment with its name."""
+from tests.support.link import Client
+from tests.support.node import GUIDE, Node
+from wattgate.graphql.types.alerts import Channel, NewAlert
+from wattgate.graphql.types.virtual_entities import VirtualEntityChange
 
 CLIENTS = {"Apollo Client": "show-apollo.ts", "urql": "show-urql.ts", "gql": "show.py"}
 each_client = pytest.mark.parametrize("script", CLIENTS.values(), ids=CLIENTS)
-NUMBERS = count()
+BUNDLE = ("--format=esm", "--packages=external", "--outdir=built", "--out-extension:.js=.mjs", "--log-level=warning")
 JANUARY = ("2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z")
 """A day for which the tenant has readings."""
 
 
-@dataclass
-class Project:
-    """A folder with the files of the page and the types that codegen generated from them."""
-
-    node: Node
-    folder: Path
-
-    async def tool(self, name: str, *arguments: str) -> tuple[int | None, str]:
-        """Run a program of the installed packages. Return its exit status and its output."""
-        path = str(self.node.folder.parent / "node_modules" / ".bin" / name)
-        process = await self.node.start(
-            path, *arguments, cwd=self.folder, stdout=PIPE, stderr=asyncio.subprocess.STDOUT
-        )
-        printed, _ = await process.communicate()
-        return process.returncode, printed.decode()
-
-    def with_replacement(self, script: str, old: str, new: str) -> str:
-        """Copy a script of the page, replace a text that occurs in it once, and return the name of the copy."""
-        original = self.folder / ("src" if script.endswith(".ts") else "") / script
-        assert original.read_text().count(old) == 1
-        copy = original.with_stem(f"{original.stem}-{next(NUMBERS)}")
-        copy.write_text(original.read_text().replace(old, new))
-        return copy.name
-
-    @asynccontextmanager
-    async def run(self, script: str, url: str, *arguments: str) -> AsyncIterator[Client]:
-        """Run a script of the project and yield its output."""
-        all_arguments = [f"{url}/graphql", *arguments]
-        if script.endswith(".py"):
-            start = asyncio.create_subprocess_exec(
-                sys.executable, "-u", script, *all_arguments, cwd=self.folder, stdout=PIPE, stderr=PIPE
-            )
-        else:
-            start = self.node.start(str(self.folder / "src" / script), *all_arguments, stdout=PIPE, stderr=PIPE)
-        async with running(await start) as client:
-            yield client
-
-
-@asynccontextmanager
-async def project_in(node: Node, name: str, **changed: str) -> AsyncIterator[Project]:
-    folder = node.folder / name
-    for path, text in (FILES | changed).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    shutil.copy(DOCS / "reference" / "schema.graphql", folder)
-    yield Project(node, folder)
-    shutil.rmtree(folder)
-
-
 @pytest.fixture(scope="module")
-async def project(node_scripts: Node) -> AsyncIterator[Project]:
-    async with project_in(node_scripts, "project") as assembled:
-        status, printed = await assembled.tool("graphql-codegen")
-        assert status == 0, printed
+async def project(guide_node: Node) -> AsyncIterator[Project]:
+    async with project_in(guide_node, "project") as assembled:
+        for tool, *arguments in (
+            ("graphql-codegen",),
+            ("relay-compiler",),
+            (
+                "esbuild",
+                "src/check-relay.ts",
+                "src/check-react.tsx",
+                "src/relay/show.ts",
+                "--bundle",
+                "--platform=node",
+                *BUNDLE,
+            ),
+            ("esbuild", "src/main.tsx", "--bundle", "--format=esm", "--outdir=public"),
+        ):
+            status, printed = await assembled.tool(tool, *arguments)
+            assert status == 0, printed
         yield assembled
-
-
-@dataclass
-class RecordedRequest:
-    """The method and body of a request, and the status of its response."""
-
-    method: str
-    body: dict[str, Any]
-    status: int
-
-    @property
-    def has_text(self) -> bool:
-        return "query" in self.body
-
-    def dry_run_body(self) -> dict[str, Any]:
-        """Return the body of a request that returns the cost of this one."""
-        return {**self.body, "extensions": {**(self.body.get("extensions") or {}), "dryRun": True}}
-
-    @property
-    def logs_in(self) -> bool:
-        return "mutation" in self.body.get("query", "")
-
-
-def body_from_query_string(query_string: str) -> dict[str, Any]:
-    """Return the body that is equivalent to the query string of a GET request."""
-    parameters = dict(httpx.QueryParams(query_string))
-    return {
-        name: json.loads(value) if name in ("variables", "extensions") else value for name, value in parameters.items()
-    }
-
-
-@dataclass
-class RequestRecorder:
-    """ASGI middleware that records HTTP requests."""
-
-    app: ASGIApp
-    requests: list[RecordedRequest] = field(default_factory=list)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        body = b""
-
-        async def receive_and_collect() -> Message:
-            nonlocal body
-            message = await receive()
-            body += message.get("body", b"")
-            return message
-
-        async def record_and_send(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                request_body = json.loads(body) if body else body_from_query_string(scope["query_string"].decode())
-                self.requests.append(RecordedRequest(scope["method"], request_body, message["status"]))
-            await send(message)
-
-        await self.app(scope, receive_and_collect, record_and_send)
-
-
-@dataclass
-class RecordedGateway:
-    """A served gateway with a tenant and a recorder of its requests."""
-
-    settings: Settings
-    tenant: Tenant
-    url: str
-    recorder: RequestRecorder
-
-    @property
-    def credentials(self) -> tuple[str, str, str]:
-        return self.tenant.application_id, self.tenant.username, PASSWORD
-
-    async def cost(self, request: RecordedRequest) -> int:
-        """Return the cost of a request."""
-        headers = self.tenant.headers["account"]
-        async with httpx.AsyncClient(base_url=self.url, headers=headers) as http:
-            response = await http.post("/graphql", json=request.dry_run_body())
-        return int(response.json()["extensions"]["cost"]["requested"])
-
-
-@asynccontextmanager
-async def recorded_gateway(folder: Path, **more: Any) -> AsyncIterator[RecordedGateway]:
-    settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **more)
-    gateway = build_gateway(settings)
-    try:
-        await bring_up(gateway.database)
-        tenant = await settle(gateway, "one")
-        recorder = RequestRecorder(create_app(settings))
-        async with serving(recorder) as url:
-            yield RecordedGateway(settings, tenant, url, recorder)
-    finally:
-        await gateway.database.close()
 
 
 @pytest.fixture(scope="module")
@@ -208,12 +65,14 @@ async def test_project_has_types_and_a_manifest(project: Project) -> None:
     status, printed = await project.tool("tsc", "--project", ".")
     assert status == 0, printed
     manifest = json.loads((project.folder / "src" / "gql" / "persisted-documents.json").read_text())
-    assert len(manifest) == FILES["src/operations.ts"].count("graphql(`")
+    assert len(manifest) == len(
+        re.findall(r"graphql\(`\s*(?:query|mutation|subscription) ", FILES["src/operations.ts"])
+    )
 
 
-async def test_codegen_reports_an_unknown_field(node_scripts: Node) -> None:
+async def test_codegen_reports_an_unknown_field(guide_node: Node) -> None:
     wrong = {"src/operations.ts": FILES["src/operations.ts"].replace("veId name", "veId nickname")}
-    async with project_in(node_scripts, "wrong", **wrong) as assembled:
+    async with project_in(guide_node, "wrong", **wrong) as assembled:
         status, printed = await assembled.tool("graphql-codegen")
     assert status == 1
     assert "nickname" in printed
@@ -303,7 +162,7 @@ async def test_trusted_clients_run_with_trusted_documents_only(project: Project,
     async with recorded_gateway(tmp_path) as recorded:
         manifest = project.folder / "src" / "gql" / "persisted-documents.json"
         replacements = {"src/gql/persisted-documents.json": str(manifest), "APPLICATION": recorded.credentials[0]}
-        commands = re.findall(r"^wattgate (.+)$", PAGE, re.MULTILINE)
+        commands = re.findall(r"^wattgate (documents .+)$", PAGES[0], re.MULTILINE)
         assert len(commands) == 2
         for command in commands:
             words = [replacements.get(word, word) for word in command.split()]
@@ -322,3 +181,96 @@ async def test_trusted_clients_run_with_trusted_documents_only(project: Project,
             (homes,) = [digest for digest, text in json.loads(manifest.read_text()).items() if "query Homes" in text]
             response = await http.post("/graphql", json={"documentId": homes, "variables": {}})
             assert response.json()["data"]["virtualEntities"]
+
+
+CHECKS = {
+    "Apollo Client": ("check-apollo.ts", "2.5"),
+    "urql": ("check-urql.ts", "3.5"),
+    "Relay": ("built/check-relay.mjs", "4.5"),
+}
+"""Scripts that print steps with their numbers of requests, and the value of the reading that each records."""
+
+
+async def steps_of(project: Project, script: str, recorded: RecordedGateway, value: str) -> dict[str, dict[str, Any]]:
+    """Run a check to its end and return its steps by name. It records a reading of this value."""
+    resource_id = recorded.tenant.ids["resource"]
+    async with project.run(script, recorded.url, *recorded.credentials, resource_id, value) as check:
+        steps = {}
+        while (step := await check.next())["step"] != "end":
+            steps[step["step"]] = step
+        return steps
+
+
+async def restore_name_of_home(recorded: RecordedGateway) -> None:
+    name = VirtualEntityChange(name="Home")
+    await recorded.tenant.run("update_virtual_entity", ve_id=recorded.tenant.ids["virtual_entity"], input=name)
+
+
+@pytest.mark.parametrize(("script", "value"), CHECKS.values(), ids=CHECKS)
+async def test_cache_answers_again_and_shows_changes(
+    project: Project, recorded: RecordedGateway, script: str, value: str
+) -> None:
+    """A second read makes no request. The results of mutations and subscriptions come into the first query."""
+    await restore_name_of_home(recorded)
+    if len(await recorded.tenant.run("user_alerts")) == 1:
+        alert = NewAlert(user_id=ID(recorded.tenant.user_id), alert_type_id="CM01", channels=[Channel.INBOX])
+        await recorded.tenant.run("send_alert", input=alert)
+    steps = await steps_of(project, script, recorded, value)
+    assert steps["list"]["requests"] in (1, 2)  # the first client sends the text after the digest
+    assert [steps[name]["found"] for name in ("list", "list again", "record of the list")] == [
+        ["Home"],
+        ["Home"],
+        "Home",
+    ]
+    assert steps["list after a mutation"]["found"] == ["Cottage"]
+    live = steps["list after a live reading"]["found"]
+    assert (live["value"], live["unit"]) == (float(value), "kWh")
+    assert [steps[name]["found"] for name in ("first page", "second page", "pages again")] == [1, 2, 2]
+    unchanged = {"list again", "record of the list", "list after a live reading", "pages again"}
+    assert {name for name, step in steps.items() if step["requests"] == 0} >= unchanged
+    sent = [request for request in recorded.recorder.requests if request.status == 200 and not request.logs_in]
+    assert len(sent) == 3  # the list and two pages; mutations and log-ins are counted as `logs_in`
+
+
+async def test_relay_shows_homes_and_live_readings(project: Project, recorded: RecordedGateway) -> None:
+    async with project.run("built/relay/show.mjs", recorded.url, *recorded.credentials) as shown:
+        assert (await shown.next())["resourceIds"] == [recorded.tenant.ids["resource"]]
+        assert await first_live_resource(shown) == recorded.tenant.ids["resource"]
+
+
+async def test_react_app_renders_and_shows_a_mutation_without_another_query(
+    project: Project, recorded: RecordedGateway
+) -> None:
+    await restore_name_of_home(recorded)
+    steps = await steps_of(project, "built/check-react.mjs", recorded, "0")
+    assert 'name="password"' in steps["form"]["found"]
+    assert "<h2>Home</h2>" in steps["homes"]["found"]
+    assert "electricity.consumption" in steps["homes"]["found"]
+    assert (steps["homes again"]["requests"], steps["homes again"]["found"]) == (0, steps["homes"]["found"])
+    assert "<h2>Cottage</h2>" in steps["homes after a mutation"]["found"]
+    assert (project.folder / "public" / "main.js").stat().st_size > 100_000
+
+
+async def test_relay_compiler_refuses_a_field_that_the_schema_does_not_have(guide_node: Node) -> None:
+    documents = FILES["src/relay/documents.ts"]
+    wrong = {"src/relay/documents.ts": documents.replace("systemAlertTypeId", "systemAlertType")}
+    assert wrong["src/relay/documents.ts"] != documents
+    async with project_in(guide_node, "wrong-relay", **wrong) as assembled:
+        status, printed = await assembled.tool("relay-compiler")
+    assert status != 0
+    assert "systemAlertType" in printed
+
+
+def test_install_lines_name_the_locked_packages() -> None:
+    manifest = json.loads((GUIDE / "package.json").read_text())
+    installed = re.findall(r"^npm install (?:--save-dev )?([^#\n]+)", "\n".join(PAGES), re.MULTILINE)
+    named = [package for line in installed for package in line.split()]
+    assert {
+        name.rpartition("@")[0] or name if name.count("@") > name.startswith("@") else name for name in named
+    } == set(manifest["dependencies"])
+    for package in named:
+        name, _, version = package.rpartition("@")
+        if name:
+            assert manifest["dependencies"][name].startswith(f"{version}."), package
+    assert "Node 22.18 or later" in PAGES[0]
+    assert manifest["engines"]["node"] == ">=22.18"

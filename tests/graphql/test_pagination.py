@@ -120,6 +120,8 @@ async def test_cursors_of_other_lists_users_and_deleted_records_are_rejected(ser
         for argument in ("after", "before"):
             refused = await served.graphql(DOCUMENT, served.one.headers["account"], **{argument: wrong})
             assert refused["errors"][0]["extensions"]["problems"][0]["path"] == [argument]
+    body = {"userActionTypeId": served.one.ids["user_action_type"]}
+    await served.call("POST", "/useraction", served.one.headers["account"], json=body)
     deleted = (await served.graphql(DOCUMENT, served.one.headers["account"], last=1))["data"]["userActionConnection"]
     async with served.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, now=utc_now())

@@ -127,6 +127,19 @@ async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> 
         assert extensions(dry_run)["remaining"] >= before
 
 
+async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission(tmp_path: Path) -> None:
+    async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=86_400) as (_, http, tenant):
+        dry_run = {**HOMES, "extensions": {"dryRun": True}}
+        remaining = {
+            extensions(await http.post("/graphql", json=dry_run, headers=tenant.headers["account"]))["remaining"]
+            for _ in range(50)
+        }
+        assert remaining == {1_000}
+        anonymous = await http.post("/graphql", json=dry_run)
+        assert (anonymous.status_code, anonymous.json()["data"]) == (200, None)
+        assert "errors" not in anonymous.json()
+
+
 @pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits")
 @pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:

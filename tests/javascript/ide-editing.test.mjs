@@ -1,4 +1,4 @@
-/** What the editors of the IDE do with keys, and how they colour text. */
+/** Keys and colours in the editors of the IDE. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -67,7 +67,7 @@ describe("problems with the schema", () => {
   });
 });
 
-test("what the schema knows has documentation", () => {
+test("names of the schema have documentation", () => {
   const { symbols } = analyze('{ readings(range: {start: "x"}, period: DAY) }', SCHEMA);
   assert.deepEqual(symbols.map(({ kind, name, owner, type }) => [kind, name, owner, type]), [
     ["field", "readings", "Query", "[Float]"], ["argument", "range", "readings", "TimeRange!"], ["inputField", "start", "TimeRange", "String!"],
@@ -127,7 +127,7 @@ describe("completion", () => {
 
   test("a field brings its required arguments and its selection, where there are none", () => {
     const [home] = complete(...atCaret("{ home| }"), SCHEMA).items;
-    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(veId: ) { }", 5, true]);
+    assert.deepEqual([home.insert, home.caretBack, home.asks], ["home(veId: ) {  }", 6, true]);
     const [only] = complete(...atCaret("{ homes|(first: 1) { name } }"), SCHEMA).items;
     assert.equal(only.insert, "homes");
   });

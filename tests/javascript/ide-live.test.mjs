@@ -49,7 +49,7 @@ describe("the log", () => {
     assert.deepEqual([log.count, log.entries, log.series], [0, [], []]);
   });
 
-  test("separates numbers by what they are of", () => {
+  test("separates numbers by their context", () => {
     const log = new StreamLog();
     log.add(reading(230, { at: "2026-01-01T00:00:10Z", resourceId: "0123456789abcdef-123456" }), 0);
     log.add(reading(2, { unit: "kWh", field: "ENERGY" }), 0);

@@ -79,7 +79,7 @@ describe("problems", () => {
   }
 });
 
-test("what follows a problem is understood", () => {
+test("the parser continues after a problem", () => {
   const names = (source) => parse(source).definitions.map(({ name }) => name?.value);
   assert.deepEqual(names("query A { a ( } mutation B { b }"), ["A", "B"]);
   assert.deepEqual(names("foo { a } query B { b }"), ["B"]);

@@ -1,4 +1,4 @@
-/** What the IDE keeps in the browser: documents and history, never secrets; and links that open documents. */
+/** The storage of the IDE in the browser: documents and history, never secrets; and links that open documents. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -71,6 +71,9 @@ describe("documents", () => {
     documents.open({ text: '{ a(password: "hunter2") }', variables: '{"code": "123456"}', headers: "token: abcdef" });
     assert.ok(!/hunter2|123456|abcdef/.test(storage.text));
     assert.match(documents.active.text, /hunter2/);
+    documents.forgetSecrets(); // at a log-out
+    const { text, variables, headers } = documents.active;
+    assert.deepEqual([text, variables, headers], ['{ a(password: "") }', '{"code": ""}', "token:"]);
   });
 
   test("their number is bounded; a broken or full storage is no error", () => {

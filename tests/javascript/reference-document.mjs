@@ -5,6 +5,8 @@ import { Reference } from "../../wattgate/app/static/reference/openapi.js";
 const ADDRESS = new URL("https://gateway.example/api/v0-1/openapi.json");
 const PDF = { contentMediaType: "application/pdf" };
 const NOTE = { $ref: "#/components/schemas/Note" };
+const ID = { type: "string" };
+const RESOURCES = { type: "array", items: { type: "object", properties: { resourceId: ID, ownerId: ID } } };
 
 const PATHS = {
   "/resource/{resourceId}/readings": {
@@ -47,6 +49,16 @@ const PATHS = {
       "x-effect": "destructive",
       parameters: [],
       responses: {},
+    },
+  },
+  "/resource": {
+    get: {
+      operationId: "resources",
+      tags: ["Readings"],
+      summary: "List resources.",
+      "x-effect": "read",
+      parameters: [{ name: "first", in: "query", schema: { type: "integer" } }],
+      responses: { 200: { description: "OK", content: { "application/json": { schema: RESOURCES } } } },
     },
   },
 };

@@ -1,4 +1,4 @@
-/** The search of the REST reference ranks operations by what people mean. */
+/** The search of the REST reference ranks operations by the intent of a query. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -7,9 +7,10 @@ import { readHash, searchHash, wordsOf } from "../../wattgate/app/static/referen
 import { groupOperations } from "../../wattgate/app/static/reference/areas.js";
 import { fieldText, fieldValue, plainMembers } from "../../wattgate/app/static/reference/body-fields.js";
 import { ideLink } from "../../wattgate/app/static/reference/graphql-twin.js";
+import { findList } from "../../wattgate/app/static/reference/id-choice.js";
 import { parseDescription } from "../../wattgate/app/static/reference/openapi.js";
 import { formatDuration, formatSize, isExpired, readBudget, readError } from "../../wattgate/app/static/reference/response-text.js";
-import { describeSchema, isSecret, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
+import { describeSchema, isSecret, limitsSentence, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
 import { reference } from "./reference-document.mjs";
 
 const [read, record, remove] = reference.operations;
@@ -41,6 +42,11 @@ describe("document", () => {
     const resolved = reference.resolve({ ...NOTE, description: "A note." });
     assert.equal(resolved.description, "A note.");
     assert.deepEqual(resolved.required, ["text"]);
+  });
+
+  test("IDs come from the list of their records", () => {
+    assert.equal(findList("resourceId", reference).path, "/resource");
+    assert.deepEqual(["ownerId", "veId", "period"].map((name) => findList(name, reference)), [null, null, null]);
   });
 
   test("operations are in the groups of the document, tags without a group last", () => {
@@ -78,6 +84,8 @@ describe("schema", () => {
     assert.equal(described.description, "A letter.");
     assert.deepEqual(described.values, ["a"]);
     assert.deepEqual(described.limits, ["at most 1,000 characters", '`"a"` if left out']);
+    assert.equal(limitsSentence(described.limits, "A text. At most 1,000 characters."), '`"a"` if left out.');
+    assert.equal(limitsSentence([]), "");
   });
 
   test("members of an object inside an array", () => {

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.costs import COST_MEMBERS
 from tests.support.house import House
+from tests.support.socket import socket
 from wattgate.realtime.connections.event_stream import HEARTBEAT
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
@@ -96,6 +97,30 @@ async def test_stream_has_positions_as_ids_and_resumes_from_last_event_id(served
     ) as resumed:
         assert (await resumed.next_data())["extensions"] == {"position": event["id"], "recovered": True}
         assert [(await resumed.next_data())["data"]["readings"]["value"] for _ in range(2)] == [2, 3]
+
+
+async def test_position_is_in_the_data_too_on_both_transports(served: House, resource_id: str) -> None:
+    """Clients whose generated code hides extensions resume from it."""
+    selected = "{ value position again: position }"
+    query = RESUMING.replace("{ value }", selected)
+    async with stream(served, **stream_request(served, query, resource_id)) as events, socket(served.url) as client:
+        await client.init(**served.one.headers["account"])
+        await client.subscribe(query, ids=[resource_id], since=None)
+        while not (await client.payload())["extensions"]["position"]:
+            continue
+        await post(served, resource_id, 1, 2)
+        seen: list[tuple[float, str]] = []
+        while len(seen) < 2:
+            payload = await client.payload()
+            reading, position = payload["data"]["readings"], payload["extensions"]["position"]
+            assert (reading["position"], reading["again"]) == (position, position)
+            seen.append((reading["value"], position))
+        streamed = [reading for _ in range(3) if (reading := (await events.next_data())["data"]["readings"])]
+        assert [(reading["value"], reading["position"]) for reading in streamed] == seen
+        await client.complete()
+        await client.subscribe(query, ids=[resource_id], since=seen[0][1])
+        assert (await client.payload())["extensions"]["recovered"] is True
+        assert (await client.payload())["data"]["readings"]["position"] == seen[1][1]
 
 
 async def test_stream_of_a_query_ends_after_the_result(served: House) -> None:

@@ -235,6 +235,8 @@ EXAMPLES: dict[str, Example] = {
     "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),
     "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", **_times()}}),
     "move_dfs_event": _announced,
+    "viewer": NOTHING,
+    "application": NOTHING,
     "node": fixed(lambda tenant: {"id": encode_global_id("Resource", tenant.ids["resource"])}),
     "nodes": fixed(
         lambda tenant: {

@@ -44,7 +44,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
 
 @dataclass(frozen=True)
 class GuideDocument:
-    """A document of a guide, and where it stands."""
+    """A document of a guide and its place."""
 
     page: str
     page_title: str
@@ -69,7 +69,10 @@ def _documents_of(page: Path) -> Iterator[GuideDocument]:
         texts = [code] if language == "graphql" else [dedent(text) for text in _TAGGED.findall(code)]
         section = next((title for at, title in reversed(headings) if at < block.start()), "")
         for text in texts:
-            operation = next(one for one in parse(text).definitions if isinstance(one, OperationDefinitionNode))
+            definitions = parse(text).definitions
+            operation = next((one for one in definitions if isinstance(one, OperationDefinitionNode)), None)
+            if operation is None:  # a fragment, which cannot run alone
+                continue
             first = next(one for one in operation.selection_set.selections if isinstance(one, FieldNode))
             name = operation.name.value if operation.name else first.name.value
             yield GuideDocument(path, headings[0][1], section, name, operation.operation.value, text)

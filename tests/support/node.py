@@ -17,6 +17,9 @@ from typing import Any
 SCRIPTS = Path(__file__).parents[1] / "node"
 """Folder of client scripts."""
 
+GUIDE = Path(__file__).parents[1] / "guide"
+"""Folder of the packages and the checks of the client projects in docs/how-to."""
+
 
 class NoNode(Exception):
     """Node or its packages are not available. The message says which."""

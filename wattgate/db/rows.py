@@ -1,6 +1,6 @@
 """Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -47,7 +47,7 @@ class Rows(RowPages, RowInserts):
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
     `consent_required` says whether data of a meter point without a recorded consent is withheld. `accesses` records
-    reads of households' data for the access log.
+    reads of households' data for the access log. `read_budget` returns the request budget of the caller.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class Rows(RowPages, RowInserts):
         self.consent_required = consent_required
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
+        self.read_budget: Callable[[], Awaitable[Any]] | None = None
         self._session = session
         self._quotas = quotas
         self._key_ring = key_ring

@@ -54,12 +54,16 @@ from wattgate.graphql.resolvers import (
     tokens,
     trusted_documents,
     users,
+    viewer,
     virtual_entities,
     webhook_endpoints,
     webhooks,
 )
 
 _OPERATIONS: tuple[Operation, ...] = (
+    # Where the graph starts
+    viewer.viewer,
+    viewer.application,
     # Identity
     tokens.authenticate,
     tokens.token_status,

@@ -6,7 +6,7 @@ the nature of its records limits, is a plain list.
 
 from wattgate.db import models
 from wattgate.graphql.core.pagination import paginate
-from wattgate.graphql.resolvers.consent import build_receipt
+from wattgate.graphql.services.consent_results import build_receipt
 from wattgate.graphql.types import access_log as access_types
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import alerts as alert_types
@@ -40,7 +40,7 @@ CONNECTIONS = (
         account_types.Account,
         needs=Permission.ACCOUNT_READ,
         noun="accounts",
-        deprecation="Use `application { accounts }`, or `viewer { user { accounts } }`.",
+        deprecation="Use `application { accounts }` or `viewer { accounts }`.",
     ),
     paginate(
         "alert_connection",

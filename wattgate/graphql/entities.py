@@ -59,6 +59,7 @@ ENTITIES: tuple[Entity, ...] = (
         graphql_type=rule_types.AlertRule,
         read_permission=Permission.NOTIFICATION_READ,
         write_permission=Permission.NOTIFICATION_WRITE,
+        list_deprecation="Use `viewer { alertRules }` or `application { alertRules }`.",
     ),
     Entity(
         name="webhook",
@@ -72,6 +73,7 @@ ENTITIES: tuple[Entity, ...] = (
         schemes=(("GET one", AuthScheme.TOKEN),),
         list_size=GROWING_LIST_SIZE,
         refuses_malformed_ids=True,
+        list_deprecation="Use `viewer { webhooks }` or `application { webhooks }`.",
     ),
     Entity(
         name="webhook_endpoint",
@@ -95,6 +97,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.WEBHOOK_WRITE,
         list_size=GROWING_LIST_SIZE,
         refuses_malformed_ids=True,
+        list_deprecation="Use `viewer { webhookErrors }` or `application { webhookErrors }`.",
     ),
     Entity(
         name="content",
@@ -149,6 +152,8 @@ ENTITIES: tuple[Entity, ...] = (
         filters=("tc_id", "reference"),
         schemes=(("GET one", AuthScheme.BASIC),),
         list_size=GROWING_LIST_SIZE,
+        list_deprecation="Use `viewer { termsConditionsUsers }` or "
+        "`application { termsConditionsUsers }`, or the edge of `TermsConditions`.",
     ),
     Entity(
         name="support_details",
@@ -210,6 +215,7 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.RESPONSE_WRITE,
         filters=("prompt_id", "status"),
         list_size=GROWING_LIST_SIZE,
+        list_deprecation="Use `viewer { promptUsers }` or `application { promptUsers }`, or the edge of `Prompt`.",
     ),
     Entity(
         name="user_action_type",
@@ -234,6 +240,8 @@ ENTITIES: tuple[Entity, ...] = (
         write_permission=Permission.RESPONSE_WRITE,
         filters=("user_action_type_id",),
         list_size=GROWING_LIST_SIZE,
+        list_deprecation="Use `viewer { userActions }` or "
+        "`application { userActions }`, or the edge of `UserActionType`.",
     ),
     Entity(
         name="virtual_entity_type",

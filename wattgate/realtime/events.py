@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -73,6 +74,10 @@ class StreamOperation(msgspec.Struct, frozen=True):
     request: OperationRequest | None
 
 
+POSITION_PLACEHOLDER = f"position-{token_hex(16)}"
+"""Text in the result of a payload in place of its position. No data contains it, because it is random."""
+
+
 class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     """Payload on a topic of readings: one value of one field of a resource."""
 
@@ -82,6 +87,11 @@ class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     at: datetime
     value: float
     quality: ReadingQuality
+
+    @property
+    def position(self) -> str:
+        """The position of the payload's message, which `build_message` fills in: it is not known before."""
+        return POSITION_PLACEHOLDER
 
 
 class CatchUpStateChanged(msgspec.Struct, frozen=True, gc=False):

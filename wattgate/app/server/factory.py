@@ -134,7 +134,7 @@ def build_gateway(
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
     access_log = AccessLog()
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log)
+    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log, budgets)
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
@@ -189,6 +189,7 @@ def _create_runner(
     tracer: Tracer,
     address_limits: AddressLimits,
     access_log: AccessLog,
+    budgets: Budgets,
 ) -> Runner:
     return Runner(
         database,
@@ -201,6 +202,7 @@ def _create_runner(
         address_limits=address_limits,
         consent_required=settings.consent_required,
         access_log=access_log,
+        budgets=budgets,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a browser gets at /graphql: the IDE, or a page that says what the endpoint is and how to enable the IDE."""
+"""The page that browsers get at /graphql: the IDE, or a description of the endpoint that says how to enable the IDE."""
 
 import json
 from collections.abc import Awaitable, Callable

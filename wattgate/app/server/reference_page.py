@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import find_login_application
-from wattgate.app.server.pages import read_template
+from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 
@@ -17,7 +17,7 @@ def reference_page_route(settings: Settings, runner: Runner, demonstration: Demo
     """Return the route of the reference, under the REST base path.
 
     The page knows the application that its users log in to. In development, it also has the log-ins of the
-    demonstration, and links that open documents in the editor at `/graphql`.
+    demonstration. If the gateway serves the IDE, the page has links that open documents in it.
     """
     page = read_template("reference/index.html")
     is_development = settings.environment == "development"
@@ -27,7 +27,7 @@ def reference_page_route(settings: Settings, runner: Runner, demonstration: Demo
         application = await find_login_application(runner, settings.display_application_id, request.query_params)
         content = page.substitute(
             application=escape(application.application_id or ""),
-            ide=" data-ide" if is_development else "",
+            ide=" data-ide" if serves_ide(settings) else "",
             demonstration=logins,
         )
         return HTMLResponse(content)

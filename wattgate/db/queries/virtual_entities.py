@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlmodel import col
 
 from wattgate.db.lookups import Lookup
-from wattgate.db.models import Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
+from wattgate.db.models import Device, Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
+from wattgate.db.queries.devices import devices_of_resources
 from wattgate.db.rows import Rows
 
 ACTIVE_RESOURCES = Lookup(
@@ -23,6 +24,20 @@ async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> li
     for ve_id, resource in await rows.find_linked(ACTIVE_RESOURCES, by_entity):
         by_entity[ve_id].append(resource)
     return [by_entity[entity.ve_id] for entity in virtual_entities]
+
+
+async def devices(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[Device]]:
+    """Return the active devices that feed the active resources of each virtual entity, oldest first."""
+    resources_by_entity = await resources(rows, virtual_entities)
+    unique = {resource.resource_id: resource for owned in resources_by_entity for resource in owned}
+    feeding = await devices_of_resources(rows, list(unique.values()))
+    device_by_resource = dict(zip(unique, feeding, strict=True))
+    results = []
+    for owned in resources_by_entity:
+        found = [device for resource in owned if (device := device_by_resource[resource.resource_id]) is not None]
+        by_id = {device.device_id: device for device in found}
+        results.append(sorted(by_id.values(), key=lambda device: (device.created_at, device.device_id)))
+    return results
 
 
 async def types(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[VirtualEntityType]:

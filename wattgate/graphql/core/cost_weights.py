@@ -77,14 +77,14 @@ class ArgumentMeasure:
     """A number computed from arguments. `compute` gets the current time and the argument values, None for absent ones.
 
     `compute` accepts any values and returns a number; the resolver rejects invalid ones. `depends_on_time` gets the
-    values and returns whether the number changes with time. Without it, the number never changes with time.
-    `is_value` is true if the number is the value of the argument, as `@listSize` can state it.
+    values and returns whether the number changes with time. Without it, the number never changes with time. If the
+    number is the value of one of the arguments, as `@listSize` can state it, `default` is the number without them.
     """
 
     slicing_arguments: tuple[str, ...]
     compute: Callable[..., int]
     depends_on_time: Callable[..., bool] | None = None
-    is_value: bool = False
+    default: int | None = None
 
 
 Amount = int | ArgumentMeasure
@@ -110,7 +110,7 @@ def linear_in_argument(
     def compute(now: datetime, value: Any) -> int:
         return weight + weight_per_one * (min(max(value, 1), max_value) if isinstance(value, int) else default)
 
-    return ArgumentMeasure((argument,), compute, is_value=(weight, weight_per_one) == (0, 1))
+    return ArgumentMeasure((argument,), compute, default=default if (weight, weight_per_one) == (0, 1) else None)
 
 
 def list_length(argument: str) -> ArgumentMeasure:

@@ -48,6 +48,8 @@ class Entity:
     list_size: int = DEFAULT_LIST_SIZE
     plural_noun: str = ""
     """Plural of `noun`, if it is not `plural` with spaces."""
+    list_deprecation: str | None = None
+    """The GraphQL fields that replace the list."""
     refuses_malformed_ids: bool = False
     """Whether an ID that is no UUID is BAD_INPUT. Otherwise it is NOT_FOUND, like an unknown ID."""
 
@@ -71,6 +73,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
             arguments={name: Argument(str | None, None) for name in entity.filters},
             rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
+            deprecation=entity.list_deprecation,
         )
     yield Operation(
         entity.name,

@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import strawberry
+from strawberry.types.base import StrawberryOptional
 from strawberry.types.field import StrawberryField
+from strawberry.types.lazy_type import LazyType
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
@@ -42,7 +44,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             name=to_camel_case(operation.name),
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
-            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means that only the position is new
+            directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means: only the position is new
         )
     else:
         _set_signature(resolve, operation.graphql_arguments, returns=operation.returns | None)
@@ -52,18 +54,25 @@ def build_root_field(operation: Operation) -> StrawberryField:
             description=operation.description,
             deprecation_reason=operation.deprecation,
             metadata={_OPERATION_METADATA: operation},
-            directives=[ONLY_ON_ERROR],
+            directives=[] if type(None) in get_args(operation.returns) else [ONLY_ON_ERROR],
         )
     field.python_name = operation.name
     return cast(StrawberryField, field)
 
 
 def edge(
-    load: EdgeLoader, *, needs: Permission, description: str, weight: Amount = 1, sizes: Sequence[ListSize] = ()
+    load: EdgeLoader,
+    *,
+    needs: Permission,
+    description: str,
+    weight: Amount = 1,
+    sizes: Sequence[ListSize] = (),
+    graphql_type: Any = None,
+    deprecation: str | None = None,
 ) -> Any:
     """Return the field of an edge.
 
-    Its type is the class annotation; its arguments are the keyword arguments of the loader.
+    Its type is the class annotation, or `graphql_type`; its arguments are the keyword arguments of the loader.
 
     Every edge is nullable in the schema, because its loader runs a query of its own: that can fail, be forbidden or
     withheld, or be refused because the budget is empty. The annotation says what else null means. Write `X | None` only
@@ -81,7 +90,19 @@ def edge(
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
     _set_signature(resolve, parameters, root=True)
-    return strawberry.field(resolver=resolve, description=description, metadata={_EDGE_METADATA: declared})
+    return strawberry.field(
+        resolver=resolve,
+        description=description,
+        deprecation_reason=deprecation,
+        graphql_type=graphql_type,
+        metadata={_EDGE_METADATA: declared},
+    )
+
+
+def optional_type(name: str, module: str) -> Any:
+    """Return a nullable type of another module by its name, for edges back to types that refer to this one."""
+    lazy: Any = LazyType(name, f"wattgate.graphql.types.{module}")
+    return StrawberryOptional(lazy)
 
 
 def list_field(size: int, *, description: str | None = None) -> Any:

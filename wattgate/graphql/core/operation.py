@@ -138,8 +138,7 @@ class Operation:
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
     before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
     it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
-    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, and REST keeps the
-    old ones.
+    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, REST the old ones.
     """
 
     name: str

@@ -31,6 +31,13 @@ MAX_PAGE_SIZE = 100
 
 M = TypeVar("M", bound=Tenanted)
 
+BuildNode = Callable[[Any, datetime], Any]
+"""Makes the node of a row: (row, present time) -> node."""
+
+
+def _keep_row(row: Any, now: datetime) -> Any:
+    return row
+
 
 @dataclass(frozen=True, slots=True)
 class PageBoundaries:
@@ -56,12 +63,12 @@ class Page:
 class RecordList:
     """A list of records that has pages: those of a model that meet the conditions.
 
-    `name` is part of its cursors. `build` makes the node of a row.
+    `name` is part of its cursors. `build` makes the node of a row, at the present time.
     """
 
     name: str
     model: type[Tenanted]
-    build: Callable[[Any], Any] = lambda row: row
+    build: BuildNode = _keep_row
     where: tuple[Condition, ...] = ()
 
 
@@ -95,11 +102,12 @@ def paginate(
     *,
     needs: Permission,
     noun: str,
-    build: Callable[[Any], Any] = lambda row: row,
+    build: BuildNode = _keep_row,
     deprecation: str | None = None,
 ) -> Operation:
     """Return the operation `name`, which returns pages. It exists only in GraphQL; REST has a plain list."""
-    records = RecordList(_type_name(graphql_type), model, build)
+    type_name = str(graphql_type.__strawberry_definition__.name)
+    records = RecordList(type_name, model, build)
 
     async def resolve(call: Call, **arguments: Any) -> Page:
         return await load_page(call.rows, records, PageArguments(**arguments))
@@ -117,24 +125,24 @@ def paginate(
             "last": Argument(int | None, None),
             "before": Argument(str | None, None),
         },
-        sizes=(_page_size(graphql_type),),
+        sizes=(_page_size(type_name),),
         deprecation=deprecation,
     )
 
 
 def connection_edge(
-    graphql_type: Any,
+    type_name: str,
     model: type[Tenanted],
     *,
     needs: Permission,
     description: str,
     column: str,
     parent: str,
-    build: Callable[[Any], Any] = lambda row: row,
+    build: BuildNode = _keep_row,
     where: Sequence[Condition] = (),
 ) -> Any:
-    """Return an edge to pages of the records whose `column` has the value of the parent's attribute `parent`."""
-    records = RecordList(_type_name(graphql_type), model, build, tuple(where))
+    """Return an edge to pages of records of a type: those whose `column` has the value of the parent's `parent`."""
+    records = RecordList(type_name, model, build, tuple(where))
 
     async def load(
         rows: Rows,
@@ -151,14 +159,13 @@ def connection_edge(
         return [pages[value] for value in values]
 
     load.__name__ = f"pages_of_{model.__name__}"
-    return edge(load, needs=needs, description=description, sizes=[_page_size(graphql_type)])
+    return edge(load, needs=needs, description=description, sizes=[_page_size(type_name)])
 
 
 async def load_page(rows: Rows, records: RecordList, arguments: PageArguments) -> Page:
     """Return a page of a list of records that the caller may see. Raise BadInput if an argument is invalid."""
-    size = arguments.size
     span = await _span(rows, records, arguments, records.where)
-    return _build_page(await rows.page(records.model, span, *records.where), records, span, size)
+    return _build_page(await rows.page(records.model, span, *records.where), records, span, rows.now)
 
 
 async def load_pages(
@@ -168,11 +175,10 @@ async def load_pages(
 
     The record of a cursor belongs to one value, so that a request for several values can have none.
     """
-    size = arguments.size
     own = [model_columns(records.model)[column] == value for value in values]
     span = await _span(rows, records, arguments, (*records.where, *own))
     pages = await rows.pages(records.model, column, values, span, *records.where)
-    return {value: _build_page(page, records, span, size) for value, page in pages.items()}
+    return {value: _build_page(page, records, span, rows.now) for value, page in pages.items()}
 
 
 def check_page_size(size: int, name: str = "first") -> None:
@@ -195,7 +201,7 @@ async def list_after(call: Call, model: type[M], first: int, after: str | None) 
 
 async def _span(rows: Rows, records: RecordList, arguments: PageArguments, where: Sequence[Condition]) -> PageSpan:
     """Return the part of the list to read: one more row than the page has. Check that the cursors are in the list."""
-    positions: dict[str, Position | None] = {}
+    size, positions = arguments.size, dict[str, Position | None]()
     for name, cursor in (("after", arguments.after), ("before", arguments.before)):
         positions[name] = None if cursor is None else _decode_cursor(records, cursor, name)
         if (position := positions[name]) is not None:
@@ -203,16 +209,17 @@ async def _span(rows: Rows, records: RecordList, arguments: PageArguments, where
             at_position = [columns["created_at"] == position[0], columns[records.model.key] == position[1]]
             if not await rows.count(records.model, *at_position, *where, limit=1):
                 _reject_cursor(name, "is the cursor of a record that the list does not have any more")
-    return PageSpan(arguments.size + 1, positions["after"], positions["before"], arguments.last is not None)
+    return PageSpan(size + 1, positions["after"], positions["before"], arguments.last is not None)
 
 
-def _build_page(rows: Sequence[Any], records: RecordList, span: PageSpan, size: int) -> Page:
+def _build_page(rows: Sequence[Any], records: RecordList, span: PageSpan, now: datetime) -> Page:
     """Return the page of up to one row more than it has. The cursors in the span are those of existing records."""
+    size = span.limit - 1
     has_more = len(rows) > size
     shown = (rows[-size:] if span.from_end else rows[:size]) if has_more else rows
     key = records.model.key
     edges = [
-        PageEdge(records.build(row), _encode_cursor(records, (row.created_at, getattr(row, key)))) for row in shown
+        PageEdge(records.build(row, now), _encode_cursor(records, (row.created_at, getattr(row, key)))) for row in shown
     ]
     has_next = span.before is not None or (has_more and not span.from_end)
     has_previous = span.after is not None or (has_more and span.from_end)
@@ -242,15 +249,13 @@ def _reject_cursor(argument: str, message: str) -> NoReturn:
     )
 
 
-def _page_size(graphql_type: Any) -> ListSize:
+def _page_size(type_name: str) -> ListSize:
     """Return the length of a page for the cost of a document: the requested size."""
 
     def compute(now: datetime, first: Any, last: Any) -> int:
         sizes = [size for size in (first, last) if isinstance(size, int)]
         return min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE) if max(sizes, default=1) > 0 else 1
 
-    return ListSize(ArgumentMeasure(("first", "last"), compute), (f"{_type_name(graphql_type)}Connection.edges",))
-
-
-def _type_name(graphql_type: Any) -> str:
-    return str(graphql_type.__strawberry_definition__.name)
+    return ListSize(
+        ArgumentMeasure(("first", "last"), compute, default=DEFAULT_PAGE_SIZE), (f"{type_name}Connection.edges",)
+    )

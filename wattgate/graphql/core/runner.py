@@ -32,6 +32,7 @@ from wattgate.graphql.core.operation import Call, Operation, OperationKind, Prep
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
+from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 NO_APPLICATION = ""
@@ -68,7 +69,9 @@ class Runner:
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
         consent_required: bool = True,
         access_log: AccessLog | None = None,
+        budgets: Budgets = UNLIMITED_BUDGETS,
     ) -> None:
+        self._budgets = budgets
         self._openid = OpenIdClient(outbound_policy.egress)
         self._address_limits = address_limits
         self.tracer = tracer
@@ -191,6 +194,7 @@ class Runner:
             async with self._database.reader(scope) as session:
                 rows = self._rows(session, principal, scope)
                 rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                rows.read_budget = partial(self._budgets.charge, principal, 0)
                 results: list[Any] = await edge.load(rows, parents, **arguments)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")

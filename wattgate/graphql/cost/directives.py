@@ -74,9 +74,14 @@ def _list_size_of(sizes: Sequence[ListSize]) -> Iterator[ListSizeDirective]:
                 assumed_size=size.assumed_size, sized_fields=below, require_one_slicing_argument=strawberry.UNSET
             )
             return
-        if size.assumed_size.is_value:
+        if size.assumed_size.default is not None:
             arguments = [to_camel_case(name) for name in size.assumed_size.slicing_arguments]
-            yield ListSizeDirective(slicing_arguments=arguments, sized_fields=below, require_one_slicing_argument=False)
+            yield ListSizeDirective(
+                assumed_size=size.assumed_size.default,
+                slicing_arguments=arguments,
+                sized_fields=below,
+                require_one_slicing_argument=False,
+            )
             return
 
 
@@ -85,7 +90,7 @@ def _remarks(weight: Amount, sizes: Sequence[ListSize]) -> Iterator[str]:
     if not isinstance(weight, int):
         yield f"The cost depends on {_enumerate(weight.slicing_arguments)}."
     for size in sizes:
-        if not isinstance(size.assumed_size, int) and not size.assumed_size.is_value:
+        if not isinstance(size.assumed_size, int) and size.assumed_size.default is None:
             lists = _enumerate(size.sized_fields, "or") if size.sized_fields else "the list"
             yield f"The length of {lists} depends on {_enumerate(size.assumed_size.slicing_arguments)}."
         if size.items_per_unit != 1:

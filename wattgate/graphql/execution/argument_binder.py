@@ -51,7 +51,7 @@ class ArgumentBinder:
 
     @property
     def arguments(self) -> Mapping[str, GraphQLArgument]:
-        """The operation's arguments, by GraphQL name. Those that GraphQL has renamed keep their old names."""
+        """The operation's arguments, by GraphQL name. Arguments that GraphQL has renamed keep their old names."""
         return {name: argument for name, argument in self._field.args.items() if name not in self._graphql_only}
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:

@@ -225,9 +225,10 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "sensors": "Sensors of the device.",
         "serialNumber": "Serial number from the manufacturer. Null if not known.",
         "series": "Readings, grouped by resource and field.",
-        "since": "Position to resume from: `extensions.position` of the last payload that the client processed. If a "
-        "client passes this argument, even as null, the first payload is null and carries the current position. The "
-        "missed events follow.",
+        "since": "Position to resume from: `extensions.position` of the last payload that the client processed. To "
+        "leave out the argument and to pass null differ. With null, the first payload is null and carries the current "
+        "position; the newest records follow, and gaps are reported. Without the argument, the subscription delivers "
+        "only new events, and ends with an error if events are lost.",
         "stage": "Step in words, such as Sent or Attempt Failed.",
         "startedAt": "When a worker started the catch-up. Null until then.",
         "startsAt": "When the event starts.",

@@ -26,6 +26,7 @@ StoredRead = tuple[Reader, ReadData, ReadCounter]
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/accesslog"),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
+    deprecation="Use `viewer { accessLog }` or `application { accessLog }`.",
 )
 async def access_log(
     call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None

@@ -47,6 +47,7 @@ MAX_PUSH_TOKENS = 20
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/account"),
     sizes=[ListSize(GROWING_LIST_SIZE)],
+    deprecation="Use `viewer { accounts }` or `application { accounts }`.",
 )
 async def accounts(call: Call) -> list[models.Account]:
     """List the accounts that the caller may see, oldest first."""

@@ -55,6 +55,7 @@ async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
     needs=Permission.NOTIFICATION_READ,
     rest=RestRoute("GET", "/alert/user"),
     sizes=[ListSize(50)],
+    deprecation="Use `alerts`.",
 )
 async def user_alerts(call: Call) -> list[models.Alert]:
     """List the acting user's alerts, oldest first."""

@@ -21,6 +21,7 @@ MAX_ENTRIES = 500
     needs=Permission.AUDIT_READ,
     rest=RestRoute("GET", "/auditlog"),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_ENTRIES, MAX_ENTRIES))],
+    deprecation="Use `auditEntries`.",
 )
 async def audit_log(call: Call, *, first: int = DEFAULT_ENTRIES, after: int = 0) -> list[models.AuditEntry]:
     """List the administrative acts in the application, oldest first.

@@ -8,15 +8,14 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
-from wattgate.db.queries.consent import is_valid
 from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
-from wattgate.enums import ConsentBasis
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.graphql.services import consent_records as records
+from wattgate.graphql.services.consent_results import build_consent, build_receipt, mpxn_key_for
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -28,11 +27,12 @@ from wattgate.realtime.events import Event, MeterPointConsentRevoked
     returns=list[types.MeterPointConsent],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/verification/status"),
+    deprecation="Use `viewer { consents }` or `application { consents }`.",
 )
 async def consents(call: Call) -> list[types.MeterPointConsent]:
     """List the consents that the caller may see, by meter point."""
     consents = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
-    return [_build_consent(consent, call.rows.now) for consent in consents]
+    return [build_consent(consent, call.rows.now) for consent in consents]
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
@@ -51,14 +51,14 @@ async def verify_meter_point(
         basis = records.basis_of(call.principal)
         added = await records.grant_consent(call, user_id, number, until, basis, purpose, verified=True)
         if added is not None:
-            return _build_consent(added, call.rows.now)
+            return build_consent(added, call.rows.now)
         known = await records.find_consent(call, user_id, number)
         assert known is not None  # a concurrent call has added it
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     kind = types.ConsentChangeKind.RENEWAL if record.verified else types.ConsentChangeKind.GRANT
     record.verified = True
     await records.renew_consent(call, record, until, purpose, kind)
-    return _build_consent(record, call.rows.now)
+    return build_consent(record, call.rows.now)
 
 
 @operation(
@@ -142,6 +142,7 @@ async def consent_changes(
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/consentreceipt"),
     sizes=[ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE))],
+    deprecation="Use `viewer { consentReceipts }` or `application { consentReceipts }`.",
 )
 async def consent_receipts(
     call: Call, *, first: int = DEFAULT_PAGE_SIZE, after: strawberry.ID | None = None
@@ -150,7 +151,7 @@ async def consent_receipts(
 
     `after` is the ID of the last receipt that you have. `first` is the maximum number of receipts, up to 100.
     """
-    return list(map(build_receipt, await list_after(call, models.ConsentChange, first, after)))
+    return [build_receipt(row) for row in await list_after(call, models.ConsentChange, first, after)]
 
 
 @operation(
@@ -162,26 +163,6 @@ async def consent_receipts(
 async def consent_receipt(call: Call, *, receipt_id: strawberry.ID) -> types.ConsentReceipt:
     """Return the receipt with this ID."""
     return build_receipt(await call.rows.get(models.ConsentChange, receipt_id))
-
-
-def build_receipt(row: models.ConsentChange) -> types.ConsentReceipt:
-    """Return the receipt of a change of a consent."""
-    return types.ConsentReceipt(
-        receipt_id=strawberry.ID(row.change_id),
-        user_id=strawberry.ID(row.user_id),
-        mpxn=row.mpxn,
-        kind=types.ConsentChangeKind(row.kind),
-        basis=ConsentBasis(row.basis),
-        purpose=row.purpose,
-        recorded_by=row.recorded_by,
-        valid_until=row.valid_until,
-        created_at=row.created_at,
-    )
-
-
-def mpxn_key_for(mpxn: str) -> types.MpxnKey:
-    """Return the kind of number by its length. An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
-    return types.MpxnKey.MPAN if len(mpxn) > 10 else types.MpxnKey.MPRN
 
 
 async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
@@ -211,22 +192,6 @@ def _valid_until(call: Call, requested: datetime | None) -> datetime:
     if requested is not None and requested <= call.rows.now:
         raise BadInput("A consent must end in the future.", problems=[Problem(("validUntil",), "is not in the future")])
     return latest if requested is None else min(requested, latest)
-
-
-def _build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPointConsent:
-    state = types.ConsentState.VALID if is_valid(row, now) else types.ConsentState.EXPIRED
-    return types.MeterPointConsent(
-        consent_id=strawberry.ID(row.consent_id),
-        user_id=strawberry.ID(row.user_id),
-        mpxn=row.mpxn,
-        mpxn_key=mpxn_key_for(row.mpxn),
-        verified=row.verified,
-        valid_until=row.valid_until,
-        revoked_at=row.revoked_at,
-        state=types.ConsentState.REVOKED if row.revoked_at else state,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
 
 
 def _build_change(row: models.ConsentChange) -> types.ConsentChange:

@@ -46,6 +46,7 @@ class DiscoveredHardwareResult:
     returns=list[resource_types.Device],
     needs=Permission.DEVICE_READ,
     rest=RestRoute("GET", "/device", edges=("protocol",)),
+    deprecation="Use `viewer { devices }` or `application { devices }`, and `findDevice` for one device.",
 )
 async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]:
     """List the active devices that the caller may see, oldest first."""

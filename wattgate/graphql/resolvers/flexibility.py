@@ -37,6 +37,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/user"),
+    deprecation="Use `viewer { dfsEnrolments }` or `application { dfsUsers }`.",
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
     """List the active DFS enrolments that the caller may see, oldest first."""
@@ -78,7 +79,12 @@ async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.
     return records
 
 
-@operation(OperationKind.QUERY, returns=list[types.DfsEvent], needs=Permission.FLEXIBILITY_READ)
+@operation(
+    OperationKind.QUERY,
+    returns=list[types.DfsEvent],
+    needs=Permission.FLEXIBILITY_READ,
+    deprecation="Use `viewer { dfsEvents }` or `application { dfsEvents }`.",
+)
 async def dfs_events(call: Call) -> list[models.DfsEvent]:
     """List the application's demand flexibility events, ordered by start."""
     return await call.rows.all(models.DfsEvent, order_by=[models.DfsEvent.starts_at])
@@ -89,6 +95,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     returns=list[types.DfsEvent],
     needs=Permission.FLEXIBILITY_READ,
     rest=RestRoute("GET", "/dfs/event/user"),
+    deprecation="Use `viewer { dfsParticipations { edges { node { event } } } }`.",
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     """List the demand flexibility events that the acting user takes part in, ordered by start."""
@@ -105,6 +112,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     needs=Permission.FLEXIBILITY_MANAGE,
     rest=RestRoute("GET", "/dfs/event/{dfsEventId}/user"),
     sizes=[ListSize(GROWING_LIST_SIZE)],
+    deprecation="Use `application { dfsEvents { edges { node { participations } } } }`.",
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
     """List the participations in a demand flexibility event, oldest first."""

@@ -14,6 +14,7 @@ from wattgate.errors import GatewayError
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.types.readings import SERIES_SIZES
 from wattgate.principal import Permission
 
 
@@ -23,7 +24,7 @@ from wattgate.principal import Permission
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/readings"),
     weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
-    sizes=types.SERIES_SIZES,
+    sizes=SERIES_SIZES,
 )
 async def readings(
     call: Call,

@@ -55,6 +55,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resource"),
     sizes=[ListSize(20)],
+    deprecation="Use `viewer { resources }` or `application { resources }`.",
 )
 async def resources(call: Call) -> list[models.Resource]:
     """List the active resources that the caller may see."""
@@ -114,6 +115,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resourcetype/{resourceTypeId}/appresource", scheme=AuthScheme.BASIC),
     sizes=[ListSize(GROWING_LIST_SIZE)],
+    deprecation="Use `resourceType { resources }`.",
 )
 async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
     """List the active resources of a resource type that the caller may see, of all owners."""

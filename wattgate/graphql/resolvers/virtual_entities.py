@@ -49,6 +49,7 @@ class SatisfactionResult:
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=RestRoute("GET", "/virtualentity", edges=("resources",)),
     sizes=[ListSize(5)],
+    deprecation="Use `viewer { homes }` or `application { virtualEntities }`.",
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     """List the active virtual entities that the caller may see, oldest first."""

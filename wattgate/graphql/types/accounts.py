@@ -1,12 +1,14 @@
 """GraphQL types of accounts and tokens."""
 
 from datetime import datetime
+from typing import Any
 
 import strawberry
 
 from wattgate.db import models
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.owners import owner_edge
 
 
 @strawberry.type(description="Login of a user in one directory of the application. A user can have several accounts.")
@@ -22,6 +24,7 @@ class Account(Node, model=models.Account):
     active: bool = strawberry.field(description="Whether the account can log in.")
     created_at: datetime
     updated_at: datetime
+    user: Any = owner_edge("account", "user_id", "logs in with")
 
 
 @strawberry.input(description="Account to add to an existing user.")

@@ -7,11 +7,15 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import alert_rules as queries
+from wattgate.db.queries.references import reference_loader
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, linear_in_argument
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
+from wattgate.graphql.types.alert_types import AlertType
 from wattgate.graphql.types.alerts import Channel
+from wattgate.graphql.types.resources import Resource
+from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
 
 
@@ -79,6 +83,21 @@ class AlertRule(Node, model=models.AlertRule):
     fired_at: datetime | None = strawberry.field(description="When the rule last sent an alert. Null if it never did.")
     created_at: datetime
     updated_at: datetime
+    resource: Resource | None = edge(
+        reference_loader(models.Resource, "resource_id"),
+        needs=Permission.RESOURCE_READ,
+        description="Resource whose readings the rule evaluates. Null if the caller may not see it.",
+    )
+    virtual_entity: VirtualEntity | None = edge(
+        reference_loader(models.VirtualEntity, "ve_id"),
+        needs=Permission.VIRTUAL_ENTITY_READ,
+        description="Home that the rule was created for. Null if it was created for a resource.",
+    )
+    alert_type: AlertType | None = edge(
+        reference_loader(models.AlertType, "alert_type_id"),
+        needs=Permission.ALERT_READ,
+        description="Type of the alerts that the rule sends. Null if the caller may not see it.",
+    )
     back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,

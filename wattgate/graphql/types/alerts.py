@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import Enum
+from typing import Any
 
 import strawberry
 
@@ -15,6 +16,8 @@ from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alert_types import AlertType
+from wattgate.graphql.types.owners import owner_edge
+from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
 
 
@@ -234,6 +237,11 @@ class Notification(Node, model=models.Notification):
         sizes=[ListSize(5)],
         description="Log of the delivery so far, oldest step first.",
     )
+    alert: "Alert | None" = edge(
+        reference_loader(models.Alert, "alert_id"),
+        needs=Permission.NOTIFICATION_READ,
+        description="The alert. Null if the caller may not see it.",
+    )
 
 
 @strawberry.type(description="An alert to a user, with one notification for each channel.")
@@ -265,6 +273,12 @@ class Alert(Node, model=models.Alert):
         sizes=[ListSize(3)],
         description="Notifications of the alert, one for each channel.",
     )
+    virtual_entity: VirtualEntity | None = edge(
+        reference_loader(models.VirtualEntity, "ve_id"),
+        needs=Permission.VIRTUAL_ENTITY_READ,
+        description="Home that the alert is about. Null if it is about none, or if the caller may not see it.",
+    )
+    user: Any = owner_edge("alert", "user_id", "gets")
 
 
 @strawberry.type(description="Result of marking alerts as read.")

@@ -7,8 +7,10 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
+from wattgate.graphql.core.pagination import connection_edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
@@ -134,6 +136,14 @@ class TermsConditions(Node, model=models.TermsConditions):
     active: bool
     created_at: datetime
     updated_at: datetime
+    terms_conditions_users: "Connection[TermsConditionsUser]" = connection_edge(
+        "TermsConditionsUser",
+        models.TermsConditionsUser,
+        column="tc_id",
+        parent="tc_id",
+        needs=Permission.RESPONSE_READ,
+        description="Answers to this version that the caller may see.",
+    )
 
 
 @strawberry.input(description="Version of terms and conditions to add.")

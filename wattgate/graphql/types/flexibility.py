@@ -8,7 +8,9 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.pagination import connection_edge
 from wattgate.principal import Permission
 
 
@@ -35,6 +37,14 @@ class DfsEvent:
     reward: Decimal = strawberry.field(description="Reward in pence for each kWh that is not used.")
     created_at: datetime
     updated_at: datetime
+    participations: "Connection[DfsParticipation]" = connection_edge(
+        "DfsParticipation",
+        models.DfsParticipation,
+        column="dfs_event_id",
+        parent="dfs_event_id",
+        needs=Permission.FLEXIBILITY_READ,
+        description="Participations in the event that the caller may see.",
+    )
 
 
 @strawberry.input(description="Demand flexibility event to announce.")

@@ -6,8 +6,10 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
+from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
+from wattgate.graphql.core.pagination import connection_edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
@@ -45,6 +47,14 @@ class Prompt(Node, model=models.Prompt):
         reference_loader(models.PromptType, "prompt_type_id"),
         needs=Permission.CONTENT_READ,
         description="The prompt type. Null if the caller may not see it.",
+    )
+    prompt_users: "Connection[PromptUser]" = connection_edge(
+        "PromptUser",
+        models.PromptUser,
+        column="prompt_id",
+        parent="prompt_id",
+        needs=Permission.RESPONSE_READ,
+        description="Outcomes of the prompt that the caller may see.",
     )
 
 
@@ -90,6 +100,14 @@ class UserActionType(Node, model=models.UserActionType):
     active: bool
     created_at: datetime
     updated_at: datetime
+    user_actions: "Connection[UserAction]" = connection_edge(
+        "UserAction",
+        models.UserAction,
+        column="user_action_type_id",
+        parent="user_action_type_id",
+        needs=Permission.RESPONSE_READ,
+        description="Actions of this type that the caller may see.",
+    )
 
 
 @strawberry.input(description="User action type to add.")

@@ -5,7 +5,10 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db.queries.time_ranges import MAX_BUCKETS
+from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
 from wattgate.enums import BucketQuality, NoValueReason, ReadingQuality
+from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, bucket_count
 
 INCLUDES_STANDING_CHARGE = (
     "Whether the values contain the standing charge. Always false for a resource with `costOf`. Null for others, whose "
@@ -13,6 +16,13 @@ INCLUDES_STANDING_CHARGE = (
 )
 INCLUDES_VAT = "Whether the values contain VAT. Always true for a resource with `costOf`. Null for others."
 """Descriptions of the fields of all series of readings."""
+
+
+SERIES_SIZES = (
+    ListSize(bucket_count(MAX_BUCKET_OBJECTS), ("ReadingSeries.buckets",), items_per_unit=SERIES_ITEMS_PER_UNIT),
+    ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
+)
+"""Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
 
 
 @strawberry.type(description="One bucket of a series: a time range and its value.")
@@ -132,6 +142,10 @@ class LiveReading:
     at: datetime
     value: float
     quality: ReadingQuality
+    position: str = strawberry.field(
+        description="Position of this payload, for `since`: the same text as `extensions.position`, for clients that "
+        "do not see extensions. Empty until the contents of the database have arrived."
+    )
 
 
 @strawberry.type(description="Newest reading of a resource, or the present cost of an hour.")

@@ -1,8 +1,10 @@
 """GraphQL types of resources (metered data series), resource types, series of readings and devices."""
 
 from datetime import datetime, tzinfo
+from typing import Any
 
 import strawberry
+from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries import comparisons as comparison_queries
@@ -16,11 +18,10 @@ from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
-from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
 from wattgate.enums import Baseline, BucketQuality, DeviceProof, Function, NoValueReason, Period
+from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.cost_weights import (
     FRESHNESS_WEIGHT,
-    SERIES_ITEMS_PER_UNIT,
     ListSize,
     bucket_count,
     per_bucket,
@@ -28,56 +29,18 @@ from wattgate.graphql.core.cost_weights import (
 )
 from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.node import Node
+from wattgate.graphql.core.pagination import connection_edge
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.services.consent_results import consents_of_resources
 from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types.consent import WithheldData
+from wattgate.graphql.types.consent import MeterPointConsent, WithheldData
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
-from wattgate.graphql.types.readings import Bucket, BucketColumns, CurrentReading, SeriesPart
+from wattgate.graphql.types.owners import owner_edge
+from wattgate.graphql.types.readings import SERIES_SIZES, Bucket, BucketColumns, CurrentReading, SeriesPart
+from wattgate.graphql.types.storage import StorageDefinition
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.principal import Permission
-
-SERIES_SIZES = (
-    ListSize(bucket_count(MAX_BUCKET_OBJECTS), ("ReadingSeries.buckets",), items_per_unit=SERIES_ITEMS_PER_UNIT),
-    ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
-)
-"""Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
-
-
-@strawberry.type(description="One measured quantity of a resource type.")
-class StorageField:
-    field_name: str
-    unit: str
-    datatype: str
-    negative: bool
-
-
-@strawberry.type(description="How the readings of a resource type are sampled and stored.")
-class StorageDefinition:
-    type: str = strawberry.field(description="Type of storage: always timeseries.")
-    sampling: str
-    start: str = strawberry.field(description="First instant that can be stored, in ISO 8601 with a UTC offset.")
-    interval: str | None = strawberry.field(
-        description="Interval of regular sampling, counted from `start`, as an ISO 8601 duration. Null means PT30M."
-    )
-    fields: list[StorageField] = list_field(2)
-
-
-@strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
-class ResourceType(Node, model=models.ResourceType):
-    resource_type_id: strawberry.ID
-    name: str
-    classifier: str
-    storage: list[StorageDefinition] = list_field(2)
-    description: str
-    data_source_type: str
-    data_source_resource_type_info: Json | None
-    label: str
-    base_unit: str
-    retention_days: int | None = strawberry.field(
-        description="Age in days at which readings are deleted. Null if they are kept forever."
-    )
-    active: bool
 
 
 @strawberry.input(description="One measured quantity of a resource type.")
@@ -244,7 +207,7 @@ class Resource(Node, model=models.Resource):
         description="Why readings, costs and other data are withheld: there is no valid consent for the meter point. "
         "Null if they may be read.",
     )
-    type: ResourceType = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
+    type: "ResourceType" = edge(queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The resource type.")
     current: CurrentReading | None = edge(
         current_queries.current_readings,
         needs=Permission.READINGS_READ,
@@ -327,10 +290,42 @@ class Resource(Node, model=models.Resource):
         weight=2,
         description="Device that supplies the readings. Null if not known.",
     )
+    consent: MeterPointConsent | None = edge(
+        consents_of_resources,
+        needs=Permission.CONSENT_READ,
+        description="Consent of the owner to the use of the meter point's data. Null if there is none.",
+    )
+    owner: Any = owner_edge("resource")
     catch_ups: list[CatchUp] = edge(
         device_queries.catch_ups,
         needs=Permission.CATCH_UP,
         description="Catch-ups of the resource, newest first.",
+    )
+
+
+@strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
+class ResourceType(Node, model=models.ResourceType):
+    resource_type_id: strawberry.ID
+    name: str
+    classifier: str
+    storage: list[StorageDefinition] = list_field(2)
+    description: str
+    data_source_type: str
+    data_source_resource_type_info: Json | None
+    label: str
+    base_unit: str
+    retention_days: int | None = strawberry.field(
+        description="Age in days at which readings are deleted. Null if they are kept forever."
+    )
+    active: bool
+    resources: "Connection[Resource]" = connection_edge(
+        "Resource",
+        models.Resource,
+        column="resource_type_id",
+        parent="resource_type_id",
+        where=[col(models.Resource.active).is_(True)],
+        needs=Permission.RESOURCE_READ,
+        description="Active resources of the type that the caller may see, of all owners.",
     )
 
 
@@ -380,6 +375,7 @@ class Device(Node, model=models.Device):
         sizes=[ListSize(5)],
         description="Resources that the device supplies with readings.",
     )
+    owner: Any = owner_edge("device")
 
 
 @strawberry.input(description="Resource to add for the acting user.")

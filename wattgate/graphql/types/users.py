@@ -7,6 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.user_records import UserRecords
 
 
 @strawberry.type(description="Settings that a web app needs to subscribe to push messages.")
@@ -47,7 +48,7 @@ class UserFields:
 
 
 @strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
-class User(UserFields, Node, model=models.User):
+class User(Node, UserFields, UserRecords, model=models.User):
     pass
 
 

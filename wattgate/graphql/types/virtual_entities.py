@@ -1,6 +1,7 @@
 """GraphQL types of virtual entities (homes) and their types."""
 
 from datetime import datetime
+from typing import Any
 
 import strawberry
 
@@ -12,7 +13,8 @@ from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.node import Node
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.displays import Display
-from wattgate.graphql.types.resources import Resource
+from wattgate.graphql.types.owners import owner_edge
+from wattgate.graphql.types.resources import Device, Resource
 from wattgate.principal import Permission
 
 
@@ -84,6 +86,14 @@ class VirtualEntity(Node, model=models.VirtualEntity):
         sizes=[ListSize(5)],
         description="Resources that belong to the home.",
     )
+    devices: list[Device] = edge(
+        queries.devices,
+        needs=Permission.DEVICE_READ,
+        weight=2,
+        sizes=[ListSize(2)],
+        description="Active devices that supply the resources of the home with readings, oldest first.",
+    )
+    owner: Any = owner_edge("home")
     display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,

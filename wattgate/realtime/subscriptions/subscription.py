@@ -8,8 +8,11 @@ import msgspec
 
 from wattgate.db.rows import Rows
 from wattgate.errors import GatewayError
+from wattgate.realtime.events import POSITION_PLACEHOLDER
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.request_context import log_access_error
+
+_PLACEHOLDER = POSITION_PLACEHOLDER.encode()
 
 ReadRows = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
 """Run a function of the caller's rows in a database session and return its result. Raise GatewayError if that fails."""
@@ -93,7 +96,12 @@ class Subscriber(Protocol):
 
 
 def build_message(key: tuple[str, str], result: bytes, **extensions: Any) -> Message:
-    """Build a message from a result without its last brace, and from the extensions to add."""
+    """Build a message from a result without its last brace, and from the extensions to add.
+
+    The position in the extensions also replaces its placeholder in the data.
+    """
+    if _PLACEHOLDER in result:
+        result = result.replace(_PLACEHOLDER, msgspec.json.encode(extensions.get("position", ""))[1:-1])
     payload = result + (b',"extensions":' + msgspec.json.encode(extensions) + b"}" if extensions else b"}")
     return Message(key, payload, payload + b"}", extensions.get("position", ""))
 

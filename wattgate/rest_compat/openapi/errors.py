@@ -153,6 +153,11 @@ ERROR_MEMBERS: Json = {
         "description": "Error message. Some endpoints keep the message of the legacy interface.",
     },
     "code": reference("ErrorCode"),
+    "docUrl": {
+        "type": "string",
+        "description": "Address of the section about the code on the gateway, relative to its origin.",
+    },
+    "param": {"type": "string", "description": "Path of the first wrong or missing value."},
     "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
     "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
     "docUrl": {

@@ -1,4 +1,4 @@
-/** What is known about a document without the gateway: its operations, and its problems with the schema. */
+/** The analysis of a document in the browser: its operations, and its problems with the schema. */
 
 import { checkDocument } from "./language/check.js";
 import { parse } from "./language/parser.js";

@@ -17,6 +17,8 @@ import { describeCost } from "./response-facts.js";
 /** @import { Workspace } from "./workspace.js" */
 
 const PLACEHOLDER = "Write a query, for example { virtualEntities { veId name } }.\nCtrl+Space suggests, Ctrl+Enter runs.";
+/** Characters above which a document is analysed after a pause in the typing, and that pause in milliseconds. */
+const [LARGE, LARGE_PAUSE] = [20_000, 250];
 
 export class DocumentPane {
   /** @type {CodeEditor} */
@@ -26,6 +28,7 @@ export class DocumentPane {
   #dryRun;
   #root = find(document, ".document");
   #select = findAs(document, ".operation-choice select", HTMLSelectElement);
+  #timer = 0;
   /**
    * Problems that the gateway found in the present text.
    * @type {Problem[]}
@@ -49,7 +52,11 @@ export class DocumentPane {
       onCaret: () => this.#chooseOperation(),
     });
     setUpGraphQLHelp(this.editor, workspace);
-    workspace.on("edit", () => this.#analyze());
+    workspace.on("edit", ({ text }) => {
+      clearTimeout(this.#timer);
+      if (text.length > LARGE) this.#timer = setTimeout(() => this.#analyze(), LARGE_PAUSE);
+      else this.#analyze();
+    });
     workspace.on("schema", () => this.#analyze());
     workspace.on("cost", (cost) => { find(this.#root, ".cost").textContent = cost ? describeCost(cost) : ""; });
     workspace.on("dry-run", ({ errors }) => this.#showRemote(errors));

@@ -25,11 +25,15 @@ export const MAX_DOCUMENTS = 30;
 /** Characters above which a document is not stored, so that the storage stays small. */
 export const MAX_STORED = 200_000;
 
+/** Milliseconds after the last key at which the documents are stored. */
+const STORE_AFTER = 400;
+
 export class Documents {
   /** @type {IdeDocument[]} */
   #list = [];
   #active = 0;
   #created = 0;
+  #timer = 0;
   /** @type {TextStorage} */
   #storage;
 
@@ -93,8 +97,25 @@ export class Documents {
     this.store();
   }
 
+  /** Remove the secrets of all documents, from the editors too. */
+  forgetSecrets() {
+    for (const one of this.#list) {
+      one.text = redactDocument(one.text);
+      one.variables = redactVariables(one.variables);
+      one.headers = redactHeaders(one.headers);
+    }
+    this.store();
+  }
+
+  /** Store the documents after a pause in the typing. */
+  storeSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.store(), STORE_AFTER);
+  }
+
   /** Write the documents to the storage, without secrets. A full storage is ignored. */
   store() {
+    clearTimeout(this.#timer);
     const list = this.#list.filter(({ text, variables }) => text.length + variables.length <= MAX_STORED);
     const stored = list.map(({ title, text, variables, headers, operationName }) => {
       return {

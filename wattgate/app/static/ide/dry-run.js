@@ -48,7 +48,7 @@ export class DryRun {
     const key = JSON.stringify([request, this.#workspace.requestHeaders()]);
     if (key === this.#lastKey) return;
     this.#forget();
-    const wait = Math.max(PAUSE, this.#notBefore - performance.now());
+    const wait = Math.max(PAUSE, this.#notBefore - Date.now());
     this.#timer = setTimeout(() => this.#ask(request, key), wait);
   }
 
@@ -79,12 +79,12 @@ export class DryRun {
     this.#lastKey = key;
     const headers = this.#workspace.requestHeaders();
     const isAnonymous = !headers.token && !Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-    this.#notBefore = performance.now() + (isAnonymous ? ANONYMOUS_INTERVAL : LEAST_INTERVAL);
+    this.#notBefore = Date.now() + (isAnonymous ? ANONYMOUS_INTERVAL : LEAST_INTERVAL);
     try {
       const { status, body, headers: received } = await this.#workspace.send(request, { headers, signal: controller.signal });
       if (controller.signal.aborted) return;
       if (status === 429 || status === 503) {
-        this.#notBefore = performance.now() + 1000 * (Number(received["retry-after"]) || DEFAULT_WAIT);
+        this.#notBefore = Date.now() + 1000 * (Number(received["retry-after"]) || DEFAULT_WAIT);
         return;
       }
       this.#workspace.emit("dry-run", { errors: body?.errors ?? [], status });

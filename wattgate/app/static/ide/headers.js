@@ -85,7 +85,7 @@ export function isForbidden(name, value = "") {
 }
 
 /**
- * Return the names that complete what is typed in a line, with what each is for.
+ * Return the names that complete the start of a line, each with its purpose.
  * @param {string} text
  * @param {number} caret
  * @returns {{ start: number, items: { label: string, insert: string, detail: string }[] } | null}

@@ -39,7 +39,6 @@ export class InputsPane {
     workspace.on("operation", () => this.#check());
     this.#linkProblems("#variables-panel", this.#variables);
     this.#linkProblems("#headers-panel", this.#headers);
-    workspace.on("logout", () => this.#forgetSecrets());
   }
 
   /** @param {IdeDocument} shown */
@@ -70,11 +69,6 @@ export class InputsPane {
       if (fix === undefined) editor.goTo(start, end);
       else editor.apply({ start, end, text: fix, selectionStart: start + fix.length, selectionEnd: start + fix.length });
     });
-  }
-
-  /** After a log-out, no secret of the session stays in the editors. */
-  #forgetSecrets() {
-    this.show(this.#workspace.document);
   }
 }
 

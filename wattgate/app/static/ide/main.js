@@ -21,7 +21,8 @@ import { Workspace } from "./workspace.js";
 
 const session = new IdeSession();
 const facts = { ...JSON.parse(document.body.dataset.facts ?? "{}"), applicationId: session.applicationId };
-const workspace = new Workspace(facts, session, new Documents(localStorage));
+const documents = new Documents(localStorage);
+const workspace = new Workspace(facts, session, documents);
 const runner = new Runner(workspace, subscribe);
 const documentPane = new DocumentPane(workspace, runner);
 const inputsPane = new InputsPane(workspace);
@@ -70,6 +71,7 @@ const openLink = () => {
   history.replaceState(null, "", location.pathname + location.search);
 };
 addEventListener("hashchange", openLink);
+addEventListener("pagehide", () => documents.store());
 openLink();
 documentPane.show(workspace.document);
 inputsPane.show(workspace.document);

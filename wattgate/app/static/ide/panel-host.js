@@ -5,6 +5,9 @@ import { element, find, findAll } from "../shared/dom.js";
 /** @import { MountedPanel, Panel, Workspace } from "./workspace.js" */
 
 const OPEN_KEY = "wattgate.ide.panel";
+/** The panel that is open at the first visit. */
+const FIRST = "guides";
+const NONE = "none";
 const SVG = "http://www.w3.org/2000/svg";
 
 export class PanelHost {
@@ -34,8 +37,8 @@ export class PanelHost {
     document.body.addEventListener("panechange", (event) => {
       if (event instanceof CustomEvent && event.detail === "panel" && !this.#open && panels.length) this.show(panels[0].id);
     });
-    const last = localStorage.getItem(OPEN_KEY);
-    if (last && innerWidth > 800 && panels.some(({ id }) => id === last)) this.show(last);
+    const last = localStorage.getItem(OPEN_KEY) ?? FIRST;
+    if (innerWidth > 800) this.show(last);
   }
 
   /** @param {string} id */
@@ -87,8 +90,7 @@ export class PanelHost {
     this.#open = id;
     this.#aside.hidden = id === null;
     for (const button of findAll(this.#rail, "button")) button.setAttribute("aria-pressed", String(button.dataset.panel === id));
-    if (id) localStorage.setItem(OPEN_KEY, id);
-    else localStorage.removeItem(OPEN_KEY);
+    localStorage.setItem(OPEN_KEY, id ?? NONE);
   }
 }
 

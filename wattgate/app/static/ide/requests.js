@@ -1,4 +1,4 @@
-/** Requests of the IDE over HTTP, with what the page shows about each response. */
+/** Requests of the IDE over HTTP, and the facts about each response. */
 
 import { GatewayError } from "../shared/gateway.js";
 

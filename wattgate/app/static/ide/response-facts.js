@@ -1,4 +1,4 @@
-/** What the page says about a response, in words. */
+/** The facts about a response, in words. */
 
 import { element } from "../shared/dom.js";
 

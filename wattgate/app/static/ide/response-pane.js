@@ -10,10 +10,12 @@ import { showPane } from "./layout.js";
 /** @import { CurrentRequest, Workspace } from "./workspace.js" */
 
 /** @typedef {GraphQLResponse & { request: CurrentRequest }} Received */
-/** @typedef {{ message: string, path?: (string | number)[], locations?: { line: number, column: number }[], extensions?: { code?: string } }} GraphQLError */
+/** @typedef {{ message: string, path?: (string | number)[], locations?: { line: number, column: number }[], extensions?: { code?: string, docUrl?: string } }} GraphQLError */
 
 const MAX_ERRORS = 20;
 const WAITING = "Run the operation to see its response.";
+const NO_RESPONSE = "There is no response.";
+const NO_EVENT = "No event has arrived yet.";
 
 export class ResponsePane {
   #workspace;
@@ -23,7 +25,7 @@ export class ResponsePane {
   #copy = find(document, ".copy-response");
   #text = new ResponseText(find(document, ".response-body"));
   /**
-   * What was shown last for each document, by its ID.
+   * The last response of each document, by its ID.
    * @type {Map<string, () => void>}
    */
   #shown = new Map();
@@ -47,8 +49,9 @@ export class ResponsePane {
     });
     workspace.on("refused", (message) => {
       // A request that is not even sent is of the active document.
-      if (!this.#isRunning) this.#running = workspace.document.id;
-      this.#keep(() => this.#refuse(message));
+      const wasSent = this.#isRunning;
+      if (!wasSent) this.#running = workspace.document.id;
+      this.#keep(() => this.#refuse(message, wasSent));
       showPane("response");
     });
     workspace.on("stopped", () => this.#keep(() => { this.#facts.textContent = "Stopped."; }));
@@ -101,18 +104,25 @@ export class ResponsePane {
     this.#copy.hidden = false;
   }
 
-  /** @param {string} message */
-  #refuse(message) {
-    this.#facts.textContent = "Not sent.";
+  /**
+   * @param {string} message
+   * @param {boolean} wasSent
+   */
+  #refuse(message, wasSent) {
+    this.#facts.textContent = wasSent ? "Failed." : "Not sent.";
     this.#showNotice({ message, offersLogin: false });
+    if (wasSent) this.#showHint(NO_RESPONSE);
   }
 
   /** @param {{ type: string, request: CurrentRequest, value: any }} event */
   #showEvent({ type, value, request }) {
-    if (type === "start") this.#facts.textContent = "Connecting…";
+    if (type === "start") {
+      this.#facts.textContent = "Connecting…";
+      this.#showHint(NO_EVENT);
+    }
     if (type === "status") this.#facts.textContent = value;
     if (type === "complete") this.#facts.textContent = "The subscription has ended.";
-    if (type === "error") this.#refuse(value);
+    if (type === "error") this.#refuse(value, true);
     if (type !== "next") return;
     this.#showErrors(value?.errors ?? [], request.query);
     this.#text.show(JSON.stringify(value, null, 2), true);
@@ -144,8 +154,13 @@ export class ResponsePane {
   #clear() {
     this.#begin();
     this.#facts.textContent = "";
+    this.#showHint(WAITING);
+  }
+
+  /** @param {string} text */
+  #showHint(text) {
     this.#copy.hidden = true;
-    this.#text.showHint(WAITING);
+    this.#text.showHint(text);
   }
 
   async #copyText() {
@@ -166,8 +181,12 @@ function describeError({ message, path, locations, extensions }, query) {
   const [position] = locations ?? [];
   const offset = position ? offsetOf(query, position) : null;
   const { line, column } = positionOf(query, offset ?? 0);
+  const code = extensions?.code ? element("code", { class: "error-code" }, extensions.code) : null;
+  const { docUrl = "" } = extensions ?? {};
+  // Only an address of the gateway: the response may come through a proxy that changes it.
+  const isOwn = docUrl.startsWith("/") && !docUrl.startsWith("//");
   return [
-    extensions?.code ? element("code", { class: "error-code" }, extensions.code) : null,
+    code && isOwn ? element("a", { href: docUrl, target: "_blank", rel: "noopener", title: "Cause and remedy" }, code) : code,
     element("span", { class: "error-message" }, message),
     path ? element("code", { class: "error-path" }, path.join(".")) : null,
     offset === null ? null : element("button", { type: "button", class: "quiet-button", "data-offset": String(offset), "data-testid": "error-place" }, `Line ${line}:${column}`),

@@ -1,4 +1,4 @@
-/** Finds secrets in documents, variables and headers, so that the browser stores none. Names decide what is secret. */
+/** Finds secrets in documents, variables and headers, so that the browser stores none. A value is secret by its name. */
 
 import { tokenize } from "./language/lexer.js";
 

@@ -243,7 +243,7 @@ function inputFields(type, schema) {
 }
 
 /**
- * Return values with what they are, and whether they are texts.
+ * Return values with their descriptions, and whether they are texts.
  * @param {TypeRef} type
  * @param {Schema | null} schema
  * @returns {[string, string, boolean][]}

@@ -17,7 +17,7 @@ import { loadSchema } from "./schema-loader.js";
 /** @import { SchemaState } from "./schema-loader.js" */
 
 /**
- * What the page says about the gateway.
+ * The facts about the gateway in the page.
  * @typedef {{ basePath: string, applicationId: string, demonstration: null | { password: string, logins: { username: string, shows: string }[] } }} Facts
  */
 
@@ -27,7 +27,7 @@ import { loadSchema } from "./schema-loader.js";
  */
 
 /**
- * What a mounted panel does when it is shown or hidden.
+ * The functions of a mounted panel: it is shown, or hidden.
  * @typedef {{ shown?(detail?: unknown): void, hidden?(): void }} MountedPanel
  */
 /** @typedef {{ id: string, title: string, icon: string, mount(root: HTMLElement, workspace: Workspace): MountedPanel | void }} Panel */
@@ -36,7 +36,7 @@ import { loadSchema } from "./schema-loader.js";
 /** @typedef {(request: CurrentRequest, sink: SubscriptionSink) => { stop(): void }} Subscribe */
 
 /**
- * What the workspace needs from the visible page.
+ * The parts of the visible page that the workspace needs.
  * @typedef {object} PageParts
  * @property {(text: string) => void} replaceText
  * @property {(text: string) => void} insertText
@@ -73,7 +73,12 @@ export class Workspace {
     this.#session = session;
     this.#documents = documents;
     session.onChange = (ended) => {
-      if (ended) this.emit("logout");
+      if (ended) {
+        this.stop();
+        documents.forgetSecrets();
+        this.#show(this.document);
+        this.emit("logout");
+      }
       this.emit("session", this.session);
     };
   }
@@ -164,7 +169,7 @@ export class Workspace {
    */
   edit(texts) {
     Object.assign(this.document, texts);
-    this.#documents.store();
+    this.#documents.storeSoon();
     this.emit("edit", this.document);
   }
 

@@ -23,8 +23,8 @@ export class AreaGroup {
     );
     /** @type {HTMLElement} The part of the sidebar. */
     this.entry = element(
-      "section",
-      { "aria-label": name },
+      "div",
+      { class: "group-entry", role: "group", "aria-label": name },
       element("p", { class: "group-name" }, name),
       element("ul", {}, this.areas.map(({ link }) => element("li", {}, link))),
     );

@@ -82,23 +82,26 @@ export class Credentials extends EventTarget {
     this.#change(null);
   }
 
+  /** The ID of the user for whom an application acts, or empty. */
+  get userId() {
+    return this.#given?.kind === "basic" ? this.#given.userId : "";
+  }
+
   /**
-   * Return how a request of an operation authenticates with the credential, and its additional headers. Null says that the
-   * operation does not accept the credential.
+   * Return how a request of an operation authenticates with the credential. Null says that the operation does not accept it.
    * @param {Operation} operation
    * @param {Record<string, SecurityScheme>} schemes
-   * @returns {{ credential: Credential, headers: [string, string][] } | null}
+   * @returns {Credential | null}
    */
   forOperation({ credentials }, schemes) {
     const given = this.#given;
-    if (credentials.length === 0) return { credential: { kind: "none" }, headers: [] };
+    if (credentials.length === 0) return { kind: "none" };
     if (!given || !this.scheme || !credentials.includes(this.scheme)) return null;
     if (given.kind === "basic") {
-      const { username, password, userId } = given;
-      return { credential: { kind: "basic", username, password }, headers: userId ? [["userId", userId]] : [] };
+      return { kind: "basic", username: given.username, password: given.password };
     }
     const token = given.kind === "session" ? given.session.token : given.token;
-    return { credential: { kind: "token", header: tokenHeader(schemes), token }, headers: [] };
+    return { kind: "token", header: tokenHeader(schemes), token };
   }
 
   #end() {

@@ -1,9 +1,9 @@
-/** The errors of the interface: those that an operation can have, and the explanation of each code. */
+/** The errors that an operation can have, each with a link to its cause and fix. */
 
-import { element, prose } from "../shared/dom.js";
+import { element } from "../shared/dom.js";
 import { ERROR_CODES } from "./error-codes.js";
 
-/** @import { Operation, Reference } from "./openapi.js" */
+/** @import { Operation } from "./openapi.js" */
 
 /**
  * Create the list of the errors that an operation can have.
@@ -28,32 +28,15 @@ export function operationErrors({ errorResponses }) {
 function errorRow(status, name) {
   // A zero-width space after each underscore lets long error codes wrap.
   const shown = name.replaceAll("_", "_\u200B");
-  const target = name in ERROR_CODES ? element("a", { href: `#error-${name}` }, shown) : element("span", {}, shown);
+  const target = name in ERROR_CODES ? element("a", { href: errorPage(name) }, shown) : element("span", {}, shown);
   return element("li", {}, element("b", {}, status), " ", target);
 }
 
 /**
- * Create the explanations of all error codes that the operations of the document can have.
- * @param {Reference} reference
- * @returns {HTMLElement}
+ * Return the address of the page about an error code.
+ * @param {string} name
+ * @returns {string}
  */
-export function errorExplanations({ operations }) {
-  const statuses = new Map(
-    operations.flatMap(({ errorResponses }) =>
-      errorResponses.flatMap(({ status, codes }) => codes.map((name) => /** @type {[string, string]} */ ([name, status]))),
-    ),
-  );
-  const shown = Object.entries(ERROR_CODES).filter(([name]) => statuses.has(name));
-  return element(
-    "dl",
-    { class: "error-codes" },
-    shown.map(([name, { cause, action }]) =>
-      element(
-        "div",
-        { id: `error-${name}`, tabindex: "-1" },
-        element("dt", {}, element("code", {}, name), " ", element("small", {}, statuses.get(name) ?? "")),
-        element("dd", {}, prose(cause), " ", prose(action)),
-      ),
-    ),
-  );
+export function errorPage(name) {
+  return `/errors#${name}`;
 }

@@ -1,7 +1,7 @@
 /** The row of a field: its name and type, its input, and what it means. */
 
 import { element, prose } from "../shared/dom.js";
-import { describeSchema, isBinary } from "./schema.js";
+import { describeSchema, isBinary, limitsSentence } from "./schema.js";
 import { signature } from "./tree.js";
 
 /** @import { Control } from "./field-control.js" */
@@ -16,7 +16,8 @@ import { signature } from "./tree.js";
  */
 export function fieldRow({ id, key, name, schema, required, description, control }, reference) {
   const described = describeSchema(schema, reference);
-  const text = [description || described.description, sentence(described.limits)].filter(Boolean).join(" ");
+  const meaning = description || described.description || "";
+  const text = [meaning, limitsSentence(described.limits, meaning)].filter(Boolean).join(" ");
   control.id = id;
   control.setAttribute("aria-describedby", `${id}-help ${id}-problem`);
   const type = isBinary(schema) ? "binary" : described.type;
@@ -28,10 +29,4 @@ export function fieldRow({ id, key, name, schema, required, description, control
     element("p", { class: "remark", id: `${id}-help` }, prose(text)),
     element("p", { class: "problem", id: `${id}-problem`, "data-testid": "field-problem", hidden: true }),
   );
-}
-
-/** @param {string[]} limits */
-function sentence(limits) {
-  const text = limits.join(", ");
-  return text && `${text[0].toUpperCase()}${text.slice(1)}.`;
 }

@@ -2,7 +2,6 @@
 
 import { element, find, prose } from "../shared/dom.js";
 import { codeBlock } from "./code-block.js";
-import { errorExplanations } from "./error-list.js";
 import { schemeLabel } from "./operation-card.js";
 import { schemaTree } from "./tree.js";
 
@@ -23,7 +22,6 @@ export function showIntroduction(root, reference) {
   part("schemes").replaceChildren(
     ...Object.entries(reference.schemes).map(([name, scheme]) => schemeCard(name, scheme, reference)),
   );
-  part("error-explanations").replaceChildren(errorExplanations(reference));
   if (reference.errorSchema) part("error-format").replaceChildren(schemaTree(reference.errorSchema, reference));
   else part("error-section").hidden = true;
 }

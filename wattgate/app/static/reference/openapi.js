@@ -17,6 +17,8 @@
  * @property {number} [maxLength]
  * @property {number} [minimum]
  * @property {number} [maximum]
+ * @property {number} [exclusiveMinimum]
+ * @property {number} [exclusiveMaximum]
  * @property {number} [minItems]
  * @property {number} [maxItems]
  * @property {string} [pattern]
@@ -193,7 +195,7 @@ export class Reference {
       method: method.toUpperCase(),
       path,
       summary: described.summary ?? "",
-      notes: paragraphs.filter((text) => text !== described.summary),
+      notes: paragraphs.filter((text) => withoutStop(text) !== withoutStop(described.summary ?? "")),
       graphqlField: field,
       twin: twin?.document ? { document: twin.document, variables: twin.variables ?? {} } : null,
       isMutation: effect !== "read",
@@ -238,6 +240,11 @@ function guessEffect(method, field) {
 function oldId(method, path) {
   const words = path.match(/[A-Za-z]+/g) ?? [];
   return method + words.map((word) => word[0].toUpperCase() + word.slice(1).toLowerCase()).join("");
+}
+
+/** @param {string} text */
+function withoutStop(text) {
+  return text.replace(/\.$/, "");
 }
 
 /** @param {any} tag */

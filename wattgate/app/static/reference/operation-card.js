@@ -21,6 +21,9 @@ import { TryIt } from "./try-it.js";
  * @typedef {Surroundings & { presets: Record<string, string>, hasIde: boolean }} PageContext
  */
 
+/** A note of operations that need no credentials, which the page shows beside those that need some. */
+const OPEN_NOTE = "No credentials are required.";
+
 export class OperationCard {
   /** @type {PageContext} */
   #page;
@@ -79,7 +82,7 @@ function details(operation, page) {
   let samples = null;
   /** @type {TryIt | null} */
   let tryIt = null;
-  const form = new RequestForm(operation, reference, presets, {
+  const form = new RequestForm(operation, page, presets, {
     onChange: () => samples?.show(),
     onSubmit: () => tryIt?.send(),
   });
@@ -94,7 +97,7 @@ function details(operation, page) {
   return element(
     "div",
     { class: "details-body" },
-    element("div", { class: "notes" }, notes.map((note) => element("p", { class: "note" }, prose(note))), facts(operation, reference)),
+    element("div", { class: "notes" }, notes.filter((note) => note !== OPEN_NOTE).map((note) => element("p", { class: "note" }, prose(note))), facts(operation, reference)),
     element("div", { class: "request-column" }, form.root),
     element("div", { class: "code-column" }, samples.root, tryIt.root),
     element(
@@ -118,9 +121,9 @@ function details(operation, page) {
  */
 function requestShown(operation, form, { reference, credentials }, reveal) {
   const own = reveal ? credentials.forOperation(operation, reference.schemes) : null;
-  const credential = own?.credential ?? namedCredential(operation, reference.schemes, credentials.scheme);
-  const plan = planRequest(operation, form.values, reference, credential);
-  if (own) plan.headers.push(...own.headers);
+  const credential = own ?? namedCredential(operation, reference.schemes, credentials.scheme);
+  const userId = credential.kind === "basic" ? credentials.userId : "";
+  const plan = planRequest(operation, form.values, reference, credential, userId);
   return reveal ? plan : hideSecrets(plan, operation, reference);
 }
 
@@ -134,7 +137,7 @@ function facts({ credentials }, reference) {
   return element(
     "p",
     { class: "facts" },
-    names.length ? ["Credentials: ", joinWithOr(names), "."] : "No credentials are needed.",
+    names.length ? ["Credentials: ", joinWithOr(names), "."] : OPEN_NOTE,
   );
 }
 

@@ -4,8 +4,10 @@ import { element, find, findAll } from "../shared/dom.js";
 import { BodyEditor } from "./body-editor.js";
 import { createControl, readControl } from "./field-control.js";
 import { fieldRow } from "./field-row.js";
+import { idChoice } from "./id-choice.js";
 import { initialValues, parameterKey } from "./request.js";
 
+/** @import { Credentials } from "./credentials.js" */
 /** @import { Operation, Parameter, Reference } from "./openapi.js" */
 /** @import { FormValues, Problem } from "./request.js" */
 /** @import { Control } from "./field-control.js" */
@@ -22,16 +24,17 @@ export class RequestForm {
 
   /**
    * @param {Operation} operation
-   * @param {Reference} reference
+   * @param {{ reference: Reference, credentials: Credentials }} page
    * @param {Record<string, string>} presets  Values by `parameterKey` in place of examples.
    * @param {{ onChange: () => void, onSubmit: () => void }} handlers
    */
-  constructor(operation, reference, presets, { onChange, onSubmit }) {
+  constructor(operation, page, presets, { onChange, onSubmit }) {
+    const { reference } = page;
     const initial = initialValues(operation, reference);
     /** @param {Parameter} parameter */
     const row = (parameter) => {
       const key = parameterKey(parameter);
-      return this.#row(operation, parameter, initial.parameters[key] || (presets[key] ?? ""), reference);
+      return this.#row(operation, parameter, initial.parameters[key] || (presets[key] ?? ""), page);
     };
     const lists = Object.entries(TITLES).flatMap(([place, title]) => {
       const rows = operation.parameters.filter((parameter) => parameter.in === place).map(row);
@@ -97,14 +100,18 @@ export class RequestForm {
    * @param {Operation} operation
    * @param {Parameter} parameter
    * @param {string} value
-   * @param {Reference} reference
+   * @param {{ reference: Reference, credentials: Credentials }} page
    */
-  #row(operation, parameter, value, reference) {
+  #row(operation, parameter, value, page) {
+    const { reference } = page;
     const { name, schema, required = false, description, example } = parameter;
     const key = parameterKey(parameter);
     const control = createControl({ name, schema, required, value, example }, reference);
     this.#controls.set(key, control);
-    return fieldRow({ id: `${operation.id}-${key}`, key, name, schema, required, description, control }, reference);
+    const row = fieldRow({ id: `${operation.id}-${key}`, key, name, schema, required, description, control }, reference);
+    const choice = parameter.in === "header" ? null : idChoice(name, page, (id) => setControl(control, id));
+    if (choice) control.after(choice);
+    return row;
   }
 
   /** @param {Operation} operation */
@@ -116,6 +123,16 @@ export class RequestForm {
     const label = element("label", { class: "signature", for: `${id}-accept` }, "Format of the response");
     return element("div", { class: "field" }, label, this.#accept);
   }
+}
+
+/**
+ * Set the value of an input as if the user had entered it.
+ * @param {Control} control
+ * @param {string} value
+ */
+function setControl(control, value) {
+  control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The request of an operation with the values of its form: what the page sends, and what the samples of code show. */
 
+import { plainMembers } from "./body-fields.js";
 import { example, isSecret, secretMembers } from "./schema.js";
 
 /** @import { Content, Operation, Parameter, Reference } from "./openapi.js" */
@@ -40,6 +41,7 @@ import { example, isSecret, secretMembers } from "./schema.js";
 
 /** A value that is missing or that no request can carry. @typedef {{ key: string, message: string }} Problem */
 
+const USER_HEADER = "header.userId";
 const JSON_MEDIA = "application/json";
 const FORM_MEDIA = "application/x-www-form-urlencoded";
 /** @type {Record<string, string>} The ends of the names of files, by media type. */
@@ -89,7 +91,8 @@ function initialValue({ example: given, schema, required }, reference) {
 export function initialBody(content, reference) {
   const { media } = content;
   if (media === JSON_MEDIA) {
-    return { kind: "json", media, text: JSON.stringify(example(content, reference, { requiredOnly: true }), null, 2) };
+    const value = isOptional(content, reference) ? {} : example(content, reference, { requiredOnly: true });
+    return { kind: "json", media, text: JSON.stringify(value, null, 2) };
   }
   if (media === FORM_MEDIA) {
     const value = example(content, reference, { requiredOnly: false });
@@ -97,6 +100,16 @@ export function initialBody(content, reference) {
     return { kind: "form", media, pairs };
   }
   return { kind: "file", media, name: "" };
+}
+
+/**
+ * Return whether a body is an object of plain values that are all optional, so that no sample of it is worth sending.
+ * @param {Content} content
+ * @param {Pick<Reference, "resolve">} reference
+ */
+function isOptional(content, reference) {
+  const members = content.example === undefined ? plainMembers(content, reference) : [];
+  return members.length > 0 && members.every(({ required }) => !required);
 }
 
 /**
@@ -150,9 +163,10 @@ function bodyProblem(body, operation) {
  * @param {FormValues} values
  * @param {Pick<Reference, "baseUrl">} reference
  * @param {Credential} credential
+ * @param {string} [userId]  The user for whom an application acts, unless the form names one.
  * @returns {RequestPlan}
  */
-export function planRequest(operation, values, reference, credential) {
+export function planRequest(operation, values, reference, credential, userId = "") {
   /** @param {string} place */
   const given = (place) =>
     operation.parameters
@@ -160,11 +174,13 @@ export function planRequest(operation, values, reference, credential) {
       .map((parameter) => /** @type {[string, string]} */ ([parameter.name, values.parameters[parameterKey(parameter)] ?? ""]));
   const inPath = new Map(given("path"));
   const path = operation.path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(inPath.get(name) || placeholder(name)));
+  /** @type {[string, string][]} */
+  const acting = userId && !values.parameters[USER_HEADER] ? [["userId", userId]] : [];
   return {
     method: operation.method,
     address: reference.baseUrl + path,
     query: given("query").filter(([, value]) => value),
-    headers: [...given("header").filter(([, value]) => value), ...(values.accept ? [acceptHeader(values.accept)] : [])],
+    headers: [...acting, ...given("header").filter(([, value]) => value), ...(values.accept ? [acceptHeader(values.accept)] : [])],
     credential,
     body: values.body?.kind === "json" && !values.body.text.trim() ? null : values.body,
     download: downloadName(operation, values.accept),

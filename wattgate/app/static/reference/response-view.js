@@ -3,6 +3,7 @@
 import { code, element, prose } from "../shared/dom.js";
 import { codeBlock, highlight } from "./code-block.js";
 import { ERROR_CODES } from "./error-codes.js";
+import { errorPage } from "./error-list.js";
 import { fileName } from "./request.js";
 import { formatDuration, formatSize, isExpired, readBudget, readError } from "./response-text.js";
 
@@ -75,7 +76,7 @@ function errorNotice({ code: name, message, problems }) {
       ? element("ul", {}, problems.map(({ path, message: text }) => element("li", {}, path ? [code(path), ": "] : null, text)))
       : null,
     known ? element("p", {}, prose(`${known.cause} ${known.action}`)) : null,
-    name && known ? element("p", {}, element("a", { href: `#error-${name}` }, `About ${name}`)) : null,
+    name && known ? element("p", {}, element("a", { href: errorPage(name) }, `About ${name}`)) : null,
   );
 }
 

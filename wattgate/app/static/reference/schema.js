@@ -18,6 +18,8 @@
 
 const SAMPLE_ID = "3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d";
 const SAMPLE_INSTANT = "2026-11-01T00:00:00Z";
+/** Characters of a pattern that a reader understands. */
+const MAX_PATTERN = 40;
 const SECRET_NAME = /password|secret$|^token$|refreshToken|^code(Verifier)?$/i;
 
 /**
@@ -81,17 +83,32 @@ function typeName({ type = "any", format, contentMediaType }) {
  * @param {SchemaNode} schema
  * @returns {string[]}
  */
-function limitsOf({ minLength, maxLength, minimum, maximum, minItems, maxItems, pattern, default: preset }) {
+function limitsOf(schema) {
+  const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern, default: preset } = schema;
+  const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
   return [
+    above === undefined ? "" : `above ${above}`,
+    below === undefined ? "" : `below ${below}`,
     minLength ? `at least ${plural(minLength, "character")}` : "",
     maxLength === undefined ? "" : `at most ${plural(maxLength, "character")}`,
     minimum === undefined ? "" : `at least ${minimum}`,
     maximum === undefined ? "" : `at most ${maximum}`,
     minItems ? `at least ${plural(minItems, "item")}` : "",
     maxItems === undefined ? "" : `at most ${plural(maxItems, "item")}`,
-    pattern ? `of the form \`${pattern}\`` : "",
+    pattern && pattern.length <= MAX_PATTERN ? `of the form \`${pattern}\`` : "",
     preset === undefined || preset === null ? "" : `\`${JSON.stringify(preset)}\` if left out`,
   ].filter(Boolean);
+}
+
+/**
+ * Return the limits of a schema as a sentence, without those that its description names.
+ * @param {string[]} limits
+ * @param {string} [description]
+ * @returns {string}
+ */
+export function limitsSentence(limits, description = "") {
+  const text = limits.filter((limit) => !description.toLowerCase().includes(limit)).join(", ");
+  return text && `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A schema as a tree of its members: name, type, whether it is required, what it means, its limits and values. */
 
 import { code, element, prose } from "../shared/dom.js";
-import { describeSchema } from "./schema.js";
+import { describeSchema, limitsSentence } from "./schema.js";
 
 /** @import { Child } from "../shared/dom.js" */
 /** @import { Reference, SchemaNode } from "./openapi.js" */
@@ -87,10 +87,11 @@ export function signature(name, type, required, tag = "p") {
  * @returns {Child[]}
  */
 function remarks(description, limits, values) {
+  const limited = limitsSentence(limits, description ?? "");
   const choices = values.map((value) => [code(String(value)), " "]);
   return [
     description ? element("p", { class: "remark" }, prose(description)) : null,
-    limits.length ? element("p", { class: "remark" }, prose(`${limits.join(", ")}.`.replace(/^./, (first) => first.toUpperCase()))) : null,
+    limited ? element("p", { class: "remark" }, prose(limited)) : null,
     choices.length ? element("p", { class: "values" }, "One of ", choices) : null,
   ];
 }

@@ -3,6 +3,7 @@
 import { element, prose } from "../shared/dom.js";
 import { findProblems, fullAddress, planRequest } from "./request.js";
 import { failureView, responseView } from "./response-view.js";
+import { receive } from "./send.js";
 
 /** @import { ConfirmDialog } from "../shared/confirm-dialog.js" */
 /** @import { Credentials } from "./credentials.js" */
@@ -10,7 +11,6 @@ import { failureView, responseView } from "./response-view.js";
 /** @import { Operation, Reference } from "./openapi.js" */
 /** @import { RequestForm } from "./request-form.js" */
 /** @import { RequestPlan } from "./request.js" */
-/** @import { Received } from "./response-view.js" */
 
 /**
  * Parts of the page that a request needs.
@@ -20,8 +20,6 @@ import { failureView, responseView } from "./response-view.js";
  * @property {LoginDialog} login
  * @property {ConfirmDialog} confirmation
  */
-
-const TEXT_MEDIA = /json|^text\/|xml|urlencoded/;
 
 export class TryIt {
   /** @type {Operation} */
@@ -79,13 +77,13 @@ export class TryIt {
     this.#form.showProblems(problems);
     if (problems.length) return;
     const { credentials, login, reference } = this.#page;
-    const authentication = credentials.forOperation(this.#operation, reference.schemes);
-    if (!authentication) {
+    const credential = credentials.forOperation(this.#operation, reference.schemes);
+    if (!credential) {
       login.open(this.#whyLogIn(), () => this.send());
       return;
     }
-    const plan = planRequest(this.#operation, values, reference, authentication.credential);
-    plan.headers.push(...authentication.headers);
+    const userId = credential.kind === "basic" ? credentials.userId : "";
+    const plan = planRequest(this.#operation, values, reference, credential, userId);
     if (this.#operation.isMutation && !(await this.#confirm(plan))) return;
     await this.#run(plan);
   }
@@ -156,50 +154,4 @@ export class TryIt {
 /** @param {RequestPlan} plan */
 function unreachableText({ address }) {
   return `No response from ${new URL(address).host}. Check that the gateway runs and that you are online, then send the request again.`;
-}
-
-/**
- * Send a request and read its response to the end.
- * @param {RequestPlan} plan
- * @param {File | null} file
- * @param {AbortSignal} signal
- * @returns {Promise<Received>}
- */
-async function receive(plan, file, signal) {
-  const start = performance.now();
-  const response = await fetch(fullAddress(plan), {
-    method: plan.method,
-    headers: requestHeaders(plan),
-    body: requestBody(plan, file),
-    signal,
-    cache: "no-store",
-    credentials: "omit", // neither cookies nor the log-in window of the browser
-  });
-  const body = await response.blob();
-  const isText = TEXT_MEDIA.test(response.headers.get("Content-Type") ?? "") || body.size === 0;
-  const { status, statusText, headers } = response;
-  const text = isText ? await body.text() : null;
-  return { status, statusText, headers, body, text, duration: performance.now() - start, credential: plan.credential.kind };
-}
-
-/** @param {RequestPlan} plan */
-function requestHeaders({ headers, credential, body }) {
-  const sent = new Headers(headers);
-  if (credential.kind === "token") sent.set(credential.header, credential.token ?? "");
-  if (credential.kind === "basic") {
-    const bytes = new TextEncoder().encode(`${credential.username}:${credential.password}`);
-    sent.set("Authorization", `Basic ${btoa(String.fromCharCode(...bytes))}`);
-  }
-  if (body) sent.set("Content-Type", body.media);
-  return sent;
-}
-
-/**
- * @param {RequestPlan} plan
- * @param {File | null} file
- */
-function requestBody({ body }, file) {
-  if (!body) return null;
-  if (body.kind === "file") return file;
-  return body.kind === "json" ? body.text : new URLSearchParams(body.pairs.filter(([, value]) => value));
 }

@@ -64,7 +64,7 @@ from graphql import (
 
 from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.field_source import AttributeSource, NotCompilable, PayloadSource, TypenameSource
+from wattgate.graphql.core.field_source import NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.node import encode_global_id
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
@@ -395,7 +395,6 @@ def _field_type(selected: SelectedField) -> GraphQLOutputType:
 
 
 def _attribute_expression(selected: SelectedField, var: str) -> str:
-    source = selected.source
-    assert isinstance(source, AttributeSource)  # edges and operations are handled before
+    source: Any = selected.source  # an AttributeSource: edges and operations are handled before
     attribute = f"{var}.{source.name}"
     return attribute if source.node_type is None else f"global_id({source.node_type!r}, {attribute})"

@@ -1,4 +1,4 @@
-/** What the editor does with a key: it closes brackets, indents lines and toggles comments. Pure: an edit or null. */
+/** Edits for keys: close brackets, indent lines and toggle comments. All functions are pure. */
 
 /**
  * Replace a range by a text and select a range of the result.

@@ -82,7 +82,7 @@
 /** @typedef {DefinitionNode | SelectionNode | SelectionSetNode | VariableDefinitionNode | ArgumentNode | DirectiveNode | ListValueNode | ObjectValueNode | ObjectFieldNode} OpenNode */
 
 /**
- * What may stand at the caret. `path` has the nodes around it, outermost first. `prefix` is the typed start of a name.
+ * The kind of text that fits at the caret. `path` has the nodes around it, outermost first. `prefix` is the typed start of a name.
  * @typedef {object} CaretContext
  * @property {"definition" | "selection" | "spread" | "typeCondition" | "argument" | "value" | "objectField" | "variable" | "directive" | "inputType" | "variableDefinition" | "fragmentOn"} kind
  * @property {OpenNode[]} path

@@ -1,4 +1,4 @@
-/** What completes a document at the caret, from the schema and from the document itself. */
+/** Suggestions at the caret of a document, from the schema and from the document itself. */
 
 import { parse } from "./parser.js";
 import { isComposite, isInput, isRequired, namedType, nullableType, printType } from "./schema.js";
@@ -15,7 +15,7 @@ export const MAX_SUGGESTIONS = 60;
 const KEYWORDS = { query: "Reads data.", mutation: "Changes data.", subscription: "Receives live events.", fragment: "A selection with a name." };
 
 /**
- * Return the suggestions at the caret, best first. Null if nothing can stand there that the schema knows.
+ * Return the suggestions at the caret, best first. Null if nothing can be suggested there.
  * @param {string} source
  * @param {number} caret
  * @param {Schema | null} schema
@@ -125,8 +125,8 @@ class Completer {
       caretBack = insert.length - field.name.length - `(${required[0].name}: `.length;
     }
     if (!isFollowed && type && isComposite(type)) {
-      insert += " { }";
-      caretBack = required.length ? caretBack + 4 : 2;
+      insert += " {  }";
+      caretBack = required.length ? caretBack + 5 : 2;
     }
     return item(field.name, { ...field, detail: printType(field.type), insert, caretBack, asks: insert !== field.name });
   }
@@ -137,7 +137,7 @@ class Completer {
     const fragments = this.#definitions.filter((one) => one.kind === "FragmentDefinition");
     const fitting = fragments.filter((one) => one.name && !path.includes(one) && this.#fits(one, owner));
     const spreads = fitting.map(({ name, typeCondition }) => item(name?.value ?? "", { detail: `on ${typeCondition?.name.value}` }));
-    const conditions = this.#conditions(path).map((one) => ({ ...one, label: `on ${one.label}`, insert: `on ${one.insert} { }`, caretBack: 2, asks: true }));
+    const conditions = this.#conditions(path).map((one) => ({ ...one, label: `on ${one.label}`, insert: `on ${one.insert} {  }`, caretBack: 2, asks: true }));
     return [...spreads, ...conditions];
   }
 

@@ -5,7 +5,7 @@ import { nearestName } from "./nearest.js";
 /** @import { ArgumentNode, DefinitionNode, DirectiveNode, FragmentNode, FragmentSpreadNode, NameNode, OperationNode, Problem, SelectionSetNode, ValueNode } from "./ast.js" */
 
 /**
- * What a definition uses: names of variables and of fragments.
+ * The uses of a definition: names of variables and of fragments.
  * @typedef {{ variables: NameNode[], spreads: FragmentSpreadNode[] }} Uses
  */
 

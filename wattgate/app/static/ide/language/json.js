@@ -1,4 +1,4 @@
-/** A JSON parser that keeps positions, reports problems in sentences, and says what may stand at the caret. */
+/** A JSON parser that keeps positions, reports problems in sentences, and finds the place of the caret. */
 
 /** @import { Problem } from "./ast.js" */
 

@@ -18,7 +18,7 @@ const IGNORED = /[\uFEFF\t ,\n\r]+/y;
 const COMMENT = /#[^\n\r]*/y;
 const NAME = /[_A-Za-z][_0-9A-Za-z]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
-/** What may not follow a number: a digit, a dot or the start of a name. */
+/** Characters that may not follow a number: a digit, a dot or the start of a name. */
 const NUMBER_TAIL = /[_0-9A-Za-z.]+/y;
 const BLOCK_STRING = /"""(?:[^"\\]|\\"""|\\(?!""")|"(?!""))*?"""/y;
 const STRING = /"(?:[^"\\\n\r]|\\[^\n\r])*"/y;

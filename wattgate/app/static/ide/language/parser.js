@@ -1,6 +1,6 @@
 /**
  * A parser of executable documents, by the edition of September 2025. It accepts a document in the middle of typing: it
- * reports problems, returns the parts that it understands, and says what may stand at the caret.
+ * reports problems, returns the parts that it understands, and finds the context of the caret.
  */
 
 import { parseArguments, parseDirectives, parseType, parseValue } from "./value-parser.js";
@@ -23,7 +23,7 @@ const OPERATIONS = ["query", "mutation", "subscription"];
 const TYPE_SYSTEM = ["schema", "scalar", "type", "interface", "union", "enum", "input", "directive", "extend"];
 
 /**
- * Parse a document. `caret` is the offset at which the result says what may stand there.
+ * Parse a document. `caret` is the offset whose context the result has.
  * @param {string} source
  * @param {number} [caret]
  * @returns {ParsedDocument}

@@ -1,4 +1,4 @@
-/** Formats a document: two spaces of indentation, short arguments in one line, comments kept at what they precede. */
+/** Formats a document: two spaces of indentation, short arguments in one line, comments at their places. */
 
 import { parse } from "./parser.js";
 

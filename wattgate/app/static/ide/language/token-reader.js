@@ -119,7 +119,7 @@ export class TokenReader {
   }
 
   /**
-   * Note what may stand at the caret, if it is before the next token. The first note counts.
+   * Note the kind of text that fits at the caret, if it is before the next token. The first note counts.
    * @param {CaretContext["kind"]} kind
    */
   offer(kind) {

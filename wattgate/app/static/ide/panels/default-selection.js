@@ -1,11 +1,11 @@
-/** What the explorer writes for a new field: its required arguments, and the fields of its type that people want first. */
+/** The content of a new field: its required arguments, and the fields of its type that people want first. */
 
 import { isComposite, isRequired, namedType } from "../language/schema.js";
 
 /** @import { Field, Input, Schema, SchemaType } from "../language/schema.js" */
 /** @import { NewSelection } from "./text-edits.js" */
 
-/** Fields of a type that are selected without being asked for. */
+/** Maximum fields of a type that are selected with it. */
 const MAX_FIELDS = 4;
 /** Names of the fields that say most about an object. */
 const TELLING = ["total", "value", "unit", "at", "title", "classifier", "state", "status", "start"];

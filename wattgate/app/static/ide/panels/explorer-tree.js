@@ -1,4 +1,4 @@
-/** The fields of an operation as a tree: a tick selects a field in the document, the text says what is selected. */
+/** The fields of an operation as a tree: a tick selects a field in the document, and the ticks follow the text. */
 
 import { element, prose } from "../../shared/dom.js";
 import { isRequired, namedType } from "../language/schema.js";
@@ -11,7 +11,7 @@ import { deprecation, typeOf } from "./type-page.js";
 /** @import { Path } from "./field-paths.js" */
 
 /**
- * What the tree needs from its panel.
+ * The functions that the tree needs from its panel.
  * @typedef {object} TreeHost
  * @property {Schema} schema
  * @property {() => { text: string, target: Target }} read  The present text.

@@ -61,8 +61,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation { shareTemplatePreview(templateId: \"...\", hours: 24) { previewUrl expiresAt } }\n",
   },
   {
-    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Create a rule on readings", name: "alertRules", kind: "query",
-    text: "{ alertRules { name backTest(days: 30) { count firings { at value } } } }\n",
+    page: "how-to/alerts-and-templates", pageTitle: "Send alerts and write templates", section: "Create a rule on readings", name: "viewer", kind: "query",
+    text: "{ viewer { alertRules { name backTest(days: 30) { count firings { at value } } } } }\n",
   },
   {
     page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Let a resource join or leave a home", name: "addVirtualEntityResource", kind: "mutation",
@@ -97,8 +97,8 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "{\n  consentReceipts(first: 20) { receiptId mpxn kind basis purpose recordedBy createdAt validUntil }\n}\n",
   },
   {
-    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "accessLogConnection", kind: "query",
-    text: "{\n  accessLogConnection(first: 50) {\n    edges { node { hour resourceId operation role reader purpose own count lastAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
+    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "viewer", kind: "query",
+    text: "{\n  viewer {\n    accessLog(last: 50) {\n      edges { node { hour resourceId operation role reader purpose own count lastAt } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
@@ -122,11 +122,23 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Homes", kind: "query",
-    text: "query Homes {\n  virtualEntities { veId name resources { resourceId classifier current { value unit at } } }\n}\n",
+    text: "query Homes {\n  virtualEntities { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Home", kind: "query",
+    text: "query Home($veId: ID!) {\n  virtualEntity(veId: $veId) { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "RenameHome", kind: "mutation",
+    text: "mutation RenameHome($veId: ID!, $name: String!) {\n  updateVirtualEntity(veId: $veId, input: { name: $name }) { id name }\n}\n",
+  },
+  {
+    page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Alerts", kind: "query",
+    text: "query Alerts($first: Int!, $after: String) {\n  alerts(first: $first, after: $after) {\n    edges { cursor node { id systemAlertTypeId priority createdAt readAt } }\n    pageInfo { hasNextPage endCursor }\n  }\n}\n",
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Days", kind: "query",
-    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
+    text: "query Days($resourceId: ID!, $start: DateTime!, $end: DateTime!, $timeZone: TimeZone!) {\n  resource(resourceId: $resourceId) {\n    id\n    resourceId\n    readings(range: { start: $start, end: $end }, period: P1D, timeZone: $timeZone) {\n      unit total buckets { start value quality }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Readings", kind: "subscription",

@@ -142,7 +142,7 @@ class LiveView {
       this.#choice.replaceChildren(...labels.map((label) => element("option", { value: label }, label)));
     }
     // Until the user chooses, the chart shows the number that arrives most often.
-    const busiest = series.reduce((one, other) => (other.points.length > one.points.length ? other : one));
+    const busiest = series.reduce((one, other) => (other.points.length >= one.points.length ? other : one));
     this.#choice.value = labels.includes(this.#chosen) ? this.#chosen : nameOf(busiest);
     this.#choice.hidden = series.length === 1;
     const chosen = series.find((one) => nameOf(one) === this.#choice.value) ?? series[0];

@@ -1,4 +1,4 @@
-/** What the caller owns, read once for each session. */
+/** The data of the caller, read once for each session. */
 
 import { NOTHING, OWN_DATA_QUERY, readOwnData } from "./own-values.js";
 

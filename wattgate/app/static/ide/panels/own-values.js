@@ -1,4 +1,4 @@
-/** Values for the variables of a document, from what the caller owns: the first home, its first resource, a past week. */
+/** Values for the variables of a document, from the data of the caller: the first home, its first resource, a past week. */
 
 import { namedType, nullableType } from "../language/schema.js";
 
@@ -12,7 +12,7 @@ import { namedType, nullableType } from "../language/schema.js";
  */
 
 /**
- * What the caller owns. Texts are empty if they are not known.
+ * The data of the caller. Texts are empty if they are not known.
  * @typedef {object} OwnData
  * @property {string} applicationId
  * @property {string} userId
@@ -24,7 +24,7 @@ import { namedType, nullableType } from "../language/schema.js";
 /** @type {Readonly<OwnData>} */
 export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId: "", username: "", homes: [] });
 
-/** The request for what the caller owns. */
+/** The request for the data of the caller. */
 export const OWN_DATA_QUERY = `query IdeOwnData {
   tokenStatus { accountId applicationId }
   virtualEntities { veId ownerId timeZone resources { resourceId classifier resourceTypeId } }

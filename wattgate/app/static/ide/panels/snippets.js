@@ -16,7 +16,7 @@ import { javaScriptValue, quoteForShell, templateLiteral } from "./quoting.js";
  */
 
 /**
- * Who sends the request. No code contains a token or a secret: the code has a placeholder for it.
+ * The sender of the request. No code contains a token or a secret: the code has a placeholder for it.
  * @typedef {{ kind: "none" } | { kind: "token" } | { kind: "application", applicationId: string, userId: string }}
  *   CopiedCredentials
  */

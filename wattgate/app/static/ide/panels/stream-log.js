@@ -131,7 +131,7 @@ function timeOf(owner) {
 }
 
 /**
- * Return a text as a label: the end of an ID is enough to tell it from others.
+ * Return a text as a label: the end of an ID is different from that of others.
  * @param {string} text
  */
 function shorten(text) {

@@ -16,7 +16,7 @@
  */
 
 const INDENT = "  ";
-/** What separates tokens besides comments. */
+/** Characters that separate tokens. */
 const IGNORED = /[\s,\uFEFF]/;
 
 /**
@@ -34,7 +34,7 @@ export function applyEdits(text, edits) {
 }
 
 /**
- * Return a selection as text. With an indentation, its own selections stand on lines of their own.
+ * Return a selection as text. With an indentation, each of its own selections has a line.
  * @param {NewSelection} selection
  * @param {string | null} indent
  * @returns {string}
@@ -208,7 +208,7 @@ export function selectionsOf({ selectionSet }) {
 }
 
 /**
- * Return whether only blanks stand before an offset on its line.
+ * Return whether only blanks are before an offset on its line.
  * @param {string} text
  * @param {number} at
  */

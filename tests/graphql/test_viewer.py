@@ -1,0 +1,232 @@
+"""The graph that starts from the caller: `viewer`, `application`, their connections, and the edges between types."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from graphql import GraphQLObjectType, get_named_type
+
+from tests.support.examples_areas import own_mail_suppression
+from tests.support.house import House
+from tests.support.interfaces import SCHEMA
+from tests.support.metering import resource_at
+from tests.support.timed import NOW
+from wattgate.graphql.core.node import encode_global_id
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.operation_request import OperationRequest
+from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore, rate_limit_headers
+from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+
+
+def connections_of(type_name: str) -> list[str]:
+    kind = SCHEMA.type_map[type_name]
+    assert isinstance(kind, GraphQLObjectType)
+    return [name for name, field in kind.fields.items() if get_named_type(field.type).name.endswith("Connection")]
+
+
+async def by_both_executors(house: House, text: str, headers: dict[str, str], **variables: Any) -> Any:
+    """Return the data of graphql-core. The compiled engine, which takes the second request, returns the same."""
+    answers = [await house.graphql(text, headers, **variables) for _ in range(2)]
+    assert "errors" not in answers[0], answers[0]
+    assert answers[0]["data"] == answers[1]["data"]
+    return answers[0]["data"]
+
+
+async def every_page(house: House, start: str, name: str, headers: dict[str, str]) -> list[str]:
+    """Walk a connection backwards and return the global or plain contents of its nodes, oldest first."""
+    kind: Any = SCHEMA.type_map[start.title()]
+    field = kind.fields[name]
+    node = get_named_type(field.type).fields["edges"].type.of_type.of_type.of_type.fields["node"].type.of_type
+    first_id = next(iter(name for name in node.fields if name.endswith("Id")))
+    text = (
+        f"query ($before: String) {{ {start} {{ {name}(last: 2, before: $before) {{ edges {{ node {{ {first_id} }} }} "
+        "pageInfo { hasPreviousPage startCursor } } } }"
+    )
+    ids: list[str] = []
+    before = None
+    while True:
+        answer = await house.graphql(text, headers, before=before)
+        assert "errors" not in answer, answer
+        page = answer["data"][start][name]
+        ids = [edge["node"][first_id] for edge in page["edges"]] + ids
+        if not page["pageInfo"]["hasPreviousPage"]:
+            return ids
+        before = page["pageInfo"]["startCursor"]
+
+
+@pytest.mark.parametrize("name", connections_of("Viewer"))
+async def test_viewer_has_the_records_of_its_user_only(served: House, name: str) -> None:
+    own, acting = [await every_page(served, "viewer", name, served.one.headers[who]) for who in ("account", "acting")]
+    other = await every_page(served, "viewer", name, served.other.headers["account"])
+    assert own == acting
+    assert own
+    assert len(own) == len(set(own))
+    assert not set(own) & set(other)
+
+
+@pytest.mark.parametrize("name", connections_of("Application"))
+async def test_application_has_the_records_of_all_its_users(served: House, name: str) -> None:
+    for tenant in (served.one, served.other):
+        await own_mail_suppression(tenant)
+    own, administrator = [
+        await every_page(served, "application", name, served.one.headers[who])
+        for who in ("application", "administrator")
+    ]
+    other = await every_page(served, "application", name, served.other.headers["application"])
+    assert set(own) <= set(administrator)  # the audit log may have grown
+    assert own
+    assert not set(own) & set(other)
+    if name in connections_of("Viewer"):
+        assert set(await every_page(served, "viewer", name, served.one.headers["account"])) <= set(own)
+
+
+async def test_administrator_sees_only_the_own_records_as_viewer(served: House) -> None:
+    names = " ".join(f"{name} {{ edges {{ cursor }} }}" for name in ("homes", "devices", "resources", "alerts"))
+    headers = served.one.headers["administrator"]
+    data = await by_both_executors(served, f"{{ viewer {{ userId {names} unreadAlerts }} }}", headers)
+    assert data["viewer"]["userId"] != served.one.user_id
+    assert all(not data["viewer"][name]["edges"] for name in ("homes", "devices", "resources", "alerts"))
+    assert data["viewer"]["unreadAlerts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "who", "code"),
+    [
+        ("viewer", "application", "BAD_INPUT"),
+        ("viewer", None, "UNAUTHENTICATED"),
+        ("application", "account", "FORBIDDEN"),
+        ("application", "acting", "FORBIDDEN"),
+        ("application", None, "UNAUTHENTICATED"),
+    ],
+)
+async def test_callers_who_are_no_user_or_no_administrator_get_an_error(
+    served: House, field: str, who: str | None, code: str
+) -> None:
+    answer = await served.graphql(f"{{ {field} {{ applicationId }} }}", served.one.headers[who] if who else {})
+    assert answer["errors"][0]["extensions"]["code"] == code
+
+
+GRAPH = """{ viewer {
+  userId accountId
+  account { accountId user { userId } }
+  user {
+    id userId applications { accountId } accounts { edges { node { username } } } homes { edges { node { veId } } }
+  }
+  homes(first: 100) { edges { node {
+    veId owner { userId } devices { deviceId owner { id } } resources { resourceId }
+  } } }
+  resources(first: 100) { edges { node {
+    resourceId mpxn owner { userId homes(last: 1) { edges { node { veId } } } }
+    device { deviceId } consent { mpxn state } catchUps { state } type { resourceTypeId }
+  } } }
+  alerts(last: 3) { edges { node {
+    alertId veId virtualEntity { veId } user { userId } notifications { alert { alertId } }
+  } } }
+  alertRules { ruleId resource { resourceId } virtualEntity { veId } alertType { alertTypeId } }
+  consents { edges { node { mpxn state } } }
+  dfsEnrolments { mpxn }
+  unreadAlerts
+} }"""
+
+
+async def test_edges_lead_from_the_viewer_through_the_graph(served: House) -> None:
+    tenant = served.one
+    viewer = (await by_both_executors(served, GRAPH, tenant.headers["account"]))["viewer"]
+    assert (viewer["userId"], viewer["accountId"]) == (tenant.user_id, tenant.account_id)
+    assert viewer["account"] == {"accountId": tenant.account_id, "user": {"userId": tenant.user_id}}
+    assert viewer["user"]["id"] == encode_global_id("User", tenant.user_id)
+    homes = {edge["node"]["veId"]: edge["node"] for edge in viewer["homes"]["edges"]}
+    assert {edge["node"]["veId"] for edge in viewer["user"]["homes"]["edges"]} <= homes.keys()
+    home = homes[tenant.ids["virtual_entity"]]
+    assert home["owner"] == {"userId": tenant.user_id}
+    resources = {edge["node"]["resourceId"]: edge["node"] for edge in viewer["resources"]["edges"]}
+    resource = resources[tenant.ids["resource"]]
+    assert {one["resourceId"] for one in home["resources"]} <= resources.keys()
+    assert resource["owner"]["userId"] == tenant.user_id
+    feeding = {
+        resources[one["resourceId"]]["device"]["deviceId"]
+        for one in home["resources"]
+        if resources[one["resourceId"]]["device"]
+    }
+    assert {one["deviceId"] for one in home["devices"]} == feeding
+    for edge in viewer["alerts"]["edges"]:
+        alert = edge["node"]
+        assert (alert["virtualEntity"] or {}).get("veId") == alert["veId"]
+        assert {one["alert"]["alertId"] for one in alert["notifications"]} == {alert["alertId"]}
+    rule = next(one for one in viewer["alertRules"] if one["ruleId"] == tenant.ids["alert_rule"])
+    assert rule["resource"]["resourceId"] in resources
+    assert rule["alertType"]["alertTypeId"]
+    listed = await served.graphql("{ consents { mpxn } alertRules { ruleId } unreadAlerts }", tenant.headers["account"])
+    assert [edge["node"]["mpxn"] for edge in viewer["consents"]["edges"]]
+    assert {edge["node"]["mpxn"] for edge in viewer["consents"]["edges"]} <= {
+        one["mpxn"] for one in listed["data"]["consents"]
+    }
+    assert {one["ruleId"] for one in viewer["alertRules"]} == {one["ruleId"] for one in listed["data"]["alertRules"]}
+    assert viewer["unreadAlerts"] == listed["data"]["unreadAlerts"]
+
+
+async def test_edges_of_many_users_are_those_of_each(served: House) -> None:
+    """The connections of all accounts of a page are read together. Each has the records of its own user."""
+    text = """{ application { accounts(first: 100) { edges { node { userId user { userId
+      resources(last: 2) { edges { node { ownerId } } } accounts(first: 1) { edges { node { userId } } }
+    } } } } } }"""
+    data = await by_both_executors(served, text, served.one.headers["application"])
+    accounts = [edge["node"] for edge in data["application"]["accounts"]["edges"]]
+    assert len({account["userId"] for account in accounts}) > 1
+    for account in accounts:
+        user = account["user"]
+        assert user["userId"] == account["userId"]
+        assert {edge["node"]["ownerId"] for edge in user["resources"]["edges"]} <= {user["userId"]}
+        assert [edge["node"]["userId"] for edge in user["accounts"]["edges"]] == [user["userId"]]
+    assert any(account["user"]["resources"]["edges"] for account in accounts)
+
+
+async def test_resources_of_a_type_are_those_that_the_caller_may_see(served: House) -> None:
+    text = """query ($id: ID!) { resourceType(resourceTypeId: $id) {
+      resources(first: 100) { edges { node { resourceId ownerId } } } } }"""
+    tenant = served.one
+    for who in ("account", "application"):
+        data = await by_both_executors(served, text, tenant.headers[who], id=tenant.ids["resource_type"])
+        owners = {edge["node"]["ownerId"] for edge in data["resourceType"]["resources"]["edges"]}
+        assert owners == {tenant.user_id} if who == "account" else tenant.user_id in owners
+
+
+async def test_consent_of_a_resource_is_that_of_its_owner(served: House) -> None:
+    mpxn = str(uuid4().int)[:13]
+    resource_id = await resource_at(served.one, mpxn)
+    text = "query ($id: ID!) { resource(resourceId: $id) { consent { mpxn state userId } } }"
+    for operation, arguments, state in (
+        ("verify_meter_point", {"mpxn": mpxn}, "VALID"),
+        ("revoke_consents", {"mpxns": [mpxn]}, "REVOKED"),
+    ):
+        await served.one.run(operation, **arguments)
+        data = await by_both_executors(served, text, served.one.headers["account"], id=resource_id)
+        assert data["resource"]["consent"] == {"mpxn": mpxn, "state": state, "userId": served.one.user_id}
+
+
+async def test_budget_has_the_numbers_of_the_headers(served: House) -> None:
+    budgets = Budgets(BudgetLimits(Allowance(5_000, 10), None), LocalBucketStore(lambda: NOW))
+    runner = Runner(served.gateway.database, MemoryBus(), budgets=budgets)
+    pipeline = GraphQLPipeline(served.gateway.schema, runner, budgets=budgets)
+    text = "{ viewer { budget { policy capacity remaining refillPerSecond resetSeconds } } }"
+    for _ in range(2):
+        request = OperationRequest(query=text)
+        result = await pipeline.execute(served.one.account, request, pipeline.document_for(request))
+        assert result.data is not None
+        budget = result.data["viewer"]["budget"]
+        policy = f'"{budget["policy"]}"'
+        assert rate_limit_headers(result.balance) == {
+            "RateLimit-Policy": f"{policy};q={budget['capacity']};w=500",
+            "RateLimit": f"{policy};r={budget['remaining']};t={budget['resetSeconds']}",
+        }
+        assert budget["remaining"] < budget["capacity"] == 500 * budget["refillPerSecond"]
+    unlimited = GraphQLPipeline(served.gateway.schema, Runner(served.gateway.database, MemoryBus()))
+    result = await unlimited.execute(served.one.account, request, unlimited.document_for(request))
+    assert result.data == {"viewer": {"budget": None}}
+
+
+async def test_application_has_a_budget(served: House) -> None:
+    answer = await served.graphql("{ application { budget { policy } } }", served.one.headers["application"])
+    assert answer["data"]["application"]["budget"]["policy"]

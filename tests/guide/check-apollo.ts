@@ -1,0 +1,39 @@
+import { recordReading, resourceId, session, step, until } from './check.ts';
+import { showReading } from './apollo-cache.ts';
+import { apollo } from './apollo.ts';
+import { Alerts, Home, Homes, Readings, RenameHome } from './operations.ts';
+
+const client = apollo(session);
+const homes = async () => (await client.query({ query: Homes })).data!.virtualEntities!;
+const veId = (await homes())[0]!.veId;
+step('list', (await homes()).map(({ name }) => name));
+step('list again', (await homes()).map(({ name }) => name));
+step('record of the list', (await client.query({ query: Home, variables: { veId } })).data!.virtualEntity!.name);
+
+let seen = await homes();
+client.watchQuery({ query: Homes }).subscribe(({ data }) => {
+  if (data?.virtualEntities) seen = data.virtualEntities as typeof seen;
+});
+await client.mutate({ mutation: RenameHome, variables: { veId, name: 'Cottage' } });
+step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));
+
+let live = false;
+client.subscribe({ query: Readings, variables: { resourceIds: [resourceId!], since: null } }).subscribe(({ data }) => {
+  live = true;
+  if (data?.readings) showReading(client.cache, data.readings);
+});
+await until(() => live);
+const before = seen[0]!.resources![0]!.current!.value;
+await recordReading();
+step('list after a live reading', await until(() => seen[0]!.resources![0]!.current!.value !== before && seen[0]!.resources![0]!.current));
+
+const pages = client.watchQuery({ query: Alerts, variables: { first: 1 } });
+const stop = pages.subscribe(() => undefined);
+const first = (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!;
+step('first page', first.edges.length);
+await pages.fetchMore({ variables: { after: first.pageInfo.endCursor } });
+step('second page', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!.edges.length);
+step('pages again', (await client.query({ query: Alerts, variables: { first: 1 } })).data!.alerts!.edges.length);
+stop.unsubscribe();
+step('end', null);
+process.exit();

@@ -1,0 +1,17 @@
+"""The edge from a record to the user who owns it."""
+
+from typing import Any
+
+from wattgate.db.queries.users import user_loader
+from wattgate.graphql.core.fields import edge, optional_type
+from wattgate.principal import Permission
+
+
+def owner_edge(noun: str, column: str = "owner_id", verb: str = "owns") -> Any:
+    """Return the edge to the user whose id is in a column. `User` itself refers to the types that have this edge."""
+    return edge(
+        user_loader(column),
+        needs=Permission.USER_READ,
+        graphql_type=optional_type("User", "users"),
+        description=f"User who {verb} the {noun}. Null if the caller may not see the user.",
+    )

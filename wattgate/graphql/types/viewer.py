@@ -1,0 +1,175 @@
+"""GraphQL types from which the graph starts: the caller (`Viewer`) and the records of all users (`Application`)."""
+
+from datetime import datetime
+from typing import Any
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries.references import reference_loader
+from wattgate.db.rows import Rows
+from wattgate.graphql.core.connection import Connection
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.pagination import connection_edge
+from wattgate.graphql.services.consent_results import build_consent, build_receipt
+from wattgate.graphql.types.access_log import AccessRecord
+from wattgate.graphql.types.accounts import Account
+from wattgate.graphql.types.alert_rules import AlertRule
+from wattgate.graphql.types.alerts import Alert
+from wattgate.graphql.types.audit import AuditEntry
+from wattgate.graphql.types.consent import ConsentReceipt, MeterPointConsent
+from wattgate.graphql.types.content import TermsConditionsUser
+from wattgate.graphql.types.flexibility import DfsEvent, DfsUser
+from wattgate.graphql.types.mail import MailSuppression
+from wattgate.graphql.types.owners import owner_edge
+from wattgate.graphql.types.prompts import PromptUser, UserAction
+from wattgate.graphql.types.resources import Device, Resource
+from wattgate.graphql.types.user_records import UserRecords
+from wattgate.graphql.types.virtual_entities import VirtualEntity
+from wattgate.graphql.types.webhooks import Webhook, WebhookError
+from wattgate.principal import Permission
+
+
+@strawberry.type(
+    description="Request budget of the caller, after the charge for this request. The headers RateLimit-Policy and "
+    "RateLimit have the same numbers. The unit is cost."
+)
+class Budget:
+    policy: str = strawberry.field(description="Name of the budget, as in the headers.")
+    capacity: int = strawberry.field(description="Cost that a full budget covers.")
+    remaining: int = strawberry.field(description="Cost that the budget still covers.")
+    refill_per_second: float = strawberry.field(description="Cost that comes back each second.")
+    reset_seconds: int = strawberry.field(description="Time until the budget is full, in seconds.")
+
+
+async def _budgets(rows: Rows, parents: list[Any]) -> list[Any]:
+    """Return the budget of the caller for each parent; None if the caller has no limit."""
+    balance = None if rows.read_budget is None else await rows.read_budget()
+    if balance is None:
+        return [None for _ in parents]
+    budget = Budget(
+        policy=balance.policy,
+        capacity=balance.limit,
+        remaining=balance.remaining,
+        refill_per_second=balance.limit / balance.window,
+        reset_seconds=balance.reset,
+    )
+    return [budget for _ in parents]
+
+
+def _budget_edge() -> Any:
+    return edge(
+        _budgets,
+        needs=Permission.USER_READ,
+        description="Request budget of the caller. Null if it is not limited.",
+    )
+
+
+def _records(type_name: str, model: Any, needs: Permission, description: str, **options: Any) -> Any:
+    """Return the edge from the application to its records of a model."""
+    return connection_edge(
+        type_name,
+        model,
+        column="application_id",
+        parent="application_id",
+        needs=needs,
+        description=description,
+        **options,
+    )
+
+
+@strawberry.type(description="The caller as a user: of the account, or of the header `userId`. The graph starts here.")
+class Viewer(UserRecords):
+    account_id: strawberry.ID | None = strawberry.field(
+        description="ID of the calling account. Null for an application that acts for the user."
+    )
+    application_id: strawberry.ID
+    user: Any = owner_edge("session", "user_id", "has")
+    account: Account | None = edge(
+        reference_loader(models.Account, "account_id"),
+        needs=Permission.ACCOUNT_READ,
+        description="The calling account. Null for an application that acts for the user.",
+    )
+    dfs_events: Connection[DfsEvent] = _records(
+        "DfsEvent", models.DfsEvent, Permission.FLEXIBILITY_READ, "Demand flexibility events of the application."
+    )
+    budget: Budget | None = _budget_edge()
+
+
+@strawberry.type(description="The records of an application, with the inactive ones. Administrators start here.")
+class Application:
+    application_id: strawberry.ID
+    name: str = strawberry.field(description="Name of the application.")
+    culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
+    created_at: datetime
+    accounts: Connection[Account] = _records(
+        "Account", models.Account, Permission.ACCOUNT_READ, "Accounts of all users."
+    )
+    virtual_entities: Connection[VirtualEntity] = _records(
+        "VirtualEntity", models.VirtualEntity, Permission.VIRTUAL_ENTITY_READ, "Virtual entities of all users."
+    )
+    resources: Connection[Resource] = _records(
+        "Resource", models.Resource, Permission.RESOURCE_READ, "Resources of all users."
+    )
+    devices: Connection[Device] = _records("Device", models.Device, Permission.DEVICE_READ, "Devices of all users.")
+    alerts: Connection[Alert] = _records("Alert", models.Alert, Permission.NOTIFICATION_READ, "Alerts to all users.")
+    webhooks: Connection[Webhook] = _records(
+        "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks of the application."
+    )
+    webhook_errors: Connection[WebhookError] = _records(
+        "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks of the application."
+    )
+    audit_log: Connection[AuditEntry] = _records(
+        "AuditEntry", models.AuditEntry, Permission.AUDIT_READ, "Entries of the audit log."
+    )
+    access_log: Connection[AccessRecord] = _records(
+        "AccessRecord",
+        models.AccessRecord,
+        Permission.CONSENT_READ,
+        "Reads of the data of households, with their callers.",
+    )
+    consent_receipts: Connection[ConsentReceipt] = _records(
+        "ConsentReceipt",
+        models.ConsentChange,
+        Permission.CONSENT_READ,
+        "Receipts of all grants, renewals and revocations of consents.",
+        build=build_receipt,
+    )
+    consents: Connection[MeterPointConsent] = _records(
+        "MeterPointConsent",
+        models.MeterPointConsent,
+        Permission.CONSENT_READ,
+        "Consents of all users.",
+        build=build_consent,
+    )
+    alert_rules: Connection[AlertRule] = _records(
+        "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."
+    )
+    dfs_users: Connection[DfsUser] = _records(
+        "DfsUser", models.DfsUser, Permission.FLEXIBILITY_READ, "DFS enrolments of all users."
+    )
+    mail_suppressions: Connection[MailSuppression] = _records(
+        "MailSuppression",
+        models.MailSuppression,
+        Permission.NOTIFICATION_SEND,
+        "E-mail addresses that receive no more mail.",
+    )
+    user_actions: Connection[UserAction] = _records(
+        "UserAction", models.UserAction, Permission.RESPONSE_READ, "Actions of all users in apps."
+    )
+    prompt_users: Connection[PromptUser] = _records(
+        "PromptUser", models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts."
+    )
+    terms_conditions_users: Connection[TermsConditionsUser] = _records(
+        "TermsConditionsUser",
+        models.TermsConditionsUser,
+        Permission.RESPONSE_READ,
+        "Answers of users to terms and conditions.",
+    )
+    dfs_events: Connection[DfsEvent] = _records(
+        "DfsEvent",
+        models.DfsEvent,
+        Permission.FLEXIBILITY_READ,
+        "Demand flexibility events.",
+    )
+    budget: Budget | None = _budget_edge()
