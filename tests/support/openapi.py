@@ -17,8 +17,8 @@ from wattgate.rest_compat.openapi.document import build_openapi_document
 
 DOCUMENT = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api/v0-1")
 JSON_MEDIA = "application/json"
-ANOTHER_BASE = "/ns"
-"""Published clients use the paths of notifications under this additional path."""
+NOTIFICATION_PATH = re.compile("/ns(?=/(alert|template|notification)(/|$))")
+"""The additional base path under which published clients use the paths of notifications."""
 
 
 def check_response(method: str, path: str, response: httpx.Response) -> None:
@@ -50,7 +50,7 @@ def check_value(schema: dict[str, Any], value: Any, name: str) -> None:
 
 def find_operation(method: str, path: str) -> dict[str, Any] | None:
     """Return the operation of a request, or None if the document has none."""
-    plain = path.partition("?")[0].removeprefix(ANOTHER_BASE)
+    plain = NOTIFICATION_PATH.sub("", path.partition("?")[0], count=1)
     plain = "/" + "/".join(part for part in plain.split("/") if part)
     for pattern, item in _patterns():
         if pattern.fullmatch(plain):

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import (
+    METHOD_NOT_ALLOWED,
     BadInput,
     Conflict,
     ConsentRevoked,
@@ -36,11 +37,9 @@ ErrorKind = type[GatewayError]
 GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound, UnsupportedMediaType})
 """Errors that no REST response has."""
 
-METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
-"""The code of a response for a method that a path does not have. No operation has it."""
-
 DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
     {
+        BadInput: frozenset({"deleteToken", "ownAccountStatus", "userAlerts", "userDfsEvents"}),
         ConsentRevoked: frozenset({"catchUp", "meterRead", "rawReadings", "readings", "resource"}),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise", "confirmSecondFactor", "removeSecondFactor"}),
@@ -161,6 +160,11 @@ ERROR_MEMBERS: Json = {
     "param": {"type": "string", "description": "Path of the first wrong or missing value."},
     "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
     "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
+    "docUrl": {
+        "type": "string",
+        "format": "uri-reference",
+        "description": "Page of the gateway with the cause of the error and its fix.",
+    },
     "traceId": {"type": "string", "description": "ID of the request in the log of the gateway."},
     "description": {"type": "string", "description": "Message, if `error` has the text of the legacy interface."},
     "error_description": {"type": "string", "description": "Message of an OAuth error (RFC 6749, section 5.2)."},

@@ -29,6 +29,9 @@ UUID_MEMBERS = frozenset(
 )
 """Names of members whose values are always UUIDs of the gateway."""
 
+TYPES_WITH_SENT_IDS = frozenset({"WantedResource"})
+"""Types whose IDs are stored as clients sent them."""
+
 
 def output_schema(type_: Any, components: Components, edges: Collection[str] = ()) -> Json:
     """Return a reference to the schema of a Strawberry type: its plain fields and the given edges."""
@@ -50,7 +53,8 @@ def object_schema(
         is_plain = edge_of(field) is None and not is_global_id(field)
         if name in omitted or not (is_plain or name in edges):
             continue
-        schema = _type_schema(field.type, name, components)
+        id_name = "" if definition.name in TYPES_WITH_SENT_IDS else name
+        schema = _type_schema(field.type, id_name, components)
         properties[name] = described(schema, description_for(definition.name, name, field.description))
     return {
         "type": "object",

@@ -13,7 +13,7 @@ class Sensor(TypedDict):
     """Sensor of a device that measures a resource."""
 
     protocolId: Annotated[str, Meta(description="ID of the sensor in the protocol.")]
-    resourceTypeId: Annotated[Uuid | None, Meta(description="ID of the resource type.")]
+    resourceTypeId: Annotated[str | None, Meta(description="ID of the resource type.")]
     resourceId: Uuid
 
 
