@@ -155,16 +155,12 @@ ERROR_MEMBERS: Json = {
     "code": reference("ErrorCode"),
     "docUrl": {
         "type": "string",
-        "description": "Address of the section about the code on the gateway, relative to its origin.",
+        "format": "uri-reference",
+        "description": "Page of the gateway with the cause of the error and its fix.",
     },
     "param": {"type": "string", "description": "Path of the first wrong or missing value."},
     "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
     "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
-    "docUrl": {
-        "type": "string",
-        "format": "uri-reference",
-        "description": "Page of the gateway with the cause of the error and its fix.",
-    },
     "traceId": {"type": "string", "description": "ID of the request in the log of the gateway."},
     "description": {"type": "string", "description": "Message, if `error` has the text of the legacy interface."},
     "error_description": {"type": "string", "description": "Message of an OAuth error (RFC 6749, section 5.2)."},
