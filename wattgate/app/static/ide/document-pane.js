@@ -16,7 +16,7 @@ import { describeCost } from "./response-facts.js";
 /** @import { Runner } from "./runner.js" */
 /** @import { Workspace } from "./workspace.js" */
 
-const PLACEHOLDER = "Write a query, for example { virtualEntities { veId name } }.\nCtrl+Space suggests, Ctrl+Enter runs.";
+const PLACEHOLDER = "Write a query, for example:\n{ viewer { homes { edges { node { name } } } } }\nCtrl+Space suggests, Ctrl+Enter runs.";
 /** Characters above which a document is analysed after a pause in the typing, and that pause in milliseconds. */
 const [LARGE, LARGE_PAUSE] = [20_000, 250];
 
