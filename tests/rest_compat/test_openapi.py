@@ -146,6 +146,16 @@ def test_error_codes_depend_on_the_operation() -> None:
     assert not {"FORBIDDEN", "CONSENT_REVOKED"} & codes("requestPasswordReset")
 
 
+def test_paths_of_a_record_and_of_its_parts_have_own_summaries() -> None:
+    for record in ("/resource/{resourceId}", "/virtualentity/{veId}"):
+        summaries = [
+            item["get"]["summary"]
+            for path, item in PATHS.items()
+            if path.startswith(record) and "get" in item and not path.endswith("/glowbinary")  # another name of a path
+        ]
+        assert len(set(summaries)) == len(summaries)
+
+
 def test_every_operation_has_one_known_tag_and_an_effect() -> None:
     tags = [tag["name"] for tag in DOCUMENT["tags"]]
     assert tags == [name for group in DOCUMENT["x-tagGroups"] for name in group["tags"]]

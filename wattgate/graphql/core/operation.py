@@ -47,7 +47,7 @@ class RestRoute:
     that the REST form of the result includes. `acknowledged_fields` are the members of the result
     that are returned beside `{"status": "OK"}`, for routes where legacy clients get an acknowledgement instead of the
     record. `media_type` is the type of the response; if a path has several, the request's Accept header selects one,
-    and JSON is the default.
+    and JSON is the default. `summary` describes a route that returns a part of the result; for all others it is empty.
     """
 
     method: str
@@ -58,6 +58,7 @@ class RestRoute:
     edges: tuple[str, ...] = ()
     acknowledged_fields: tuple[str, ...] = ()
     media_type: str = JSON
+    summary: str = ""
 
     @property
     def accepted_scheme(self) -> AuthScheme | None:

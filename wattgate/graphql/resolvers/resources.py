@@ -68,11 +68,36 @@ async def resources(call: Call) -> list[models.Resource]:
     needs=Permission.RESOURCE_READ,
     rest=(
         RestRoute("GET", "/resource/{resourceId}"),
-        RestRoute("GET", "/resource/{resourceId}/current", edges=("current", "noCurrentReason")),
-        RestRoute("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
-        RestRoute("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),
-        RestRoute("GET", "/resource/{resourceId}/tariff", edges=("tariff", "currentRates")),
-        RestRoute("GET", "/resource/{resourceId}/tariff-list", edges=("tariffs",)),
+        RestRoute(
+            "GET",
+            "/resource/{resourceId}/current",
+            edges=("current", "noCurrentReason"),
+            summary="Return the newest reading of a resource.",
+        ),
+        RestRoute(
+            "GET",
+            "/resource/{resourceId}/first-time",
+            edges=("firstTime",),
+            summary="Return the instant of the first reading of a resource.",
+        ),
+        RestRoute(
+            "GET",
+            "/resource/{resourceId}/last-time",
+            edges=("lastTime",),
+            summary="Return the instant of the last reading of a resource.",
+        ),
+        RestRoute(
+            "GET",
+            "/resource/{resourceId}/tariff",
+            edges=("tariff", "currentRates"),
+            summary="Return the tariff of a resource, with its present rates.",
+        ),
+        RestRoute(
+            "GET",
+            "/resource/{resourceId}/tariff-list",
+            edges=("tariffs",),
+            summary="List the tariffs of a resource that came into force until now, newest first.",
+        ),
     ),
 )
 async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:

@@ -66,8 +66,13 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=(
         RestRoute("GET", "/virtualentity/{veId}", edges=("resources",)),
-        RestRoute("GET", "/virtualentity/{veId}/resources", edges=("resources",)),
-        RestRoute("GET", "/virtualentity/{veId}/attribute"),
+        RestRoute(
+            "GET",
+            "/virtualentity/{veId}/resources",
+            edges=("resources",),
+            summary="Return a virtual entity with the records of its resources.",
+        ),
+        RestRoute("GET", "/virtualentity/{veId}/attribute", summary="Return the attributes of a virtual entity."),
     ),
 )
 async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:

@@ -17,7 +17,6 @@ from wattgate.rest_compat.openapi.errors import error_kinds, error_responses, er
 from wattgate.rest_compat.openapi.graphql_twins import graphql_twin
 from wattgate.rest_compat.openapi.parameters import parameters
 from wattgate.rest_compat.openapi.tags import tag_members, tag_of
-from wattgate.rest_compat.row_renderer import wire_name
 
 SECURITY_SCHEMES: Json = {
     "basic": {
@@ -103,11 +102,12 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
     arguments = ArgumentBinder(schema, operation).arguments
     legacy_format = LEGACY_FORMATS.get(rest.route_key, DEFAULT_FORMAT)
     body = request_body(operation, rest, legacy_format, arguments, components)
-    summary = _summary(operation, rest)
+    first_line, _, notes = operation.description.partition("\n")
+    summary = rest.summary or first_line
     return {
         "operationId": operation_id(operation, rest),
-        "summary": summary,
-        "description": operation.description,
+        "summary": summary.rstrip("."),
+        "description": f"{summary}\n{notes}".rstrip(),
         "tags": [tag_of(rest.path)],
         "x-effect": _effect(operation, rest),
         "x-graphql": graphql_twin(operation, rest.edges, schema),
@@ -116,16 +116,6 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
         "responses": {str(rest.status): success_response(operation, rest, legacy_format, components)},
         "security": _security(operation, rest),
     }
-
-
-def _summary(operation: Operation, rest: RestRoute) -> str:
-    """Return the first line of the operation's description, or the description of the only edge that is returned."""
-    text = operation.description.partition("\n")[0]
-    if len(rest.edges) == 1 and not rest.path.endswith("}") and len(operation.rest) > 1:
-        for field in operation.result_type.__strawberry_definition__.fields:
-            if wire_name(field) in rest.edges:
-                text = str(field.description)
-    return text.rstrip(".")
 
 
 def _effect(operation: Operation, rest: RestRoute) -> str:
