@@ -97,7 +97,7 @@ class Copier:
 
 
 @pytest.fixture(scope="module")
-async def copier(tmp_path_factory: pytest.TempPathFactory, node_scripts: Node) -> AsyncIterator[Copier]:
+async def copier(tmp_path_factory: pytest.TempPathFactory, guide_node: Node) -> AsyncIterator[Copier]:
     database = tmp_path_factory.mktemp("snippets") / "test.sqlite3"
     settings = Settings(_env_file=None, database_url=f"sqlite:///{database}")
     gateway = build_gateway(settings)
@@ -105,7 +105,7 @@ async def copier(tmp_path_factory: pytest.TempPathFactory, node_scripts: Node) -
         await bring_up(gateway.database)
         tenant = await settle(gateway, "one")
         async with serving(create_app(settings)) as url:
-            yield Copier(node_scripts, url, tenant)
+            yield Copier(guide_node, url, tenant)
     finally:
         await gateway.database.close()
 
