@@ -18,10 +18,7 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits"),
-]
+pytestmark = pytest.mark.browser
 
 HOMES = "{ virtualEntities { veId name } }"
 TWO_OPERATIONS = "query First { virtualEntities { name } }\n\nquery Second { __typename }"

@@ -14,10 +14,7 @@ from tests.support.command import wattgate
 from wattgate.app.demo.logins import USERNAME
 from wattgate.app.demo.seed import APPLICATION_ID
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits"),
-]
+pytestmark = pytest.mark.browser
 
 SOCKET_PATH = re.compile(r"/graphql$")
 LIVE = """subscription Live($ids: [ID!]!, $since: String) {

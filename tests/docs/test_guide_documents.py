@@ -7,7 +7,6 @@ from subprocess import PIPE
 from typing import Any
 
 import httpx
-import pytest
 from graphql import build_schema, get_introspection_query, parse, validate
 
 from tests.support import guide_documents
@@ -60,7 +59,6 @@ async def run_node(node: Node, script: str, *arguments: str, given: Any = None) 
     return json.loads(printed)
 
 
-@pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits")
 async def test_queries_of_guides_run_with_own_values(demo_url: str, node_scripts: Node) -> None:
     async with httpx.AsyncClient(base_url=demo_url, timeout=30) as http:
 

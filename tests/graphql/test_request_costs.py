@@ -140,7 +140,6 @@ async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission
         assert "errors" not in anonymous.json()
 
 
-@pytest.mark.stalls("graphql-core executes the introspection of the whole schema, which only development permits")
 @pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
     async with gateway(tmp_path, environment=environment) as (_, http, tenant):
