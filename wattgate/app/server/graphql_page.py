@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import find_login_application
-from wattgate.app.server.login_page import application_choice, login_notice, session_scope
+from wattgate.app.server.login_page import LOGIN_FIELDS, application_choice, login_notice, session_scope
 from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
@@ -57,6 +57,7 @@ def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstratio
     async def serve(request: Request) -> HTMLResponse:
         application = await find_login_application(runner, settings.display_application_id, request.query_params)
         form = login.substitute(
+            fields=LOGIN_FIELDS,
             notice=login_notice(application),
             application=escape(application.application_id or ""),
             scope=escape(session_scope(application)),

@@ -69,6 +69,10 @@ UNUSABLE_ADDRESSES = {
 }
 
 
+LOGIN_FIELDS = read_template("shared/login-fields.html").substitute()
+"""The fields of each log-in form: username, password, the code of a second factor, and the error."""
+
+
 def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, configured_id: str | None) -> Route:
     """Return the route of a page of `static/` that users log in to. `welcome` is the text above its form."""
     content, login = read_template(file), read_template("shared/login.html")
@@ -77,6 +81,7 @@ def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, conf
         application = await find_login_application(runner, configured_id, request.query_params)
         form = login.substitute(
             welcome=welcome,
+            fields=LOGIN_FIELDS,
             notice=login_notice(application),
             application=application.application_id or "",
             scope=session_scope(application),

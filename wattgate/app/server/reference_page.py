@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import find_login_application
+from wattgate.app.server.login_page import LOGIN_FIELDS
 from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
@@ -26,6 +27,7 @@ def reference_page_route(settings: Settings, runner: Runner, demonstration: Demo
     async def serve(request: Request) -> HTMLResponse:
         application = await find_login_application(runner, settings.display_application_id, request.query_params)
         content = page.substitute(
+            fields=LOGIN_FIELDS,
             application=escape(application.application_id or ""),
             ide=" data-ide" if serves_ide(settings) else "",
             demonstration=logins,
