@@ -15,8 +15,8 @@ step('list beside another field', (await homes()).map(({ name }) => name));
 step('record of the list', (await client.query({ query: Home, variables: { veId } })).data!.virtualEntity!.name);
 
 let seen = await homes();
-client.watchQuery({ query: Homes }).subscribe(({ data }) => {
-  if (data?.viewer) seen = nodesOf(data.viewer.homes) as typeof seen;
+client.watchQuery({ query: Homes }).subscribe(({ data, dataState }) => {
+  if (dataState === 'complete') seen = nodesOf(data.viewer?.homes);
 });
 await client.mutate({ mutation: RenameHome, variables: { veId, name: 'Cottage' } });
 step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));
