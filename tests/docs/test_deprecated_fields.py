@@ -30,9 +30,9 @@ def test_documents_of_pages_use_no_deprecated_field() -> None:
 
 def test_documents_in_blocks_commands_programs_and_prose_are_found() -> None:
     numbers = {page: len(documents) for page, documents in GUIDES.items() if documents}
-    assert numbers["README.md"] == 3, "commands"
-    assert numbers["docs/tutorials/first-query-and-subscription.md"] == 8, "blocks, commands and a program in Python"
-    assert numbers["docs/how-to/react-and-relay.md"] == 7, "a program in TypeScript"
-    assert numbers["docs/explanation/decisions/small-decisions.md"] == 1, "prose"
+    assert numbers["README.md"] >= 3, "commands"
+    assert numbers["docs/tutorials/first-query-and-subscription.md"] >= 8, "blocks, commands and a program in Python"
+    assert numbers["docs/how-to/react-and-relay.md"] >= 7, "a program in TypeScript"
+    assert numbers["docs/explanation/decisions/small-decisions.md"] >= 1, "prose"
     for word in ("virtualEntities { name }", "alertRules { name }"):
         assert warnings(f"{{ {word} }}"), word

@@ -47,7 +47,7 @@ export function readOwnData(data) {
   return {
     applicationId: data?.tokenStatus?.applicationId ?? "",
     accountId: data?.tokenStatus?.accountId ?? "",
-    userId: data?.viewer?.userId ?? homes[0]?.ownerId ?? "",
+    userId: homes[0]?.ownerId ?? data?.viewer?.userId ?? "",
     username: "",
     homes,
   };
