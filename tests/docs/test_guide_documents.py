@@ -10,6 +10,7 @@ import httpx
 from graphql import build_schema, get_introspection_query, parse, validate
 
 from tests.support import guide_documents
+from tests.support.house import House
 from tests.support.node import Node
 from wattgate.app.demo.logins import PASSWORD, USERNAME
 from wattgate.app.demo.seed import APPLICATION_ID
@@ -84,3 +85,14 @@ async def test_queries_of_guides_run_with_own_values(demo_url: str, node_scripts
     assert set().union(*codes.values()) <= {"FORBIDDEN", "NOT_FOUND"}, codes
     assert {"Week", "Bill", "Homes", "Days"} <= {name for name, errors in codes.items() if not errors}
     assert len([guide for guide in prepared if not guide["missing"]]) >= len(prepared) / 2
+
+
+async def test_own_values_have_the_home_of_a_user_or_of_an_application(served: House, node_scripts: Node) -> None:
+    tenant = served.one
+    document = await run_node(node_scripts, OWN_DATA)
+    for caller in ("account", "administrator", "application"):
+        answer = await served.graphql(document, tenant.headers[caller])
+        known = await run_node(node_scripts, OWN_DATA, json.dumps(answer["data"]))
+        assert known["userId"], caller
+        homes = {(home["veId"], resource["resourceId"]) for home in known["homes"] for resource in home["resources"]}
+        assert homes == {(tenant.ids["virtual_entity"], tenant.ids["resource"])}, caller

@@ -17,6 +17,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "set-up-homes.md").read_
 FOR_THE_USER = "### Add resources, tariff and home for the user"
 USERNAME, PASSWORD, MPAN = "ada@example.org", "correct horse", "2300000000116"
 
+LISTS = {"viewer { homes }": "virtual_entities", "viewer { resources }": "resources"}
+"""The operations whose REST paths serve the lists of a user."""
+
 
 def test_command_and_file_of_tariffs_set_up_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -65,7 +68,7 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
 
     acting = {**application, "userId": user_id}
     owned, add_resources, set_tariff, add_home = code_blocks(after, "graphql")
-    assert (await run(owned, acting))["data"] == {"virtualEntities": [], "resources": []}
+    assert (await run(owned, acting))["data"]["viewer"] == {"homes": {"edges": []}, "resources": {"edges": []}}
     resources = (await run(add_resources, acting))["data"]
     assert resources["cost"]["costOf"] == resources["energy"]["resourceId"]
     values |= {"resourceId": resources["energy"]["resourceId"]}
@@ -76,9 +79,11 @@ async def test_documents_set_up_a_home_that_its_user_sees(served: House) -> None
     credentials = {"username": USERNAME, "password": PASSWORD}
     login = await served.call("POST", "/auth", {"applicationId": served.other.application_id}, json=credentials)
     seen = await run(owned, {"token": login.json()["token"]})
-    (shown,) = seen["data"]["virtualEntities"]
+    viewer = seen["data"]["viewer"]
+    (edge,) = viewer["homes"]["edges"]
+    shown = edge["node"]
     assert (shown["veId"], shown["name"], shown["timeZone"]) == (home["veId"], "My home", "Europe/London")
-    assert {resource["mpxn"] for resource in seen["data"]["resources"]} == {MPAN}
+    assert {resource["node"]["mpxn"] for resource in viewer["resources"]["edges"]} == {MPAN}
 
 
 def test_table_names_operations_and_routes_that_exist() -> None:
@@ -86,7 +91,8 @@ def test_table_names_operations_and_routes_that_exist() -> None:
     assert len(rows) == 6
     names = {operation.name: {rest.route_key for rest in operation.rest} for operation in OPERATIONS}
     for fields, routes in rows:
-        operations = [re.sub(r"([A-Z])", r"_\1", name).lower() for name in re.findall(r"`(\w+)`", fields)]
+        written = [LISTS.get(name, name) for name in re.findall(r"`([^`]+)`", fields)]
+        operations = [re.sub(r"([A-Z])", r"_\1", name).lower() for name in written]
         assert set(operations) <= set(names)
         if path := re.search(r"(/\w+)", routes):
             served = set().union(*(names[name] for name in operations))

@@ -74,7 +74,7 @@ ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notificati
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 
 DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "the homes of a user with the power and the rates of each resource": (
+    "10 homes of a user with the power and the rates of each resource": (
         own()["first-query-and-subscription.md 1"],
         {},
     ),
@@ -185,7 +185,7 @@ def test_example_on_the_limits_page_adds_up() -> None:
     assert (
         sum(parts)
         == total
-        == costs(*DOCUMENTED_COSTS["the homes of a user with the power and the rates of each resource"])[1]
+        == costs(*DOCUMENTED_COSTS["10 homes of a user with the power and the rates of each resource"])[1]
     )
 
 
@@ -199,7 +199,7 @@ def test_own_documents_cost_far_less_than_the_maximum() -> None:
             assert costs(text, {})[1] <= MAX_COST / 4, name
 
 
-@pytest.mark.parametrize("name", ["the homes of a user with the power and the rates of each resource", "a login"])
+@pytest.mark.parametrize("name", ["10 homes of a user with the power and the rates of each resource", "a login"])
 def test_cost_is_fixed_if_no_list_size_depends_on_variables(name: str) -> None:
     assert costs(*DOCUMENTED_COSTS[name])[0].fixed is not None
 

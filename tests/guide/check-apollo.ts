@@ -1,18 +1,22 @@
+import { gql } from '@apollo/client';
 import { recordReading, resourceId, session, step, until } from './check.ts';
 import { showReading } from './apollo-cache.ts';
 import { apollo } from './apollo.ts';
+import { nodesOf } from './gateway.ts';
 import { Alerts, Home, Homes, Readings, RenameHome } from './operations.ts';
 
 const client = apollo(session);
-const homes = async () => (await client.query({ query: Homes })).data!.virtualEntities!;
+const homes = async () => nodesOf((await client.query({ query: Homes })).data!.viewer!.homes);
 const veId = (await homes())[0]!.veId;
 step('list', (await homes()).map(({ name }) => name));
 step('list again', (await homes()).map(({ name }) => name));
+step('another field of the viewer', (await client.query<any>({ query: gql`{ viewer { unreadAlerts } }` })).data.viewer.unreadAlerts);
+step('list beside another field', (await homes()).map(({ name }) => name));
 step('record of the list', (await client.query({ query: Home, variables: { veId } })).data!.virtualEntity!.name);
 
 let seen = await homes();
-client.watchQuery({ query: Homes }).subscribe(({ data }) => {
-  if (data?.virtualEntities) seen = data.virtualEntities as typeof seen;
+client.watchQuery({ query: Homes }).subscribe(({ data, dataState }) => {
+  if (dataState === 'complete') seen = nodesOf(data.viewer?.homes);
 });
 await client.mutate({ mutation: RenameHome, variables: { veId, name: 'Cottage' } });
 step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));

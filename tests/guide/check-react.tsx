@@ -3,6 +3,7 @@ import { prerenderStatic } from '@apollo/client/react/ssr';
 import { renderToString } from 'react-dom/server';
 import { session, step } from './check.ts';
 import { apollo } from './apollo.ts';
+import { nodesOf } from './gateway.ts';
 import { App, HomeList } from './app.tsx';
 import { RenameHome, Homes } from './operations.ts';
 
@@ -13,7 +14,7 @@ await prerenderStatic({ tree, context: { client }, renderFunction: renderToStrin
 step('homes', renderToString(tree));
 step('homes again', renderToString(tree));
 const { data } = await client.query({ query: Homes });
-await client.mutate({ mutation: RenameHome, variables: { veId: data!.virtualEntities![0]!.veId, name: 'Cottage' } });
+await client.mutate({ mutation: RenameHome, variables: { veId: nodesOf(data!.viewer!.homes)[0]!.veId, name: 'Cottage' } });
 step('homes after a mutation', renderToString(tree));
 step('end', null);
 process.exit();

@@ -1,5 +1,6 @@
 import { commitMutation, createOperationDescriptor, fetchQuery, getRequest, requestSubscription } from 'relay-runtime';
 import { recordReading, resourceId, session, step, until } from './check.ts';
+import { nodesOf } from './gateway.ts';
 import { createEnvironment, showReading } from './relay/environment.ts';
 import AlertsQuery, { type documentsAlertsQuery } from './relay/__generated__/documentsAlertsQuery.graphql.ts';
 import HomeQuery, { type documentsHomeQuery } from './relay/__generated__/documentsHomeQuery.graphql.ts';
@@ -11,7 +12,7 @@ import Rename, { type documentsRenameMutation } from './relay/__generated__/docu
 const environment = createEnvironment(session);
 const cached = { fetchPolicy: 'store-or-network' } as const;
 const homes = async () =>
-  (await fetchQuery<documentsHomesQuery>(environment, HomesQuery, {}, cached).toPromise())!.virtualEntities!;
+  nodesOf((await fetchQuery<documentsHomesQuery>(environment, HomesQuery, {}, cached).toPromise())!.viewer.homes);
 const listed = createOperationDescriptor(getRequest(HomesQuery), {});
 environment.retain(listed);
 const [first] = await homes();
@@ -23,8 +24,8 @@ step('record of the list', one!.virtualEntity!.name);
 await fetchQuery<documentsHomeRefetchQuery>(environment, RefetchQuery, { id }, cached).toPromise();
 step('refetchable fragment of the list', environment.getStore().getSource().get(id)!.name);
 
-type Seen = NonNullable<documentsHomesQuery['response']['virtualEntities']>;
-const seen = () => (environment.lookup(listed.fragment).data as { virtualEntities: Seen }).virtualEntities;
+const seen = () =>
+  nodesOf((environment.lookup(listed.fragment).data as documentsHomesQuery['response']).viewer.homes);
 commitMutation<documentsRenameMutation>(environment, { mutation: Rename, variables: { veId, name: 'Cottage' } });
 await until(() => seen()[0]!.name === 'Cottage');
 step('list after a mutation', seen().map(({ name }) => name));

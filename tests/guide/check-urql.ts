@@ -1,17 +1,21 @@
+import { gql } from '@urql/core';
 import { recordReading, resourceId, session, step, until } from './check.ts';
 import { Alerts, Home, Homes, Readings, RenameHome } from './operations.ts';
+import { nodesOf } from './gateway.ts';
 import { urql } from './urql.ts';
 
 const client = urql(session);
-const homes = async () => (await client.query(Homes, {})).data!.virtualEntities!;
+const homes = async () => nodesOf((await client.query(Homes, {})).data!.viewer!.homes);
 const veId = (await homes())[0]!.veId;
 step('list', (await homes()).map(({ name }) => name));
 step('list again', (await homes()).map(({ name }) => name));
+step('another field of the viewer', (await client.query(gql`{ viewer { unreadAlerts } }`, {})).data.viewer.unreadAlerts);
+step('list beside another field', (await homes()).map(({ name }) => name));
 step('record of the list', (await client.query(Home, { veId })).data!.virtualEntity!.name);
 
 let seen = await homes();
 client.query(Homes, {}).subscribe(({ data }) => {
-  if (data?.virtualEntities) seen = data.virtualEntities;
+  if (data?.viewer) seen = nodesOf(data.viewer.homes);
 });
 await client.mutation(RenameHome, { veId, name: 'Cottage' });
 step('list after a mutation', (await until(() => seen[0]!.name === 'Cottage' && seen)).map(({ name }) => name));

@@ -70,8 +70,16 @@ describe("variables", () => {
 
   test("come from an answer that may have failed in part", () => {
     assert.deepEqual(readOwnData(null), NOTHING);
-    const data = { tokenStatus: null, virtualEntities: [{ veId: "1", ownerId: "u", timeZone: null, resources: [] }] };
-    assert.deepEqual([readOwnData(data).userId, readOwnData(data).accountId], ["u", ""]);
+    const home = { veId: "1", ownerId: "owner", timeZone: null, resources: [] };
+    const page = (...homes) => ({ edges: homes.map((node) => ({ node })) });
+    const user = { tokenStatus: null, viewer: { userId: "owner", homes: page(home) }, application: null };
+    assert.deepEqual(readOwnData(user), { ...NOTHING, userId: "owner", homes: [home] });
+    const newUser = { ...user, viewer: { userId: "u", homes: page() } };
+    assert.deepEqual(readOwnData(newUser), { ...NOTHING, userId: "u" });
+    const application = { tokenStatus: null, viewer: null, application: { virtualEntities: page(home) } };
+    assert.deepEqual(readOwnData(application), { ...NOTHING, userId: "owner", homes: [home] });
+    const administrator = { ...application, viewer: newUser.viewer };
+    assert.deepEqual(readOwnData(administrator), { ...NOTHING, userId: "owner", homes: [home] });
   });
 });
 

@@ -1,9 +1,10 @@
 """GraphQL documents for tests: those of the pages and guides, random ones, and malicious ones."""
 
+import json
 import re
 from pathlib import Path
 
-from graphql import get_introspection_query
+from graphql import GraphQLSyntaxError, get_introspection_query, parse
 from hypothesis import strategies as st
 
 from tests.support.markdown import code_blocks
@@ -30,12 +31,39 @@ INTROSPECTION = get_introspection_query(
 
 def own() -> dict[str, str]:
     """Return the documents of the pages and guides, by file name and operation name or number."""
-    documents: dict[str, str] = {}
-    for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
-        documents |= _named(path.name, _of_javascript(path.read_text()))
+    documents = of_pages()
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         documents |= _named(path.name, code_blocks(path.read_text(), "graphql"))
     return documents
+
+
+def of_pages() -> dict[str, str]:
+    """Return the documents in the JavaScript of the pages, by file name and operation name or number."""
+    documents: dict[str, str] = {}
+    for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
+        documents |= _named(path.name, _of_javascript(path.read_text()))
+    return documents
+
+
+def in_page(page: str) -> list[str]:
+    """Return every document in the Markdown of a page: those of fenced blocks, commands, programs and prose."""
+    literals: list[str] = []
+    for code in code_blocks(page, r"[\w-]+"):
+        quoted = re.findall(r'"""(.*?)"""|`([^`]+)`|("(?:[^"\\\n]|\\["\\n])*")', code, re.DOTALL)
+        literals += [block or template or json.loads(text) for block, template, text in quoted]
+    prose = re.sub(r"^( *)```.*?^\1```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    literals += re.findall(r"`([^`\n]+)`", prose)
+    return [*code_blocks(page, "graphql"), *filter(_is_document, literals)]
+
+
+def _is_document(text: str) -> bool:
+    if not re.match(r"\s*(?:\{\s*\w|(?:query|mutation|subscription|fragment)\b)", text):
+        return False
+    try:
+        parse(text)
+    except GraphQLSyntaxError:
+        return False
+    return True
 
 
 def _of_javascript(source: str) -> list[str]:

@@ -17,8 +17,8 @@
 /** @type {readonly Readonly<GuideDocument>[]} */
 export const GUIDE_DOCUMENTS = Object.freeze([
   {
-    page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "List the homes", name: "virtualEntities", kind: "query",
-    text: "{\n  virtualEntities {\n    name\n    resources {\n      resourceId\n      classifier\n      current { value unit at }\n      currentRates { rate standingCharge }\n    }\n  }\n}\n",
+    page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "List the homes", name: "viewer", kind: "query",
+    text: "{\n  viewer {\n    homes(first: 10) {\n      edges {\n        node {\n          name\n          resources {\n            resourceId\n            classifier\n            current { value unit at }\n            currentRates { rate standingCharge }\n          }\n        }\n      }\n    }\n  }\n}\n",
   },
   {
     page: "tutorials/first-query-and-subscription", pageTitle: "First query and subscription", section: "Ask for a week", name: "Week", kind: "query",
@@ -89,12 +89,12 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation {\n  verifyMeterPoint(mpxn: \"2000012345678\", purpose: \"advice on energy use\") { state validUntil }\n}\n",
   },
   {
-    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Handle withheld data", name: "virtualEntities", kind: "query",
-    text: "{\n  virtualEntities {\n    name\n    resources { name withheld { reason message } current { value unit } }\n  }\n}\n",
+    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Handle withheld data", name: "viewer", kind: "query",
+    text: "{\n  viewer {\n    homes(first: 10) {\n      edges { node { name resources { name withheld { reason message } current { value unit } } } }\n    }\n  }\n}\n",
   },
   {
-    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show the receipts", name: "consentReceipts", kind: "query",
-    text: "{\n  consentReceipts(first: 20) { receiptId mpxn kind basis purpose recordedBy createdAt validUntil }\n}\n",
+    page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show the receipts", name: "viewer", kind: "query",
+    text: "{\n  viewer {\n    consentReceipts(last: 20) {\n      edges { node { receiptId mpxn kind basis purpose recordedBy createdAt validUntil } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/consent-and-access-log", pageTitle: "Manage consent and read the access log", section: "Show who read the data", name: "viewer", kind: "query",
@@ -122,7 +122,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Homes", kind: "query",
-    text: "query Homes {\n  virtualEntities { id veId name resources { id resourceId classifier current { value unit at } } }\n}\n",
+    text: "query Homes {\n  viewer {\n    homes(first: 10) {\n      edges { node { id veId name resources { id resourceId classifier current { value unit at } } } }\n    }\n  }\n}\n",
   },
   {
     page: "how-to/graphql-clients", pageTitle: "Write a GraphQL client", section: "Generate types from the schema", name: "Home", kind: "query",
@@ -190,7 +190,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "Owned", kind: "query",
-    text: "query Owned {\n  virtualEntities { veId name timeZone resources { resourceId } }\n  resources { resourceId classifier mpxn costOf }\n}\n",
+    text: "query Owned {\n  viewer {\n    homes(first: 10) { edges { node { veId name timeZone resources { resourceId } } } }\n    resources(first: 100) { edges { node { resourceId classifier mpxn costOf } } }\n  }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add resources, tariff and home for the user", name: "AddResources", kind: "mutation",
@@ -206,7 +206,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   },
   {
     page: "how-to/trusted-documents", pageTitle: "Send documents by ID", section: "Register trusted documents", name: "Homes", kind: "query",
-    text: "query Homes {\n  virtualEntities {\n    veId\n    name\n  }\n}\n",
+    text: "query Homes {\n  viewer {\n    homes(first: 10) { edges { node { veId name } } }\n  }\n}\n",
   },
   {
     page: "how-to/webhooks", pageTitle: "Receive webhooks", section: "Register an endpoint", name: "addWebhookEndpoint", kind: "mutation",

@@ -24,11 +24,13 @@ import { namedType, nullableType } from "../language/schema.js";
 /** @type {Readonly<OwnData>} */
 export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId: "", username: "", homes: [] });
 
-/** The request for the data of the caller. */
+/** The request for the data of the caller. Users have no access to `application`; the others have homes only there. */
 export const OWN_DATA_QUERY = `query IdeOwnData {
   tokenStatus { accountId applicationId }
-  virtualEntities { veId ownerId timeZone resources { resourceId classifier resourceTypeId } }
-}`;
+  viewer { userId homes(first: 10) { edges { node { ...IdeHome } } } }
+  application { virtualEntities(first: 1) { edges { node { ...IdeHome } } } }
+}
+fragment IdeHome on VirtualEntity { veId ownerId timeZone resources { resourceId classifier resourceTypeId } }`;
 
 const DAY = 86_400_000;
 const DAYS = 7;
@@ -40,14 +42,22 @@ const PREFERRED = "electricity.consumption";
  * @returns {OwnData}
  */
 export function readOwnData(data) {
-  const homes = data?.virtualEntities ?? [];
+  const own = homesOf(data?.viewer?.homes);
+  const homes = own.length ? own : homesOf(data?.application?.virtualEntities);
   return {
     applicationId: data?.tokenStatus?.applicationId ?? "",
     accountId: data?.tokenStatus?.accountId ?? "",
-    userId: homes[0]?.ownerId ?? "",
+    userId: homes[0]?.ownerId ?? data?.viewer?.userId ?? "",
     username: "",
     homes,
   };
+}
+
+/**
+ * @param {{ edges: { node: OwnHome & { ownerId: string | null } }[] } | null | undefined} page
+ */
+function homesOf(page) {
+  return (page?.edges ?? []).map(({ node }) => node);
 }
 
 /** A declared variable. `type` is null if it cannot be read. @typedef {{ name: string, type: TypeRef | null }} Declared */
