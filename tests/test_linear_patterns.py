@@ -30,6 +30,7 @@ PATTERNS = {
     "app.homes.setup": ["_SYMBOLS"],
     "app.mqtt_topic_filter": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
+    "app.server.error_page": ["_CODE", "_LINK"],
     "app.server.landing_page": ["_HOST"],
     "app.server.middleware": ["_SLASHES"],
     "db.encryption.key_ring": ["KEY_ID_PATTERN"],

@@ -21,11 +21,14 @@ async def test_guesses_in_one_document_cost_more_than_the_maximum(served: House)
     assert [error["extensions"]["code"] for error in answer["errors"]] == ["COST_TOO_HIGH"]
 
 
-def test_no_field_finds_records_of_any_type_by_id() -> None:
-    """A field such as `node` would be a second way to every record, beside the operations and their permissions."""
+def test_no_field_of_a_federation_finds_records_of_any_type() -> None:
+    """They would be a second way to every record, beside the operations and their permissions.
+
+    `node` and `nodes` run these operations; `test_nodes` checks each of them.
+    """
     query = SCHEMA.query_type
     assert query is not None
-    assert {"node", "nodes", "_entities", "_service"} & set(query.fields) == set()
+    assert {"_entities", "_service"} & set(query.fields) == set()
 
 
 async def test_compression_is_not_negotiated(served: House) -> None:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from wattgate.app.server.pages import read_template
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^\[()]+\)")
 """A Markdown link. Its target is a page of the documentation, which the gateway does not serve."""
 
 _CODE = re.compile(r"`([^`]+)`")

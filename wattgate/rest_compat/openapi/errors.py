@@ -40,7 +40,12 @@ GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound, Unsuppor
 DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
     {
         BadInput: frozenset({"deleteToken", "ownAccountStatus", "userAlerts", "userDfsEvents"}),
-        ConsentRevoked: frozenset({"catchUp", "meterRead", "rawReadings", "readings", "resource"}),
+        ConsentRevoked: frozenset(
+            {
+                *("catchUp", "meterPointInventory", "meterRead", "rawReadings", "readings", "resource"),
+                "smartMeterInventory",
+            }
+        ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise", "confirmSecondFactor", "removeSecondFactor"}),
         Forbidden: frozenset({"authenticate", "authorise", "register", "ownAccountStatus"}),
