@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
+from tests.browser.test_display import accessibility_violations
 from tests.support.command import wattgate
 from wattgate.app.demo.logins import USERNAME
 from wattgate.app.demo.seed import APPLICATION_ID
@@ -330,4 +331,5 @@ async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> N
         await expect(section).to_be_visible()
         assert await section.evaluate("(body) => body.scrollWidth - body.clientWidth") == 0
         assert await page.evaluate("() => document.documentElement.scrollWidth") == 390
+        assert await accessibility_violations(page) == []
     await context.close()

@@ -204,6 +204,15 @@ async def test_request_can_be_stopped_and_a_gateway_that_is_down_is_named(page: 
     await expect(card.get_by_test_id("status")).to_have_text("200 OK")
 
 
+async def test_graphql_twin_opens_in_the_ide_and_does_not_run(page: Page) -> None:
+    card = await open_card(page, "GET", "/resource/{resourceId}/readings")
+    link = card.get_by_test_id("open-in-ide")
+    await page.goto(str(await link.get_attribute("href")))
+    await expect(page.get_by_test_id("editor").locator("textarea")).to_have_value(re.compile(r"^query Readings\("))
+    await expect(page.get_by_test_id("variables").locator("textarea")).to_have_value(re.compile('"resourceId"'))
+    await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
+
+
 async def test_credential_of_an_application_is_sent_and_forgotten(page: Page) -> None:
     card = await open_card(page, "GET", "/resourcetype/{resourceTypeId}/appresource")
     await card.get_by_test_id("field-resourceTypeId").fill("x")
