@@ -43,7 +43,9 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
             "Send the same request with the text in `query`. Apollo and urql do this automatically.",
             (
                 "Send the text with its digest once. The gateway then knows it.",
-                "An application that accepts only registered documents gets `FORBIDDEN` instead.",
+                "If the application accepts only registered documents, the text then fails with `FORBIDDEN`: "
+                "register the document.",
+                "An unknown `documentId` fails with `BAD_INPUT`.",
             ),
             "PersistedQueryNotFound",
         ),
@@ -174,7 +176,7 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
         ),
         "UNAVAILABLE": ErrorGuide(
             "The database, Redis or another part of the gateway does not respond at the moment.",
-            "Wait for `retryAfter` seconds, then send the request again.",
+            "Wait for `retryAfter` seconds, then repeat a query. Check a mutation before you repeat it.",
             (
                 "Repeat queries after `retryAfter` seconds, with a longer pause after each failure.",
                 "A mutation may have been executed. Query its result before you repeat it.",

@@ -43,7 +43,7 @@ describe("JSON", () => {
 describe("problems of variables", () => {
   for (const [text, message, fix] of [
     ["", 'The operation needs "veId" (ID!).'],
-    ["[]", "The variables are a JSON object."],
+    ["[]", "Write the variables as a JSON object."],
     ['{"veid": "1"}', 'The operation has no variable "$veid". Did you mean "veId"?', '"veId"'],
     ['{"veId": null}', "Null is not a ID!."],
     ['{"veId": true}', "Expected a value of type ID."],

@@ -164,8 +164,10 @@ describe("responses", () => {
     assert.match(explainFailure(refused, true).message, /session has expired.*document stays/);
     assert.match(explainFailure(refused, false).message, /valid log-in/);
     assert.ok(explainFailure(refused, false).offersLogin);
-    const limited = { status: 429, headers: { "retry-after": "7" }, body: { errors: [{ extensions: { code: "RATE_LIMITED" } }] } };
-    assert.deepEqual(explainFailure(limited, true), { message: "The budget is used up. Run it again in 7 s.", offersLogin: false });
+    const limited = { status: 429, headers: { "retry-after": "7" }, body: { errors: [{ message: "Too many.", extensions: { code: "RATE_LIMITED" } }] } };
+    assert.deepEqual(explainFailure(limited, true), { message: "Too many. Run it again in 7 s.", offersLogin: false });
+    const wrongPassword = { status: 200, headers: {}, body: { errors: [{ message: "x", extensions: { code: "UNAUTHENTICATED" } }] } };
+    assert.equal(explainFailure(wrongPassword, true), null, "a login of the document failed, not the session");
     assert.match(explainFailure({ status: 502, headers: {}, body: undefined }, true).message, /not JSON/);
     assert.equal(explainFailure({ status: 200, headers: {}, body: { data: {} } }, true), null);
   });

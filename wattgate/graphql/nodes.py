@@ -40,9 +40,10 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
 
     @operation(OperationKind.QUERY, returns=Node, needs=Permission.USER_READ, delegates=True)
     async def node(run: RunOperation, *, id: strawberry.ID) -> Any:
-        """Return the record with this global ID, as the operation of its type does: `resource` for a resource.
+        """Return the record with this global ID.
 
-        The caller needs the permission of that operation. A record of another tenant or user is not found.
+        The caller needs the permission of the field that returns one record of this type, such as `resource`. A record
+        of another user or application fails with NOT_FOUND.
         """
         return await _read(run, readers, id, "id")
 

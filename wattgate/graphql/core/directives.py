@@ -30,9 +30,9 @@ ONLY_ON_ERROR = SemanticNonNull(levels=strawberry.UNSET)  # printed without its 
         Location.SCALAR,
     ],
     name="cost",
-    description="Weight of a field, as in the GraphQL cost directives specification. An operation costs the sum of its "
-    f"type cost, its field cost, and {STATEMENT_WEIGHT} for each position of the document at which records are loaded. "
-    "Where the weight of a field depends on its arguments, the description of the field says so. A dry run returns the "
+    description="Weight of a field or type, as in the GraphQL cost directives specification. An operation costs the "
+    f"sum of its type cost, its field cost, and {STATEMENT_WEIGHT} for each position of the document with a relation: "
+    "a field below the root that loads records. The schema does not mark relations. Where the weight of a field depends on its arguments, the description of the field says so. A dry run returns the "
     "exact estimate.",
 )
 class Cost:

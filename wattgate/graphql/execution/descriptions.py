@@ -149,7 +149,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "fields": "Measured quantities of a reading.",
         "finishedAt": "When the job succeeded or failed. Null until then.",
         "exportId": "ID of the export.",
-        "first": "Return this number of the oldest records: 1 to 100. Default: 50, without `last`.",
+        "first": "Number of records from the start of the list, or after `after`: 1 to 100. Default: 50 if `last` is "
+        "absent.",
         "firmwareVersion": "Firmware version of the device.",
         "function": "Function that combines the readings of a bucket into one value.",
         "functionalGroupAccounts": "Always empty. Legacy clients expect this field.",
@@ -163,7 +164,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "isTempAuth": "Always false. Legacy clients expect this field.",
         "kind": "Kind of the consent change.",
         "label": "Short name for lists.",
-        "last": "Return this number of the newest records, oldest first: 1 to 100. Excludes `first`.",
+        "last": "Number of records from the end of the list, or before `before`: 1 to 100. Do not combine it with "
+        "`first`.",
         "languageContentId": "ID of the language content object.",
         "location": "Free-form location, such as a street address.",
         "manufacturer": "Manufacturer of the device.",

@@ -31,8 +31,8 @@ from wattgate.principal import Permission
 
 
 @strawberry.type(
-    description="Request budget of the caller, after the charge for this request. The headers RateLimit-Policy and "
-    "RateLimit have the same numbers. The unit is cost."
+    description="Request budget of the caller, after the charge for this request, in units of cost. The headers "
+    "RateLimit-Policy and RateLimit have `capacity` as `q`, `remaining` as `r`, and `resetSeconds` as `t`."
 )
 class Budget:
     policy: str = strawberry.field(description="Name of the budget, as in the headers.")
@@ -78,7 +78,10 @@ def _records(type_name: str, model: Any, needs: Permission, description: str, **
     )
 
 
-@strawberry.type(description="The caller as a user: of the account, or of the header `userId`. The graph starts here.")
+@strawberry.type(
+    description="User of the account that calls, or the user in the header `userId`. Its fields return the records of "
+    "this user."
+)
 class Viewer(UserRecords):
     account_id: strawberry.ID | None = strawberry.field(
         description="ID of the calling account. Null for an application that acts for the user."
@@ -96,9 +99,11 @@ class Viewer(UserRecords):
     budget: Budget | None = _budget_edge()
 
 
-@strawberry.type(description="The records of an application, with the inactive ones. Administrators start here.")
+@strawberry.type(
+    description="Records of all users of an application, including inactive ones. For administrators and applications."
+)
 class Application:
-    application_id: strawberry.ID
+    application_id: strawberry.ID = strawberry.field(description="ID of the application.")
     name: str = strawberry.field(description="Name of the application.")
     culture_code: str = strawberry.field(description="Language and region of messages to users who have no own one.")
     created_at: datetime

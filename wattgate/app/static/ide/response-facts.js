@@ -40,7 +40,7 @@ export function describeCost({ requested = 0, charged, remaining, limit }) {
 export function explainFailure({ status, headers, body }, usesSession) {
   /** @type {string[]} */
   const codes = (body?.errors ?? []).map((/** @type {any} */ error) => error.extensions?.code);
-  if (status === 401 || codes.includes("UNAUTHENTICATED")) {
+  if (status === 401 || (codes.includes("UNAUTHENTICATED") && !usesSession)) {
     const message = usesSession
       ? "The session has expired or was ended. Log in again: the document stays as it is."
       : "The operation needs a valid log-in. Log in, or correct the headers of the document.";
@@ -48,7 +48,9 @@ export function explainFailure({ status, headers, body }, usesSession) {
   }
   if (status === 429 || codes.includes("RATE_LIMITED")) {
     const seconds = headers["retry-after"];
-    return { message: `The budget is used up.${seconds ? ` Run it again in ${seconds} s.` : ""}`, offersLogin: false };
+    const reason = body?.errors?.[0]?.message ?? "Too many requests.";
+    const says = !seconds || reason.includes(`${seconds} s`);
+    return { message: says ? reason : `${reason} Run it again in ${seconds} s.`, offersLogin: false };
   }
   if (body === undefined) return { message: "The response is not JSON. A proxy in front of the gateway may have sent it.", offersLogin: false };
   return null;

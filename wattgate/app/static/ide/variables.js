@@ -55,7 +55,7 @@ export function checkVariables(text, declared, schema) {
   if (problems.length || !declared) return problems;
   const missing = declared.filter(({ type, hasDefault }) => type.kind === "NON_NULL" && !hasDefault);
   if (!node) return describeMissing(missing, 0, 0);
-  if (node.kind !== "object") return [{ start: node.start, end: node.end, message: "The variables are a JSON object." }];
+  if (node.kind !== "object") return [{ start: node.start, end: node.end, message: "Write the variables as a JSON object." }];
   const names = new Set(node.members.map(({ key }) => String(key.value)));
   return [
     ...describeMissing(missing.filter(({ name }) => !names.has(name)), node.start, node.start + 1),

@@ -74,7 +74,7 @@ export const ERROR_CODES = Object.freeze({
   },
   UNAVAILABLE: {
     cause: "The database, Redis or another part of the gateway does not respond at the moment.",
-    action: "Wait for `retryAfter` seconds, then send the request again.",
+    action: "Wait for `retryAfter` seconds, then repeat a query. Check a mutation before you repeat it.",
   },
   METHOD_NOT_ALLOWED: {
     cause: "A REST path does not have the method of the request.",

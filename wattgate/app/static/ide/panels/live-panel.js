@@ -112,7 +112,7 @@ class LiveView {
     if (recovered === true) parts.push("Nothing was lost: the gateway has sent the missed events.");
     if (recovered === false) parts.push("Events may be lost: the gateway has sent the present state again.");
     if (canResume) parts.push("It can resume from its last position.");
-    else if (position) parts.push("Write the argument since to resume after a lost link.");
+    else if (position) parts.push("Add the argument “since: null”. Then the subscription can resume after a lost link.");
     return parts.join(" ");
   }
 
