@@ -32,8 +32,8 @@ ONLY_ON_ERROR = SemanticNonNull(levels=strawberry.UNSET)  # printed without its 
     name="cost",
     description="Weight of a field or type, as in the GraphQL cost directives specification. An operation costs the "
     f"sum of its type cost, its field cost, and {STATEMENT_WEIGHT} for each position of the document with a relation: "
-    "a field below the root that loads records. The schema does not mark relations. Where the weight of a field depends "
-    "on its arguments, the description of the field says so. A dry run returns the exact estimate.",
+    "a field below the root that loads records. The schema does not mark relations. Where the weight of a field "
+    "depends on its arguments, the description of the field says so. A dry run returns the exact estimate.",
 )
 class Cost:
     weight: str

@@ -89,8 +89,12 @@ class ExplorerView {
     if (schema === this.#schema && schema) return;
     this.#schema = schema;
     this.#costs.clear();
-    if (schema) this.#openRoot(this.#kind);
-    else this.#body.replaceChildren(element("p", { class: "panel-note", "data-testid": "no-schema" }, status === "loading" ? "Loading the schema…" : message));
+    if (schema) {
+      const typed = this.#search.value; // while the schema was loading
+      this.#openRoot(this.#kind);
+      this.#search.value = typed;
+      if (typed) this.#showHits();
+    } else this.#body.replaceChildren(element("p", { class: "panel-note", "data-testid": "no-schema" }, status === "loading" ? "Loading the schema…" : message));
   }
 
   /** @param {OperationKind} kind */
