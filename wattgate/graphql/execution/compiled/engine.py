@@ -54,6 +54,9 @@ Other values have none.
 """
 
 
+LONG_DOCUMENT_CHARACTERS = 2_000
+"""Length from which a document is compiled in a thread: a document of the maximum size takes more than 100 ms."""
+
 MIN_COMPILED_COST = 500
 """Estimated cost from which a document is compiled at its first use.
 
@@ -122,7 +125,7 @@ class ExecutionEngine:
 
     def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
         """Return the plan of an operation for these variables even if this is the first use of the document."""
-        key = tuple(variables.coerced.get(name) for name in document.condition_variables)
+        key = _plan_key(document, variables)
         if key not in document.plans:
             if len(document.plans) >= MAX_PLANS_PER_DOCUMENT:
                 return None
@@ -141,7 +144,11 @@ class ExecutionEngine:
 
         `raw_variables` are the variables as the client sent them, for subclasses.
         """
-        plan = self.plan_for(document, variables, 0 if context.charge is None else context.charge.estimated)
+        cost = 0 if context.charge is None else context.charge.estimated
+        if _is_long(document) and _plan_key(document, variables) not in document.plans:
+            plan = await asyncio.to_thread(self.plan_for, document, variables, cost)
+        else:
+            plan = self.plan_for(document, variables, cost)
         if plan is None or self._clock() < plan.disabled_until:
             async with self._fallback_semaphore:
                 return _normalize_outcome(
@@ -273,6 +280,16 @@ class ExecutionEngine:
 
 def _normalize_outcome(outcome: ExecutionOutcome) -> ExecutionOutcome:
     return ExecutionOutcome(outcome.data, normalize_errors(outcome.errors))
+
+
+def _plan_key(document: Document, variables: VariableValues) -> tuple[Any, ...]:
+    """Return the key of a plan: the values of the variables in directives."""
+    return tuple(variables.coerced.get(name) for name in document.condition_variables)
+
+
+def _is_long(document: Document) -> bool:
+    location = document.node.loc
+    return location is not None and len(location.source.body) >= LONG_DOCUMENT_CHARACTERS
 
 
 def _reads_the_schema_only(document: Document) -> bool:
