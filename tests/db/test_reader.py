@@ -54,7 +54,7 @@ async def test_fetch_returns_the_same_rows_as_sqlalchemy(served: House, model: t
             before = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
             rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
             after = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
-            if before == after:  # a worker of the house may change rows in between
+            if before == after:  # a worker of the gateway may change rows in between
                 break
     assert [tuple(row) for row in rows] == [tuple(row) for row in after]
 
