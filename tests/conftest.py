@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -185,27 +185,15 @@ def authority() -> trustme.CA:
 @pytest.fixture(scope="session")
 def node_scripts() -> Iterator[node.Node]:
     """Node with the scripts of tests/node."""
-    with _required_node(node.SCRIPTS) as node_runner:
+    with node.required_node(node.SCRIPTS) as node_runner:
         yield node_runner
 
 
 @pytest.fixture(scope="session")
 def guide_node() -> Iterator[node.Node]:
     """Node with the packages of the client projects in docs/how-to."""
-    with _required_node(node.GUIDE) as node_runner:
+    with node.required_node(node.GUIDE) as node_runner:
         yield node_runner
-
-
-@contextmanager
-def _required_node(folder: Path) -> Iterator[node.Node]:
-    """Yield Node. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
-    try:
-        with node.node(folder) as node_runner:
-            yield node_runner
-    except node.NoNode as missing:
-        if os.environ.get("WATTGATE_TEST_NODE") == "required":
-            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """JavaScript modules of the pages: unit tests with `node --test`, types, lint, and the generated close codes."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -17,14 +16,9 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def javascript_tools() -> Iterator[node.Node]:
-    """Yield Node with tsc and eslint. Without Node, skip the test, or fail it if WATTGATE_TEST_NODE=required."""
-    try:
-        with node.node(ROOT) as running:
-            yield running
-    except node.NoNode as missing:
-        if os.environ.get("WATTGATE_TEST_NODE") == "required":
-            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
-        pytest.skip(str(missing))
+    """Node with tsc and eslint."""
+    with node.required_node(ROOT) as running:
+        yield running
 
 
 async def run(javascript_tools: node.Node, *arguments: str | Path) -> str:

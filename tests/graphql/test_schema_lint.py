@@ -3,7 +3,6 @@
 tests/schema_lint has the configuration and the pinned packages.
 """
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,14 +22,9 @@ type Unreachable { name: String }
 
 @pytest.fixture(scope="module")
 def linter() -> Iterator[node.Node]:
-    """Node with the linter. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
-    try:
-        with node.node(FOLDER) as linter:
-            yield linter
-    except node.NoNode as missing:
-        if os.environ.get("WATTGATE_TEST_NODE") == "required":
-            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
-        pytest.skip(str(missing))
+    """Node with the linter."""
+    with node.required_node(FOLDER) as running:
+        yield running
 
 
 def lint(linter: node.Node, schema: str) -> tuple[int, str]:

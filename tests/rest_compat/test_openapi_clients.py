@@ -58,14 +58,9 @@ class Workplace:
 
 @pytest.fixture(scope="module")
 def javascript() -> Iterator[node.Node]:
-    """Yield Node with the generators. Without Node, skip, or fail if WATTGATE_TEST_NODE=required."""
-    try:
-        with node.node(SOURCES) as running:
-            yield running
-    except node.NoNode as missing:
-        if os.environ.get("WATTGATE_TEST_NODE") == "required":
-            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
-        pytest.skip(str(missing))
+    """Node with the generators."""
+    with node.required_node(SOURCES) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

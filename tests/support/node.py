@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SCRIPTS = Path(__file__).parents[1] / "node"
 """Folder of client scripts."""
 
@@ -55,6 +57,18 @@ def node(scripts: Path) -> Iterator[Node]:
         for script in scripts.glob("*.mjs"):
             shutil.copy(script, folder)
         yield Node(executable, Path(folder))
+
+
+@contextmanager
+def required_node(scripts: Path) -> Iterator[Node]:
+    """Yield Node for a fixture. If it is not available, skip the test, or fail it if WATTGATE_TEST_NODE=required."""
+    try:
+        with node(scripts) as running:
+            yield running
+    except NoNode as missing:
+        if os.environ.get("WATTGATE_TEST_NODE") == "required":
+            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
+        pytest.skip(str(missing))
 
 
 def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
