@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { Script } from "node:vm";
 
-import { javaScriptValue, quoteForShell, templateLiteral } from "../../wattgate/app/static/ide/panels/quoting.js";
+import { javaScriptValue, templateLiteral } from "../../wattgate/app/static/ide/panels/quoting.js";
+import { quoteForShell } from "../../wattgate/app/static/shared/shell.js";
 import { SNIPPETS } from "../../wattgate/app/static/ide/panels/snippets.js";
 
 const HOSTILE = [

@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 
 import { Documents, MAX_DOCUMENTS } from "../../wattgate/app/static/ide/documents.js";
 import { History, MAX_ENTRIES, MAX_ENTRY } from "../../wattgate/app/static/ide/history.js";
-import { readLink, writeLink } from "../../wattgate/app/static/ide/link.js";
-import { explainFailure, formatSize, formatTime } from "../../wattgate/app/static/ide/response-facts.js";
+import { readLink, writeLink } from "../../wattgate/app/static/shared/ide-link.js";
+import { explainFailure } from "../../wattgate/app/static/ide/response-facts.js";
+import { formatCount, formatDuration, formatSize } from "../../wattgate/app/static/shared/quantities.js";
 import { redactDocument, redactHeaders, redactVariables } from "../../wattgate/app/static/ide/secrets.js";
 import { loadSchema } from "../../wattgate/app/static/ide/schema-loader.js";
 
@@ -148,7 +149,12 @@ describe("history", () => {
 describe("links", () => {
   test("a link has a document, variables and a title", () => {
     const wanted = { text: "query A {\n  a # ü&=\n}", variables: '{"b": 1}', title: "A & B" };
-    assert.deepEqual(readLink(writeLink(wanted)), { ...wanted, variables: '{\n  "b": 1\n}' });
+    const [page, hash] = writeLink(wanted).split("#");
+    assert.equal(page, "/graphql");
+    assert.deepEqual(readLink(`#${hash}`), { ...wanted, variables: '{\n  "b": 1\n}' });
+    const special = { text: "query A($x: ID!) {\n  a(x: $x) # 100%\n}", variables: '{\n  "x": "ü&=#"\n}', title: "" };
+    assert.deepEqual(readLink(`#${writeLink(special).split("#")[1]}`), special);
+    assert.equal(writeLink({ text: "{ a }" }), "/graphql#document=%7B+a+%7D");
     assert.deepEqual(readLink("#query=%7B+a+%7D&variables=%7Bbroken"), { text: "{ a }", variables: "{broken", title: "" });
   });
 
@@ -173,8 +179,9 @@ describe("responses", () => {
   });
 
   test("sizes and times are short", () => {
-    assert.deepEqual([0, 999, 1_234, 1_048_576].map(formatSize), ["0 B", "999 B", "1.2 kB", "1.0 MB"]);
-    assert.deepEqual([0.4, 999, 1_250].map(formatTime), ["0 ms", "999 ms", "1.3 s"]);
+    assert.deepEqual([0, 1, 999, 1_234, 1_500, 1_048_576, 2_500_000].map(formatSize), ["0 B", "1 B", "999 B", "1.2 kB", "1.5 kB", "1.0 MB", "2.5 MB"]);
+    assert.deepEqual([0.4, 12.4, 999, 1_250, 1_534].map(formatDuration), ["0 ms", "12 ms", "999 ms", "1.3 s", "1.5 s"]);
+    assert.equal(formatCount(250_000), "250,000");
   });
 });
 

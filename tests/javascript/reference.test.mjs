@@ -6,10 +6,9 @@ import { describe, test } from "node:test";
 import { readHash, searchHash, wordsOf } from "../../wattgate/app/static/reference/address.js";
 import { groupOperations } from "../../wattgate/app/static/reference/areas.js";
 import { fieldText, fieldValue, plainMembers } from "../../wattgate/app/static/reference/body-fields.js";
-import { ideLink } from "../../wattgate/app/static/reference/graphql-twin.js";
 import { findList } from "../../wattgate/app/static/reference/id-choice.js";
 import { parseDescription } from "../../wattgate/app/static/reference/openapi.js";
-import { formatDuration, formatSize, isExpired, readBudget, readError } from "../../wattgate/app/static/reference/response-text.js";
+import { isExpired, readBudget, readError } from "../../wattgate/app/static/reference/response-text.js";
 import { describeSchema, isSecret, limitsSentence, sampleValue, secretMembers } from "../../wattgate/app/static/reference/schema.js";
 import { reference } from "./reference-document.mjs";
 
@@ -161,11 +160,6 @@ describe("response", () => {
     assert.equal(isExpired(401, "SECOND_FACTOR_REQUIRED", "token"), false);
     assert.equal(isExpired(403, "FORBIDDEN", "token"), false);
   });
-
-  test("times and sizes", () => {
-    assert.deepEqual([12.4, 1534].map(formatDuration), ["12 ms", "1.5 s"]);
-    assert.deepEqual([1, 999, 1500, 2_500_000].map(formatSize), ["1 byte", "999 bytes", "1.5 kB", "2.5 MB"]);
-  });
 });
 
 describe("address", () => {
@@ -186,15 +180,5 @@ describe("address", () => {
   test("the words of an unknown operation", () => {
     assert.equal(wordsOf("getResourceReadings"), "resource readings");
     assert.equal(wordsOf("virtualEntities"), "virtual entities");
-  });
-
-  test("the link to the IDE carries the document and its variables", () => {
-    const twin = { document: "query A($x: ID!) {\n  a(x: $x) # 100%\n}", variables: { x: "ü&=#" } };
-    const [page, hash] = ideLink(twin).split("#");
-    const parts = new URLSearchParams(hash);
-    assert.equal(page, "/graphql");
-    assert.equal(parts.get("document"), twin.document);
-    assert.deepEqual(JSON.parse(parts.get("variables")), twin.variables);
-    assert.equal(ideLink({ document: "{ a }", variables: {} }), "/graphql#document=%7B%20a%20%7D");
   });
 });

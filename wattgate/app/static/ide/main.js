@@ -8,7 +8,7 @@ import { createHistoryPanel } from "./history-panel.js";
 import { IdeSession } from "./ide-session.js";
 import { InputsPane } from "./inputs-pane.js";
 import { setUpPanes, setUpSplitters, setUpTabs, showPane } from "./layout.js";
-import { readLink } from "./link.js";
+import { readLink } from "../shared/ide-link.js";
 import { showNotice } from "./notice.js";
 import { PanelHost } from "./panel-host.js";
 import { ACTIONS, PANELS, mountLogin, subscribe } from "./panels/index.js";

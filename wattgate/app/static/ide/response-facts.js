@@ -1,6 +1,7 @@
 /** The facts about a response, in words. */
 
 import { element } from "../shared/dom.js";
+import { formatCount, formatDuration, formatSize, plural } from "../shared/quantities.js";
 
 /** @import { GraphQLResponse } from "./requests.js" */
 
@@ -14,7 +15,7 @@ export function describeResponse({ status, milliseconds, bytes, body }) {
   const hasErrors = Boolean(body?.errors?.length);
   const facts = [
     ["status", `${status}${hasErrors && status < 400 ? ` with ${plural(body.errors.length, "error")}` : ""}`],
-    ["time", formatTime(milliseconds)],
+    ["time", formatDuration(milliseconds)],
     ["size", formatSize(bytes)],
     ...(cost ? [["cost", describeCost(cost)]] : []),
   ];
@@ -27,8 +28,8 @@ export function describeResponse({ status, milliseconds, bytes, body }) {
  * @param {{ requested?: number, charged?: number, remaining?: number, limit?: number }} cost
  */
 export function describeCost({ requested = 0, charged, remaining, limit }) {
-  const own = `cost ${formatNumber(charged || requested)}`;
-  return remaining === undefined || limit === undefined ? own : `${own}, ${formatNumber(remaining)} of ${formatNumber(limit)} left`;
+  const own = `cost ${formatCount(charged || requested)}`;
+  return remaining === undefined || limit === undefined ? own : `${own}, ${formatCount(remaining)} of ${formatCount(limit)} left`;
 }
 
 /**
@@ -54,28 +55,4 @@ export function explainFailure({ status, headers, body }, usesSession) {
   }
   if (body === undefined) return { message: "The response is not JSON. A proxy in front of the gateway may have sent it.", offersLogin: false };
   return null;
-}
-
-/** @param {number} milliseconds */
-export function formatTime(milliseconds) {
-  return milliseconds < 1_000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
-}
-
-/** @param {number} bytes */
-export function formatSize(bytes) {
-  if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-/** @param {number} number */
-function formatNumber(number) {
-  return number.toLocaleString("en-GB");
-}
-
-/**
- * @param {number} count
- * @param {string} noun
- */
-function plural(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,6 @@
 /** A request as a shell command. */
 
+import { quoteForShell } from "../shared/shell.js";
 import { compactJson } from "./request.js";
 
 /** @import { Credential, RequestPlan } from "./request.js" */
@@ -17,9 +18,9 @@ export function curlCommand({ method, address, query, headers, credential, body,
   const isDefault = body ? method === "POST" && body.kind !== "file" : method === "GET";
   const options = [...(isDefault ? [] : [`-X ${method}`]), ...(separate.length ? ["-G"] : [])];
   return [
-    ["curl", ...options, quoteShell(target)].join(" "),
-    ...separate.map(([name, value]) => `--data-urlencode ${quoteShell(`${encodeURIComponent(name)}=${value}`)}`),
-    ...headers.map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
+    ["curl", ...options, quoteForShell(target)].join(" "),
+    ...separate.map(([name, value]) => `--data-urlencode ${quoteForShell(`${encodeURIComponent(name)}=${value}`)}`),
+    ...headers.map(([name, value]) => `-H ${quoteForShell(`${name}: ${value}`)}`),
     ...authentication(credential),
     ...bodyOptions(body),
     ...(download ? [`--output ${download}`] : []),
@@ -33,11 +34,11 @@ export function curlCommand({ method, address, query, headers, credential, body,
 function authentication(credential) {
   if (credential.kind === "token") {
     const { header, token } = credential;
-    return [token === null ? `-H "${header}: $WATTGATE_TOKEN"` : `-H ${quoteShell(`${header}: ${token}`)}`];
+    return [token === null ? `-H "${header}: $WATTGATE_TOKEN"` : `-H ${quoteForShell(`${header}: ${token}`)}`];
   }
   if (credential.kind === "none") return [];
   const { username, password } = credential;
-  return [password === null ? '-u "$WATTGATE_USERNAME:$WATTGATE_PASSWORD"' : `-u ${quoteShell(`${username}:${password}`)}`];
+  return [password === null ? '-u "$WATTGATE_USERNAME:$WATTGATE_PASSWORD"' : `-u ${quoteForShell(`${username}:${password}`)}`];
 }
 
 /**
@@ -50,19 +51,10 @@ function bodyOptions(body) {
   if (body.kind === "form") {
     return body.pairs
       .filter(([, value]) => value)
-      .map(([name, value]) => `--data-urlencode ${quoteShell(`${encodeURIComponent(name)}=${value}`)}`);
+      .map(([name, value]) => `--data-urlencode ${quoteForShell(`${encodeURIComponent(name)}=${value}`)}`);
   }
-  const header = `-H ${quoteShell(`Content-Type: ${body.media}`)}`;
-  if (body.kind === "file") return [header, `--data-binary ${quoteShell(`@${body.name || "FILE"}`)}`];
+  const header = `-H ${quoteForShell(`Content-Type: ${body.media}`)}`;
+  if (body.kind === "file") return [header, `--data-binary ${quoteForShell(`@${body.name || "FILE"}`)}`];
   // --data-raw sends a text that begins with @ as it is.
-  return [header, `--data-raw ${quoteShell(compactJson(body.text).replaceAll("\n", "\n  "))}`];
-}
-
-/**
- * Return a text as one word of a POSIX shell.
- * @param {string} text
- * @returns {string}
- */
-export function quoteShell(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return [header, `--data-raw ${quoteForShell(compactJson(body.text).replaceAll("\n", "\n  "))}`];
 }

@@ -1,4 +1,6 @@
-/** The facts of a response as text: its time and size, its budget, and what to do about an error. */
+/** The facts of a response as text: its budget, and what to do about an error. */
+
+import { formatCount } from "../shared/quantities.js";
 
 /** @typedef {{ remaining: string, reset: string }} Budget */
 
@@ -12,27 +14,8 @@ export function readBudget(headers) {
   if (remaining === undefined) return null;
   const seconds = /;\s*t=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1];
   const limit = /;\s*q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "")?.[1];
-  const of = limit ? ` of ${formatCount(limit)}` : "";
-  return { remaining: `${formatCount(remaining)}${of}`, reset: seconds ? `full in ${seconds} s` : "" };
-}
-
-/**
- * Return a length of time in words.
- * @param {number} milliseconds
- * @returns {string}
- */
-export function formatDuration(milliseconds) {
-  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
-}
-
-/**
- * Return a number of bytes in words.
- * @param {number} bytes
- * @returns {string}
- */
-export function formatSize(bytes) {
-  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  const of = limit ? ` of ${formatCount(Number(limit))}` : "";
+  return { remaining: `${formatCount(Number(remaining))}${of}`, reset: seconds ? `full in ${seconds} s` : "" };
 }
 
 /**
@@ -65,9 +48,4 @@ export function readError(body) {
  */
 export function isExpired(status, code, credential) {
   return status === 401 && credential === "token" && code !== "SECOND_FACTOR_REQUIRED";
-}
-
-/** @param {string} digits */
-function formatCount(digits) {
-  return Number(digits).toLocaleString("en-GB");
 }

@@ -1,11 +1,12 @@
 /** The response of a request: its status, headers, body and error, and what to do about the error. */
 
 import { code, element, prose } from "../shared/dom.js";
+import { formatDuration, formatSize } from "../shared/quantities.js";
 import { codeBlock, highlight } from "./code-block.js";
 import { ERROR_CODES } from "./error-codes.js";
 import { errorPage } from "./error-list.js";
 import { fileName } from "./request.js";
-import { formatDuration, formatSize, isExpired, readBudget, readError } from "./response-text.js";
+import { isExpired, readBudget, readError } from "./response-text.js";
 
 /** @import { Child } from "../shared/dom.js" */
 

@@ -1,5 +1,7 @@
 /** JSON Schemas: the name of a type, its members, its limits, and a sample value. */
 
+import { plural } from "../shared/quantities.js";
+
 /** @import { Content, Reference, SchemaNode } from "./openapi.js" */
 
 /**
@@ -109,14 +111,6 @@ function limitsOf(schema) {
 export function limitsSentence(limits, description = "") {
   const text = limits.filter((limit) => !description.toLowerCase().includes(limit)).join(", ");
   return text && `${text[0].toUpperCase()}${text.slice(1)}.`;
-}
-
-/**
- * @param {number} count
- * @param {string} noun
- */
-function plural(count, noun) {
-  return `${count.toLocaleString("en-GB")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /**

@@ -1,7 +1,8 @@
 /** The panel of costs: what the document costs by dry run, the budget that is left, and the cost of polling. */
 
 import { element } from "../../shared/dom.js";
-import { describeBudget, formatNumber, formatShare, pollingCosts, windowOf } from "./spending.js";
+import { formatCount } from "../../shared/quantities.js";
+import { describeBudget, formatShare, pollingCosts, windowOf } from "./spending.js";
 
 /** @import { Workspace } from "../workspace.js" */
 /** @import { Cost } from "./spending.js" */
@@ -71,7 +72,7 @@ class CostView {
     const kind = this.#workspace.operation?.kind;
     const what = kind === "subscription" ? "to begin, with one event" : "for one run";
     return [
-      element("p", { class: "cost-units", "data-testid": "cost-units" }, element("strong", {}, formatNumber(cost.requested)), ` units ${what}`),
+      element("p", { class: "cost-units", "data-testid": "cost-units" }, element("strong", {}, formatCount(cost.requested)), ` units ${what}`),
       ...this.#budget(cost),
       kind === "query" ? this.#polling(cost) : null,
     ].filter((one) => one !== null);
@@ -100,7 +101,7 @@ class CostView {
         "tr",
         { class: budget !== null && budget > 1 ? "too-much" : null },
         element("th", { scope: "row" }, label),
-        element("td", {}, formatNumber(units)),
+        element("td", {}, formatCount(units)),
         element("td", {}, share),
       );
     });

@@ -1,13 +1,13 @@
 /** The panel that explores the schema: search, the tree that composes the document, and the pages of types. */
 
 import { closestTo, element } from "../../shared/dom.js";
+import { formatCount } from "../../shared/quantities.js";
 import { Composer } from "./compose.js";
 import { ExplorerTree } from "./explorer-tree.js";
 import { declaredVariables } from "./guide-variables.js";
 import { ownData } from "./own-data.js";
 import { fillVariables } from "./own-values.js";
 import { nameOf, searchSchema } from "./schema-search.js";
-import { formatNumber } from "./spending.js";
 import { typeButton, typePage } from "./type-page.js";
 
 /** @import { Schema } from "../language/schema.js" */
@@ -188,7 +188,7 @@ class ExplorerView {
     try {
       const { body } = await this.#workspace.send({ query: composition.text, variables: values, extensions: { dryRun: true } });
       const cost = body?.extensions?.cost?.requested;
-      return cost === undefined ? "" : `Costs ${formatNumber(cost)} units with its first fields.`;
+      return cost === undefined ? "" : `Costs ${formatCount(cost)} units with its first fields.`;
     } catch {
       return "";
     }

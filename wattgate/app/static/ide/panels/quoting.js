@@ -1,18 +1,9 @@
-/** Text and values as source code of a shell and of JavaScript. The result has the same value for every input. */
+/** Text and values as source code of JavaScript. The result has the same value for every input. */
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Characters of a value that is written on one line. */
 const MAX_LINE_LENGTH = 70;
 const INDENT = "  ";
-
-/**
- * Return a text as one word of a POSIX shell.
- * @param {string} text
- * @returns {string}
- */
-export function quoteForShell(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
 
 /**
  * Return a text as a template literal of JavaScript without substitutions.

@@ -1,6 +1,7 @@
 /** A request as code that one can copy: a curl command, or a program for fetch, graphql-tag, urql or Apollo Client. */
 
-import { javaScriptValue, quoteForShell, templateLiteral } from "./quoting.js";
+import { quoteForShell } from "../../shared/shell.js";
+import { javaScriptValue, templateLiteral } from "./quoting.js";
 
 /**
  * A request of the editor. `name` is that of its operation; null if it has none. With `isOnly`, the document has no

@@ -1,5 +1,7 @@
 /** The cost of an operation beside the budget of the caller, in numbers and in words. */
 
+import { formatCount } from "../../shared/quantities.js";
+
 /** @typedef {{ requested: number, estimated: number, remaining?: number, limit?: number, reset?: number }} Cost */
 
 /** An interval of polling. `budget` is the share of the budget that it uses, null if the budget is not known. @typedef {{ label: string, seconds: number, units: number, budget: number | null }} Polling */
@@ -7,7 +9,6 @@
 const HOUR = 3600;
 /** Intervals at which apps ask again. */
 const INTERVALS = /** @type {[string, number][]} */ ([["10 s", 10], ["1 min", 60], ["15 min", 900]]);
-const NUMBER = new Intl.NumberFormat("en-GB");
 
 /**
  * Return what an operation costs in an hour if a client repeats it.
@@ -42,8 +43,8 @@ export function describeBudget({ requested, remaining, limit, reset }) {
   if (remaining === undefined || !limit) return "This caller has no budget of its own.";
   const full = reset ? ` It is full in ${formatSeconds(reset)}.` : "";
   const runs = requested > 0 ? Math.floor(remaining / requested) : 0;
-  const enough = requested > remaining ? "Too little for this operation." : `Enough for ${formatNumber(runs)} runs at once.`;
-  return `${formatNumber(remaining)} of ${formatNumber(limit)} units left. ${enough}${full}`;
+  const enough = requested > remaining ? "Too little for this operation." : `Enough for ${formatCount(runs)} runs at once.`;
+  return `${formatCount(remaining)} of ${formatCount(limit)} units left. ${enough}${full}`;
 }
 
 /**
@@ -54,12 +55,7 @@ export function describeBudget({ requested, remaining, limit, reset }) {
 export function formatShare(share) {
   const percent = share * 100;
   if (percent > 0 && percent < 0.1) return "less than 0.1 %";
-  return `${percent < 10 ? percent.toFixed(1) : NUMBER.format(Math.round(percent))} %`;
-}
-
-/** @param {number} value */
-export function formatNumber(value) {
-  return NUMBER.format(value);
+  return `${percent < 10 ? percent.toFixed(1) : formatCount(Math.round(percent))} %`;
 }
 
 /** @param {number} seconds */

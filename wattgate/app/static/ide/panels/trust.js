@@ -1,6 +1,6 @@
 /** The commands that register a document as trusted, and its digest. */
 
-import { quoteForShell } from "./quoting.js";
+import { quoteForShell } from "../../shared/shell.js";
 
 /**
  * Return the SHA-256 of a text in hexadecimal. Null if the browser cannot compute it: the page came by http.

@@ -1,6 +1,6 @@
-/** Links that open a document: `/graphql#document=...&variables=...&title=...`. A link never runs anything. */
+/** Links that open a document in the IDE: `/graphql#document=...&variables=...&title=...`. A link never runs anything. */
 
-/** @import { NewDocument } from "./documents.js" */
+/** @import { NewDocument } from "../ide/documents.js" */
 
 const MAX_LENGTH = 100_000;
 
@@ -19,14 +19,14 @@ export function readLink(hash) {
 }
 
 /**
- * Return the fragment of an address that opens a document.
+ * Return the address that opens a document.
  * @param {NewDocument} wanted
  */
 export function writeLink({ text, variables = "", title = "" }) {
   const parameters = new URLSearchParams({ document: text });
   if (variables.trim()) parameters.set("variables", variables);
   if (title) parameters.set("title", title);
-  return `#${parameters}`;
+  return `/graphql#${parameters}`;
 }
 
 /** @param {string} json */
