@@ -8,7 +8,7 @@ import { History, MAX_ENTRIES, MAX_ENTRY } from "../../wattgate/app/static/ide/h
 import { readLink, writeLink } from "../../wattgate/app/static/shared/ide-link.js";
 import { explainFailure } from "../../wattgate/app/static/ide/response-facts.js";
 import { formatCount, formatDuration, formatSize } from "../../wattgate/app/static/shared/quantities.js";
-import { redactDocument, redactHeaders, redactVariables } from "../../wattgate/app/static/ide/secrets.js";
+import { holdsSecrets, redact } from "../../wattgate/app/static/ide/secrets.js";
 import { loadSchema } from "../../wattgate/app/static/ide/schema-loader.js";
 
 class MemoryStorage {
@@ -24,21 +24,54 @@ class MemoryStorage {
 }
 
 describe("secrets", () => {
-  for (const [source, expected] of [
+  const EMPTY = { text: "", variables: "", headers: "" };
+
+  /** Assert that a text of one kind becomes another, and that nothing is left out twice. */
+  const leavesOut = (kind, cases) => {
+    for (const [source, expected] of cases) {
+      test(`${kind}: ${source}`, () => {
+        assert.equal(redact({ ...EMPTY, [kind]: source })[kind], expected);
+        assert.equal(holdsSecrets({ ...EMPTY, [kind]: source }), source !== expected);
+        assert.equal(holdsSecrets({ ...EMPTY, [kind]: expected }), false);
+      });
+    }
+  };
+
+  leavesOut("text", [
     ['mutation { authenticate(username: "ada", password: "hunter2", code: "123456") { token } }', 'mutation { authenticate(username: "ada", password: "", code: "") { token } }'],
     ['{ a(input: {newPassword: """hunter2""", pushToken: "x", name: "y"}) }', '{ a(input: {newPassword: "", pushToken: "", name: "y"}) }'],
     ["query ($password: String!) { a(password: $password) }", "query ($password: String!) { a(password: $password) }"],
     ["{ a(password: \"open", "{ a(password: \"\""],
     ['{ a(cultureCode: "en", tokenId: "1", claimCode: "1", refreshToken: "1") }', '{ a(cultureCode: "en", tokenId: "1", claimCode: "", refreshToken: "") }'],
-  ]) {
-    test(source, () => assert.equal(redactDocument(source), expected));
-  }
+    ['mutation A($password: String! = "hunter2", $tokens: [String!]! = ["a", "b"], $name: String = "ada") { b }', 'mutation A($password: String! = "", $tokens: [String!]! = ["", ""], $name: String = "ada") { b }'],
+    ['query ($p: String = "hunter2", $q: String = "x") { a(password: $p, other: $q) }', 'query ($p: String = "", $q: String = "x") { a(password: $p, other: $q) }'],
+    ['{ a(tokens: ["b", ["c"]], credential: {kind: BASIC, value: "d", code: 7, old: null}) { token: id } }', '{ a(tokens: ["", [""]], credential: {kind: "", value: "", code: "", old: null}) { token: id } }'],
+    ["{ a(password: hunter2) }", '{ a(password: "") }'],
+    ['{ a(password: "hun"ter2", code: 1) }\n{ b }', '{ a(password: ""\n{ b }'],
+    ['# token: abc\n{ a } # login(username: "ada", password: "hunter2")\n# the password is long', '# token:\n{ a } # login(username: "ada", password:\n# the password is long'],
+  ]);
+  leavesOut("variables", [
+    ['{"username": "ada", "password": "hun\\"ter", "input": {"code": 123, "on": true}}', '{"username": "ada", "password": "", "input": {"code": "", "on": true}}'],
+    ['{"password": "open', '{"password": ""'],
+    ['{"tokens": ["a", "b"], "token": null}', '{"tokens": "", "token": null}'],
+    ['{"tokens": ["a]", "b}"], "name": "x"}', '{"tokens": "", "name": "x"}'],
+    ['{"credential": {"id": 1, "values": [{"x": "}"}]}, "name": "x"}', '{"credential": "", "name": "x"}'],
+    ['{"pass\\u0077ord": "hunter2"}', '{"pass\\u0077ord": ""}'],
+    ["{password: 'hunter 2', name: 'x'}", '{password: ""'],
+    ['{"password" "hunter2", "name": "x"}', '{"password" "", "name": "x"}'],
+    ['{"password": "hun"ter2", "name": "x"}', '{"password": ""'],
+    ['{"password": [', '{"password": ""'],
+    ['{"tags": ["password", "code"], "tokenId": "1", "password": ""}', '{"tags": ["password", "code"], "tokenId": "1", "password": ""}'],
+  ]);
+  leavesOut("headers", [
+    ["token: abc\n Authorization: Basic eA==\nX-Api-Key: k\nuserId: u\nX-Access-Token: t", "token:\n Authorization:\nX-Api-Key:\nuserId: u\nX-Access-Token:"],
+    ["# authorization: Basic eA==\nBearer abc\nauthorization Basic eA==\n# note", "# authorization:\nBearer\nauthorization\n# note"],
+  ]);
 
-  test("in variables and headers", () => {
-    assert.equal(redactVariables('{"username": "ada", "password": "hun\\"ter", "input": {"code": 123, "on": true}}'), '{"username": "ada", "password": "", "input": {"code": "", "on": true}}');
-    assert.equal(redactVariables('{"password": "open'), '{"password": ""');
-    assert.equal(redactVariables('{"tokens": ["a", "b"], "token": null}'), '{"tokens": "", "token": null}');
-    assert.equal(redactHeaders("token: abc\n Authorization: Basic eA==\nX-Api-Key: k\nuserId: u\nX-Access-Token: t"), "token:\n Authorization:\nX-Api-Key:\nuserId: u\nX-Access-Token:");
+  test("a variable is secret if a secret argument takes it", () => {
+    const text = "query ($p: String!, $input: Input) { a(password: $p, input: $input) }";
+    const { variables } = redact({ ...EMPTY, text, variables: '{"p": "hunter2", "input": {"p": "a page"}}' });
+    assert.equal(variables, '{"p": "", "input": {"p": "a page"}}');
   });
 });
 

@@ -1,6 +1,6 @@
 /** The open documents: the tabs, which one is active, and their copy in the browser's storage. */
 
-import { redactDocument, redactHeaders, redactVariables } from "./secrets.js";
+import { redact } from "./secrets.js";
 
 /**
  * A document with the texts of its editors. `variables` is JSON, `headers` has a line `name: value` for each header.
@@ -99,11 +99,7 @@ export class Documents {
 
   /** Remove the secrets of all documents, from the editors too. */
   forgetSecrets() {
-    for (const one of this.#list) {
-      one.text = redactDocument(one.text);
-      one.variables = redactVariables(one.variables);
-      one.headers = redactHeaders(one.headers);
-    }
+    for (const one of this.#list) Object.assign(one, redact(one));
     this.store();
   }
 
@@ -117,15 +113,7 @@ export class Documents {
   store() {
     clearTimeout(this.#timer);
     const list = this.#list.filter(({ text, variables }) => text.length + variables.length <= MAX_STORED);
-    const stored = list.map(({ title, text, variables, headers, operationName }) => {
-      return {
-        title,
-        text: redactDocument(text),
-        variables: redactVariables(variables),
-        headers: redactHeaders(headers),
-        operationName,
-      };
-    });
+    const stored = list.map((one) => ({ title: one.title, ...redact(one), operationName: one.operationName }));
     try {
       this.#storage.setItem(STORAGE_KEY, JSON.stringify({ list: stored, active: Math.max(0, list.indexOf(this.active)) }));
     } catch {

@@ -3,7 +3,7 @@
  * stay. A log-out removes those that ran with a log-in.
  */
 
-import { holdsSecrets, redactDocument, redactHeaders, redactVariables } from "./secrets.js";
+import { holdsSecrets, redact } from "./secrets.js";
 
 /** @import { TextStorage } from "./documents.js" */
 
@@ -52,7 +52,7 @@ export class History {
    * @param {Run} run
    */
   add(run) {
-    const entry = redact(run);
+    const entry = entryOf(run);
     if (sizeOf(entry) > MAX_ENTRY) return;
     const same = this.#entries.find((one) => isSame(one, entry));
     const kept = this.#entries.filter((one) => one !== same);
@@ -118,12 +118,8 @@ export class History {
  * @param {Run} run
  * @returns {HistoryEntry}
  */
-function redact(run) {
-  const { text, variables, headers } = run;
-  return {
-    ...run, isPinned: false, isRedacted: holdsSecrets(run),
-    text: redactDocument(text), variables: redactVariables(variables), headers: redactHeaders(headers),
-  };
+function entryOf(run) {
+  return { ...run, ...redact(run), isPinned: false, isRedacted: holdsSecrets(run) };
 }
 
 /**
