@@ -268,7 +268,7 @@ async def test_subscription_keeps_the_account_with_which_it_began(page: Page, ho
     await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
     await expect(page.get_by_test_id("run")).to_have_text("Run")
     assert len(routes) == 1
-    # credentials in the headers of the document stay as they are, whoever logs in or acts as an application
+    # credentials in the headers of the document stay as they are after a log-in
     await page.get_by_test_id("logout").click()
     await page.get_by_test_id("headers-tab").click()
     await page.get_by_test_id("headers").locator("textarea").fill(f"token: {token}")
