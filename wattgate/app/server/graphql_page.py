@@ -64,7 +64,7 @@ def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstratio
             hidden="" if application.application_id else " hidden",
             choice=application_choice(application),
         )
-        facts = {"basePath": settings.base_path, "demonstration": _demonstration_facts(shown)}
+        facts = {"demonstration": _demonstration_facts(shown)}
         return HTMLResponse(page.substitute(login=form, facts=escape(json.dumps(facts))))
 
     return serve

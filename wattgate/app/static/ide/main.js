@@ -61,7 +61,7 @@ setUpSessionBar(workspace);
 setUpSchemaNote(workspace);
 mountActions(workspace, ACTIONS);
 const panels = new PanelHost(workspace, [...PANELS, createHistoryPanel(workspace)]);
-mountLogin?.(session.extras, workspace);
+mountLogin(session.extras, workspace);
 
 const openLink = () => {
   const linked = readLink(location.hash);
