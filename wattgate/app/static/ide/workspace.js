@@ -22,8 +22,15 @@ import { loadSchema } from "./schema-loader.js";
  */
 
 /**
- * The active operation with everything that a request needs.
- * @typedef {{ query: string, variables: Record<string, unknown>, operationName: string | null, headers: Record<string, string> }} CurrentRequest
+ * An operation with everything that a request needs.
+ * @typedef {object} CurrentRequest
+ * @property {string} query
+ * @property {Record<string, unknown>} variables
+ * @property {string | null} operationName
+ * @property {OperationChoice["kind"]} kind
+ * @property {Record<string, string>} headers
+ * @property {boolean} usesSession  Whether its token is the one of the page's session.
+ * @property {Readonly<IdeDocument>} source  A copy of the document that it comes from.
  */
 
 /**
@@ -31,6 +38,7 @@ import { loadSchema } from "./schema-loader.js";
  * @typedef {{ shown?(detail?: unknown): void, hidden?(): void }} MountedPanel
  */
 /** @typedef {{ id: string, title: string, icon: string, mount(root: HTMLElement, workspace: Workspace): MountedPanel | void }} Panel */
+/** @typedef {{ isRunning: boolean, run(): Promise<void>, start(request: CurrentRequest): Promise<void>, stop(): void }} OperationRunner */
 /** @typedef {{ id: string, label: string, hint?: string, run(workspace: Workspace): void }} Action */
 /** @typedef {{ next(result: unknown): void, error(message: string): void, complete(): void, status(text: string): void }} SubscriptionSink */
 /** @typedef {(request: CurrentRequest, sink: SubscriptionSink) => { stop(): void }} Subscribe */
@@ -60,7 +68,7 @@ export class Workspace {
   #session;
   /** @type {PageParts | null} */
   #page = null;
-  /** @type {{ run(): Promise<void>, stop(): void } | null} */
+  /** @type {OperationRunner | null} */
   #runner = null;
 
   /**
@@ -85,7 +93,7 @@ export class Workspace {
 
   /**
    * @param {PageParts} page
-   * @param {{ run(): Promise<void>, stop(): void }} runner
+   * @param {OperationRunner} runner
    */
   attach(page, runner) {
     this.#page = page;
@@ -214,17 +222,13 @@ export class Workspace {
     return { ...headers, ...own };
   }
 
-  /** Whether the token of a request is the one of the page's session. */
-  get usesSession() {
-    return Boolean(this.session && this.requestHeaders().token === this.session.token);
-  }
-
   /**
    * Return the request of the active document. Throw an Error with a sentence if a part of it is malformed.
    * @returns {CurrentRequest}
    */
   currentRequest() {
-    const { text, variables, headers } = this.document;
+    const source = { ...this.document };
+    const { text, variables, headers } = source;
     if (!text.trim()) throw new Error("The document is empty. Write an operation, or open one of the guides.");
     const parsed = parseJson(variables);
     if (parsed.problems.length) throw new Error(`The variables are not JSON: ${parsed.problems[0].message}`);
@@ -233,8 +237,12 @@ export class Workspace {
     }
     const [problem] = parseHeaders(headers).problems;
     if (problem) throw new Error(problem.message);
-    const operationName = this.operation?.name ?? null;
-    return { query: text, variables: /** @type {any} */ (parsed.value), operationName, headers: this.requestHeaders() };
+    const sent = this.requestHeaders();
+    return {
+      query: text, variables: /** @type {any} */ (parsed.value), operationName: this.operation?.name ?? null,
+      kind: this.operation?.kind ?? "query", headers: sent, source,
+      usesSession: this.session !== null && sent.token === this.session.token,
+    };
   }
 
   /**
@@ -247,8 +255,19 @@ export class Workspace {
     return sendRequest(request, headers, signal);
   }
 
+  /** Whether an operation is under way, of any document. */
+  get isRunning() {
+    return this.#runner?.isRunning ?? false;
+  }
+
+  /** Run the chosen operation of the active document. */
   run() {
     return this.#runner?.run();
+  }
+
+  /** Run a request, whatever document is active. @param {CurrentRequest} request */
+  start(request) {
+    return this.#runner?.start(request);
   }
 
   stop() {
