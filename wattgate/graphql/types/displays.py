@@ -79,8 +79,8 @@ class DisplayPeriod:
 
 
 @strawberry.type(
-    description="Level for an ambient light: LOW below 0.8 times the usual value, HIGH from 1.25 times. LEARNED and "
-    "BUDGET compare the imported power, PRICE compares the rate."
+    description="Level for an ambient light. LEARNED and BUDGET compare the imported power with what is usual at the "
+    "time of day, PRICE compares the rate with the mean rate of the day."
 )
 class DisplayAmbient:
     level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")
