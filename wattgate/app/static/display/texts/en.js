@@ -2,12 +2,16 @@
  * The texts of the home display in English. The other languages have the same keys with the same placeholders.
  *
  * A key is `group.name`. A text has placeholders such as `{amount}`. A text that depends on `count` has one form for
- * each plural category of the language. Words that also stand inside a sentence are in lower case here.
+ * each plural category of the language. Words that are also parts of sentences are in lower case.
  */
 
-/** @import { Text } from "../texts.js" */
+import login from "../../shared/login-texts/en.js";
+
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
+  ...login,
+
   "page.title": "Home display · wattgate",
   "page.home": "Home",
   "page.logOut": "Log out",

@@ -1,8 +1,12 @@
 /** The texts of the home display in French. Spaces before `:` and units are not to break a line. */
 
+import login from "../../shared/login-texts/fr.js";
+
 /** @import { Catalogue } from "../texts.js" */
 
 export default /** @type {Catalogue} */ ({
+  ...login,
+
   "page.title": "Écran du logement · wattgate",
   "page.home": "Logement",
   "page.logOut": "Se déconnecter",
