@@ -8,7 +8,7 @@ import { currentPower, freshnessAt, levelBounds } from "./frame.js";
 import { Gauge } from "./gauge.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { Freshness } from "./frame.js" */
+/** @import { Freshness, Link } from "./frame.js" */
 /** @import { Ambient, Frame, Tariff } from "./subscription.js" */
 
 /** @typedef {"direction" | "number" | "unit" | "hourly" | "explanation"} TextPart */
@@ -53,15 +53,16 @@ export class PowerPanel {
    * Show what a frame says about the current power.
    * @param {Frame} frame
    * @param {WallClock} wallClock
-   * @param {boolean} connected
+   * @param {Link} link
    */
-  show(frame, wallClock, connected) {
+  show(frame, wallClock, link) {
     const time = now();
-    const current = currentPower(frame, time);
-    const freshness = freshnessAt(frame, time, connected);
+    const current = currentPower(frame, time, link);
+    const freshness = freshnessAt(frame, time, link);
     if (current) this.#showPower(frame, current.net, time - current.at, freshness);
     else this.#showNoPower(freshness, time, wallClock);
-    this.#showLevel(current || frame.ambient?.basis === "PRICE" ? frame.ambient : null);
+    const isPriceKnown = link.connected && frame.ambient?.basis === "PRICE";
+    this.#showLevel(current || isPriceKnown ? frame.ambient : null);
   }
 
   /**
@@ -88,10 +89,10 @@ export class PowerPanel {
    * @param {WallClock} wallClock
    */
   #showNoPower(freshness, time, wallClock) {
-    const { state, asOf } = freshness;
+    const { state, asOf, cause } = freshness;
     const reason = reasonText(freshness);
     // If the readings are fresh but there is no power, the newest reading is not of power: its time would mislead.
-    const newest = asOf !== null && state !== "LIVE" ? asOf : null;
+    const newest = asOf !== null && (state !== "LIVE" || cause === "CONNECTION") ? asOf : null;
     const lastReading =
       newest === null ? "" : `Last reading ${wallClock.format("seconds", newest)}, ${formatAge(time - newest)} ago. `;
     this.#showBlank("No live power", lastReading + reason);
@@ -128,6 +129,7 @@ export class PowerPanel {
 /** @param {Freshness} freshness */
 function reasonText({ state, asOf, cause }) {
   if (asOf === null) return "There has been no reading yet.";
+  if (cause === "CONNECTION") return CAUSES[cause];
   return state === "LIVE" ? "The meter of this home does not send its power." : CAUSES[cause ?? "UNKNOWN"];
 }
 
