@@ -141,6 +141,8 @@ async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
     await expect(page.get_by_test_id("notice")).to_have_text("Correct the syntax of the document first.")
     await expect(editor(page)).to_have_value("{ virtualEntities { veId")
     await expect(page.locator('[data-path="virtualEntities.name"]')).not_to_be_checked()
+    await page.get_by_role("button", name="Close Explorer").click()
+    await expect(page.get_by_test_id("panel-explorer")).to_be_focused()
 
 
 async def test_search_leads_to_types_and_root_fields(page: Page) -> None:

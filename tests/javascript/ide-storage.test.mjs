@@ -1,7 +1,7 @@
 /** The storage of the IDE in the browser: documents and history, never secrets; and links that open documents. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 
 import { Documents, MAX_DOCUMENTS } from "../../wattgate/app/static/ide/documents.js";
 import { History, MAX_ENTRIES, MAX_ENTRY } from "../../wattgate/app/static/ide/history.js";
@@ -110,11 +110,106 @@ describe("documents", () => {
     assert.deepEqual([text, variables, headers], ['{ a(password: "") }', '{"code": ""}', "token:"]);
   });
 
+  describe("in two windows of the browser", () => {
+    let [storage, places] = [];
+    const open = (index) => new Documents(storage, places[index]);
+    const texts = (documents) => documents.list.map(({ text }) => text);
+
+    beforeEach(() => {
+      storage = new MemoryStorage();
+      places = [new MemoryStorage(), new MemoryStorage()];
+    });
+
+    test("each keeps its active document and gets those of the other", () => {
+      const one = open(0);
+      one.open({ text: "{ a }" });
+      const other = open(1);
+      other.open({ text: "{ b }" });
+      let merged = 0;
+      one.onMerge = () => { merged += 1; };
+      one.merge();
+      one.merge();
+      assert.deepEqual([texts(one), one.active.text, merged], [["{ a }", "{ b }"], "{ a }", 1]);
+      one.change({ text: "{ a1 }" });
+      other.change({ text: "{ b1 }" });
+      one.store();
+      other.store();
+      for (const [index, text] of [[0, "{ a1 }"], [1, "{ b1 }"]]) {
+        assert.deepEqual(texts(open(index)), ["{ a1 }", "{ b1 }"]);
+        assert.equal(open(index).active.text, text);
+      }
+      one.merge();
+      other.merge();
+      assert.deepEqual([texts(one), texts(other)], [["{ a1 }", "{ b1 }"], ["{ a1 }", "{ b1 }"]]);
+    });
+
+    test("a closed document is closed in both, unless the other has changed it", () => {
+      const one = open(0);
+      for (const text of ["{ a }", "{ b }", "{ c }"]) one.open({ text });
+      const other = open(1);
+      const [a, b, c] = other.list;
+      other.activate(b.id);
+      other.change({ text: "{ b1 }" });
+      for (const { id } of [a, b]) one.close(id);
+      other.merge();
+      assert.deepEqual([texts(other), other.active], [["{ b1 }", "{ c }"], b]);
+      other.store();
+      one.merge();
+      assert.deepEqual(texts(one), ["{ c }", "{ b1 }"]);
+      for (const { id } of [b, c]) one.close(id);
+      other.merge();
+      assert.deepEqual(texts(other), [""]);
+    });
+
+    test("a secret stays in the window where it was typed, and an empty document too", () => {
+      const one = open(0);
+      one.open({ text: "{ a }", headers: "token: abcdef" });
+      const other = open(1);
+      other.openEmpty();
+      other.store();
+      one.merge();
+      assert.deepEqual(one.list.map(({ headers }) => headers), ["token: abcdef"]);
+    });
+
+    test("a storage that was emptied closes nothing", () => {
+      const one = open(0);
+      one.open({ text: "{ a }" });
+      storage.removeItem("wattgate.ide.documents");
+      one.merge();
+      assert.deepEqual(texts(one), ["{ a }"]);
+    });
+
+    test("the history has what ran in each", () => {
+      const [one, other] = [new History(storage), new History(storage)];
+      one.add({ ...RUN, text: "{ a }", ranAt: 1 });
+      other.add({ ...RUN, text: "{ b }", ranAt: 2 });
+      assert.deepEqual(one.entries.map(({ text }) => text), ["{ b }", "{ a }"]);
+      storage.full = true;
+      one.add({ ...RUN, text: "{ c }", ranAt: 3 });
+      assert.equal(one.entries.length, 3, "without space it lasts until the page is closed");
+    });
+  });
+
+  test("documents of an earlier version are read", () => {
+    const storage = new MemoryStorage();
+    const list = [{ text: "{ a }", operationName: null }, { text: "{ b }" }];
+    storage.setItem("wattgate.ide.documents", JSON.stringify({ list, active: 1 }));
+    const documents = new Documents(storage);
+    assert.deepEqual([documents.active.text, new Set(documents.list.map(({ id }) => id)).size], ["{ b }", 2]);
+  });
+
   test("their number is bounded; a broken or full storage is no error", () => {
     const storage = new MemoryStorage();
     const documents = new Documents(storage);
-    for (let index = 0; index < MAX_DOCUMENTS + 5; index += 1) documents.open({ text: `{ a${index} }` });
+    const closed = [];
+    documents.onOverflow = ({ text }) => closed.push(text);
+    for (let index = 0; index < MAX_DOCUMENTS + 2; index += 1) documents.open({ text: `{ a${index} }` });
     assert.equal(documents.list.length, MAX_DOCUMENTS);
+    assert.deepEqual(closed, ["{ a0 }", "{ a1 }"]);
+    const [first, second] = documents.list;
+    documents.activate(first.id);
+    documents.open({ text: "{ one more }" });
+    assert.deepEqual([documents.list.includes(first), closed.at(-1)], [true, second.text], "the active one stays");
     storage.setItem("wattgate.ide.documents", "{broken");
     assert.equal(new Documents(storage).list.length, 1);
     storage.full = true;

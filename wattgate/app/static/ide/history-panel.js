@@ -1,8 +1,8 @@
 /** The panel of the history: search, open, pin and remove operations that ran. */
 
 import { closestTo, element, findAll } from "../shared/dom.js";
-import { History } from "./history.js";
-import { titleOf } from "./tabs.js";
+import { titleOf } from "./document-title.js";
+import { History, STORAGE_KEY } from "./history.js";
 
 /** @import { HistoryEntry } from "./history.js" */
 /** @import { CurrentRequest, Panel, Workspace } from "./workspace.js" */
@@ -33,6 +33,9 @@ export function createHistoryPanel(workspace) {
   workspace.on("logout", () => {
     history.forgetPersonal();
     workspace.emit("history");
+  });
+  addEventListener("storage", ({ key }) => {
+    if (key === STORAGE_KEY) workspace.emit("history");
   });
   return {
     id: "history",

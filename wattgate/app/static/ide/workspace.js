@@ -4,6 +4,8 @@
  */
 
 import { GatewayError } from "../shared/gateway.js";
+import { titleOf } from "./document-title.js";
+import { MAX_DOCUMENTS } from "./documents.js";
 import { Emitter } from "./emitter.js";
 import { parseHeaders } from "./headers.js";
 import { parseJson } from "./language/json.js";
@@ -80,6 +82,10 @@ export class Workspace {
     this.facts = facts;
     this.#session = session;
     this.#documents = documents;
+    documents.onMerge = () => this.#show(this.document);
+    documents.onOverflow = (closed) => {
+      this.notify(`Closed the oldest tab, “${titleOf(closed)}”: at most ${MAX_DOCUMENTS} documents are open.`);
+    };
     session.onChange = (ended) => {
       if (ended) {
         this.stop();
@@ -176,8 +182,7 @@ export class Workspace {
    * @param {Partial<Pick<IdeDocument, "text" | "variables" | "headers" | "operationName">>} texts
    */
   edit(texts) {
-    Object.assign(this.document, texts);
-    this.#documents.storeSoon();
+    this.#documents.change(texts);
     this.emit("edit", this.document);
   }
 
