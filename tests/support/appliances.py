@@ -31,13 +31,13 @@ def simulate_minutes(day: int) -> list[float]:
     for number in range(5) if random.random() < 0.75 else ():
         run(dinner + 20 + 6 * number, 3, 1700)  # the hob
     if random.random() < 0.45:  # the dishwasher heats twice
-        start = random.gauss(1200, 25)
-        run(start, 16, 1950)
-        run(start + 60, 14, 1950)
+        begin = random.gauss(1200, 25)
+        run(begin, 16, 1950)
+        run(begin + 60, 14, 1950)
     if random.random() < 0.35:
-        start = random.choice((600, 1140)) + random.gauss(0, 40)
-        run(start, 18, 2000)  # the washing machine
-        run(start + 18, 77, 180)
+        begin = random.choice((600, 1140)) + random.gauss(0, 40)
+        run(begin, 18, 2000)  # the washing machine
+        run(begin + 18, 77, 180)
     return watts
 
 
