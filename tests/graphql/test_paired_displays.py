@@ -3,13 +3,13 @@
 import pytest
 
 from tests.support.house import House, Tenant
-from tests.support.pairing import Door, Refusal
+from tests.support.pairing import Interface, Refusal
 from tests.support.residents import resident
 
 
 @pytest.fixture(params=["graphql", "rest"])
-def door(request: pytest.FixtureRequest, served: House) -> Door:
-    return Door(served, is_rest=request.param == "rest")
+def interface(request: pytest.FixtureRequest, served: House) -> Interface:
+    return Interface(served, is_rest=request.param == "rest")
 
 
 @pytest.fixture
@@ -20,27 +20,27 @@ async def owner(served: House) -> Tenant:
     return tenant
 
 
-async def test_display_is_paired_listed_renamed_and_revoked(door: Door, owner: Tenant) -> None:
+async def test_display_is_paired_listed_renamed_and_revoked(interface: Interface, owner: Tenant) -> None:
     mine, ve_id = owner.headers["account"], owner.ids["virtual_entity"]
-    started = await door.start(owner, "  Wall\n panel ")
+    started = await interface.start(owner, "  Wall\n panel ")
     assert (started["expiresIn"], started["interval"]) == (600, 5)
     assert started["verificationUriComplete"].endswith(
         f"/pair?application={owner.application_id}#{started['userCode']}"
     )
-    assert (await door.claim(owner, started["deviceCode"]))["state"] == "PENDING"
-    assert (await door.check(mine, started["userCode"].lower().replace("-", " ")))["name"] == "Wall panel"
-    await door.approve(mine, started["userCode"], ve_id, name="Kitchen")
-    assert await door.listed(mine) == []
-    claimed = await door.claim(owner, started["deviceCode"])
+    assert (await interface.claim(owner, started["deviceCode"]))["state"] == "PENDING"
+    assert (await interface.check(mine, started["userCode"].lower().replace("-", " ")))["name"] == "Wall panel"
+    await interface.approve(mine, started["userCode"], ve_id, name="Kitchen")
+    assert await interface.listed(mine) == []
+    claimed = await interface.claim(owner, started["deviceCode"])
     display = claimed["display"]
     assert (claimed["state"], display["name"], display["veId"]) == ("APPROVED", "Kitchen", ve_id)
     headers = {"token": claimed["token"]}
-    assert (await door.own(headers))["displayId"] == display["displayId"]
-    assert await door.listed(mine) == [display]
-    await door.rename(mine, display["displayId"], "Hall")
-    assert (await door.own(headers))["name"] == "Hall"
-    await door.revoke(mine, display["displayId"])
-    assert await door.listed(mine) == []
+    assert (await interface.own(headers))["displayId"] == display["displayId"]
+    assert await interface.listed(mine) == [display]
+    await interface.rename(mine, display["displayId"], "Hall")
+    assert (await interface.own(headers))["name"] == "Hall"
+    await interface.revoke(mine, display["displayId"])
+    assert await interface.listed(mine) == []
     with pytest.raises(Refusal) as refused:
-        await door.own(headers)
+        await interface.own(headers)
     assert refused.value.code == "UNAUTHENTICATED"

@@ -41,7 +41,7 @@ class Refusal(Exception):
 
 
 @dataclass
-class Door:
+class Interface:
     """One of the two interfaces. The methods return the result of an operation, or raise Refusal."""
 
     house: House
