@@ -3,11 +3,12 @@
 import { AuthenticatedView } from "../shared/authenticated-view.js";
 import { find } from "../shared/dom.js";
 import { Display } from "./display.js";
+import { startNotation } from "./notation.js";
 import { PairingEntry } from "./pairing-entry.js";
-import { chooseLocale, fillTexts, setLocale } from "./texts.js";
+import { text } from "./texts.js";
 
-setLocale(chooseLocale({ asked: new URLSearchParams(location.search).get("lang"), browser: navigator.languages }));
-fillTexts(document);
+find(document, ".welcome").dataset.text = "login.welcome";
+startNotation(new URLSearchParams(location.search).get("lang"));
 const root = find(document, ".display-view");
 const view = new AuthenticatedView(root);
-view.start(new Display(root, () => view.end("Your session has ended. Please log in again.")), new PairingEntry(view));
+view.start(new Display(root, () => view.end(text("page.sessionEnded"))), new PairingEntry(view));

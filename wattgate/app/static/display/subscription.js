@@ -54,6 +54,8 @@
  * @typedef {object} Frame
  * @property {string} at
  * @property {string} timeZone
+ * @property {string} [locale]  BCP 47, of the owner.
+ * @property {string} [currency]  ISO 4217, of the home's tariff.
  * @property {number} unreadAlerts
  * @property {{ net: number, unit: string, at: string } | null} power
  * @property {Period} today

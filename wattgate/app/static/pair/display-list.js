@@ -91,7 +91,7 @@ export class DisplayList {
       { class: "rename-form", "data-testid": "rename-form" },
       element("input", { name: "name", "aria-label": label, required: true, maxlength: `${MAX_NAME_LENGTH}` }),
       element("button", { type: "submit" }, text("pair.save")),
-      element("button", { type: "button", class: "secondary cancel" }, text("pair.cancel")),
+      element("button", { type: "button", class: "cancel" }, text("pair.cancel")),
     );
     const actions = find(row, ".row-actions");
     const close = () => {
@@ -123,6 +123,6 @@ export class DisplayList {
  * @param {string} label  What the button does to which display.
  */
 function actionButton(name, words, label) {
-  const attributes = { type: "button", class: `secondary ${name}`, "aria-label": label, "data-testid": name };
+  const attributes = { type: "button", class: name, "aria-label": label, "data-testid": name };
   return element("button", attributes, words);
 }

@@ -1,14 +1,14 @@
 /** Entry point of the pairing page: shows it after the login, with the code of the address. */
 
-import { chooseLocale, currentLocale, fillTexts, setLocale, text } from "../display/texts.js";
+import { startNotation } from "../display/notation.js";
+import { text } from "../display/texts.js";
 import { AuthenticatedView } from "../shared/authenticated-view.js";
 import { find, prose } from "../shared/dom.js";
 import { codeOfFragment } from "../shared/user-code.js";
 import { PairPage } from "./pair-page.js";
 
-setLocale(chooseLocale({ asked: new URLSearchParams(location.search).get("lang"), browser: navigator.languages }));
-document.documentElement.lang = currentLocale();
-fillTexts(document);
+find(document, ".welcome").dataset.text = "pair.welcome";
+startNotation(new URLSearchParams(location.search).get("lang"));
 find(document, ".how-to").replaceChildren(...prose(text("pair.howTo", { address: `${location.host}/display` })));
 
 const root = find(document, ".pair-view");

@@ -1,5 +1,6 @@
 /** The login form. It sends the password and the code to the gateway and keeps no copy. */
 
+import { text } from "../display/texts.js";
 import { find, findAs } from "./dom.js";
 import { logIn, toGatewayError } from "./gateway.js";
 
@@ -45,8 +46,8 @@ export class LoginForm {
     const username = this.#input("username").value.trim();
     const password = this.#input("password").value;
     if (!username || !password) {
-      const empty = username ? "password" : "username";
-      this.#showError(`Enter your ${empty}.`, [empty]);
+      if (username) this.#showError(text("login.noPassword"), ["password"]);
+      else this.#showError(text("login.noUsername"), ["username"]);
       return null;
     }
     this.#button.disabled = true;
@@ -118,15 +119,13 @@ function fieldsOf(error) {
  * @returns {string}
  */
 export function explainLoginError(error, sentCode = false) {
-  if (error.needsCode && sentCode) return "The code is wrong, has expired, or was used before. Enter the present one.";
-  if (error.needsCode) return "Enter the code of your app, or a recovery code.";
-  if (error.unauthenticated) return "The username or the password is wrong.";
-  if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  if (error.code === "RATE_LIMITED") return `Too many attempts to log in. Try again in ${formatWait(error.retryAfter)}.`;
-  if (error.code === "UNAVAILABLE") {
-    return `The gateway cannot log you in at the moment. Try again in ${formatWait(error.retryAfter)}.`;
-  }
-  return `The login failed: ${error.message.replace(/\.$/, "")}.`;
+  if (error.needsCode) return text(sentCode ? "login.wrongCode" : "login.needsCode");
+  if (error.unauthenticated) return text("login.wrong");
+  if (error.unreachable) return text("login.offline");
+  const wait = formatWait(error.retryAfter);
+  if (error.code === "RATE_LIMITED") return text("login.limited", { wait });
+  if (error.code === "UNAVAILABLE") return text("login.unavailable", { wait });
+  return text("login.failed", { message: error.message.replace(/\.$/, "") });
 }
 
 /**
@@ -135,7 +134,6 @@ export function explainLoginError(error, sentCode = false) {
  * @returns {string}
  */
 export function formatWait(seconds = 60) {
-  if (seconds < 60) return seconds === 1 ? "1 second" : `${seconds} seconds`;
-  const minutes = Math.ceil(seconds / 60);
-  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
+  if (seconds < 60) return text("login.seconds", { count: seconds });
+  return text("login.minutes", { count: Math.ceil(seconds / 60) });
 }
