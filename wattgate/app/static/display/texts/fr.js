@@ -179,9 +179,9 @@ export default /** @type {Catalogue} */ ({
   "login.minutes": { one: "{count}\u00a0minute", other: "{count}\u00a0minutes" },
 
   "pairing.title": "Associer cet écran",
-  "pairing.open": "Scannez ce carré avec votre téléphone, ou ouvrez `{address}` et saisissez le code\u00a0:",
+  "pairing.open": "Scannez le carré avec un téléphone, ou ouvrez-y `{address}` et saisissez\u00a0:",
   "pairing.square": "Code QR de {address}, avec le code déjà saisi",
-  "pairing.remaining": "Nouveau code dans {time}",
+  "pairing.remaining": "Valable encore {time}",
   "pairing.starting": "Demande d’un code.",
   "pairing.offline": "Pas de connexion à la passerelle. Cet écran réessaie de lui-même.",
   "pairing.limited": "Trop de codes ont été demandés.",
@@ -190,9 +190,9 @@ export default /** @type {Catalogue} */ ({
   "pairing.denied": "La demande a été refusée sur le téléphone.",
   "pairing.expired": "Le code a expiré.",
   "pairing.newCode": "Demander un nouveau code",
-  "pairing.logIn": "Se connecter avec un mot de passe",
+  "pairing.logIn": "Utiliser un mot de passe",
   "pairing.instead": "Associer cet écran avec un téléphone",
-  "pairing.revoked": "Cet écran n’est plus associé\u00a0: son accès a été retiré ou a expiré.",
+  "pairing.revoked": "Accès retiré ou expiré. Associez de nouveau cet écran.",
   "pairing.unpair": "Dissocier cet écran",
   "pairing.unpairTitle": "Dissocier cet écran\u00a0?",
   "pairing.unpairDetail":
