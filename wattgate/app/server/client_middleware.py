@@ -4,6 +4,7 @@ A device is a random secret in a cookie. A browser gets it from its first succes
 authenticates nobody: it only separates a known browser from guessers, whose backoff then does not delay it.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ MAX_PURPOSE_LENGTH = 100
 """Maximum characters of the purpose. The rest is cut off."""
 
 MAX_DEVICE_LENGTH = 64
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9.-]{1,253})(:[0-9]{1,5})?")
 SECURE_SCHEMES = {"https", "wss"}
 
 
@@ -72,7 +74,15 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
+        origin=_origin_of(scope, headers.get("host", "")),
     )
+
+
+def _origin_of(scope: Scope, host: str) -> str | None:
+    """Return the address at which the client has reached the gateway, or None if the header Host has none."""
+    if _HOST.fullmatch(host) is None:
+        return None
+    return f"{'https' if scope['scheme'] in SECURE_SCHEMES else 'http'}://{host}"
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:

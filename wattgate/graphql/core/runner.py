@@ -227,6 +227,7 @@ class Runner:
             session,
             scope.application_id,
             scope.user_id,
+            scope.ve_id,
             now=self._clock(),
             quotas=quotas,
             key_ring=key_ring,
@@ -236,10 +237,15 @@ class Runner:
 
 def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
     """Return the rows that a principal may see. Raise Forbidden if these are a user's and it names none."""
+    application_id = principal.application_id or NO_APPLICATION
+    if scope is AccessScope.HOME:
+        if principal.user_id is None or principal.ve_id is None:
+            raise Forbidden("these credentials belong to no home")
+        return RowScope(application_id, principal.user_id, principal.ve_id)
     own_rows_only = scope is AccessScope.OWN
     if own_rows_only and principal.user_id is None:
         raise Forbidden("this needs a user; applications name one in the header userId")
-    return RowScope(principal.application_id or NO_APPLICATION, principal.user_id if own_rows_only else None)
+    return RowScope(application_id, principal.user_id if own_rows_only else None)
 
 
 def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
