@@ -50,6 +50,9 @@ VOLATILE = {
     "issuer",
     "previewUrl",
     "expiresAt",
+    "lastSeenAt",
+    *("deviceCode", "userCode", "verificationUriComplete", "qrCode"),
+    *("device_code", "user_code", "verification_uri_complete", "qr_code"),
 }
 
 
@@ -80,8 +83,9 @@ EMPTY_IS_TOO_LITTLE = {
     "PUT /account/{accountId}/mobileapptoken",
     "PUT /device/{deviceId}/owner",
     "PUT /resource/{resourceId}/owner",
+    "PUT /paireddisplay/{displayId}",
 }
-CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it describes the token of the request
+CALLERS_BY_OPERATION = {"oauth_user": "oauth", "own_display": "display"}  # they describe the token of the request
 
 
 def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:

@@ -4,7 +4,6 @@ A device is a random secret in a cookie. A browser gets it from its first succes
 authenticates nobody: it only separates a known browser from guessers, whose backoff then does not delay it.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wattgate.app.server.client_addresses import IPNetwork, group_address, is_within, resolve_client_address
+from wattgate.app.server.client_addresses import HOST, IPNetwork, group_address, is_within, resolve_client_address
 from wattgate.app.server.middleware import RESPONSE_START_TYPES
 from wattgate.client import CURRENT_CLIENT, Client
 
@@ -27,7 +26,6 @@ MAX_PURPOSE_LENGTH = 100
 """Maximum characters of the purpose. The rest is cut off."""
 
 MAX_DEVICE_LENGTH = 64
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9.-]{1,253})(:[0-9]{1,5})?")
 SECURE_SCHEMES = {"https", "wss"}
 
 
@@ -80,7 +78,7 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
 
 def _origin_of(scope: Scope, host: str) -> str | None:
     """Return the address at which the client has reached the gateway, or None if the header Host has none."""
-    if _HOST.fullmatch(host) is None:
+    if HOST.fullmatch(host) is None:
         return None
     return f"{'https' if scope['scheme'] in SECURE_SCHEMES else 'http'}://{host}"
 

@@ -5,6 +5,7 @@ This is the only module that searches all applications, because the credential d
 
 import hashlib
 import hmac
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -15,7 +16,7 @@ from sqlmodel import col
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.db.engine import Database
-from wattgate.db.identity.display_uses import is_use_due, record_uses
+from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
@@ -24,8 +25,10 @@ from wattgate.db.row_scope import RowScope, SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
-from wattgate.errors import SecondFactorRequired
+from wattgate.errors import GatewayError, SecondFactorRequired
 from wattgate.principal import AuthScheme, Principal, Role
+
+log = logging.getLogger(__name__)
 
 MAX_KEYS_PER_STATEMENT = 500
 """The maximum number of keys in one statement."""
@@ -90,7 +93,7 @@ class CredentialLookup:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
         if ve_id is not None and is_use_due(expires_at, now):
-            await record_uses(self._database, {application_id: [token_id]}, now)
+            await self._record_uses(application_id, [token_id], now)
         return Principal(
             role=self._account_role(*roles) if ve_id is None else Role.DISPLAY,
             scheme=AuthScheme.TOKEN,
@@ -261,7 +264,19 @@ class CredentialLookup:
             expires_at = tokens.get(principal.token_id or "")
             if principal.role is Role.DISPLAY and expires_at is not None and is_use_due(expires_at, now):
                 uses[principal.application_id or ""].append(principal.token_id or "")
-        await record_uses(self._database, uses, now)
+        for application_id, token_ids in uses.items():
+            await self._record_uses(application_id, token_ids, now)
+
+    async def _record_uses(self, application_id: str, token_ids: Collection[str], now: datetime) -> None:
+        """Store that displays are in use. Errors are only logged, so that a display does not fail because of them."""
+        try:
+            async with self._database.session(RowScope(application_id)) as session:
+                await store_uses(Rows(session, application_id, now=now), token_ids)
+                await session.commit()
+        except GatewayError as error:
+            log.warning(
+                "The use of %d displays of application %s is not stored: %s", len(token_ids), application_id, error
+            )
 
     async def _secrets(self, key: Any, secret: Any, candidates: Collection[str], condition: Any) -> dict[str, Any]:
         """Return the stored secret of each candidate whose row meets the condition."""
