@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { afterEach, describe, test } from "node:test";
 
+import { loginText } from "../../wattgate/app/static/shared/login-texts.js";
 import {
   CATALOGUES,
   DEFAULT_LOCALE,
@@ -16,9 +17,12 @@ import {
 } from "../../wattgate/app/static/display/texts.js";
 
 const FOLDER = new URL("../../wattgate/app/static/display/", import.meta.url);
-const [english, ...others] = Object.entries(CATALOGUES);
+const [english, ...translations] = Object.entries(CATALOGUES);
 /** A word may be the same in two languages. A longer text is not. */
 const MAX_SAME_LENGTH = 20;
+
+/** The files of the log-in form, which other pages have too, in English. */
+const LOGIN = ["login.html", "login-fields.html", "application-choice.html"].map((name) => `../shared/${name}`);
 
 const forms = (entry) => (typeof entry === "string" ? [entry] : Object.values(entry));
 const placeholders = (form) => [...form.matchAll(/{(\w+)}/g)].map(([, name]) => name).toSorted();
@@ -28,10 +32,10 @@ afterEach(() => setLocale(DEFAULT_LOCALE));
 describe("catalogues", () => {
   test("English is the first, and there is another one", () => {
     assert.equal(english[0], "en");
-    assert.ok(others.length > 0);
+    assert.ok(translations.length > 0);
   });
 
-  for (const [language, catalogue] of others) {
+  for (const [language, catalogue] of translations) {
     test(`${language} has the keys of English in the same order`, () => {
       assert.deepEqual(Object.keys(catalogue), Object.keys(english[1]));
     });
@@ -69,12 +73,13 @@ describe("catalogues", () => {
 });
 
 describe("keys", () => {
-  const folders = [FOLDER, new URL("../pair/", FOLDER), new URL("../shared/", FOLDER)];
-  const sources = folders.flatMap((folder) => {
-    const modules = readdirSync(folder).filter((name) => name.endsWith(".js") && name !== "texts.js");
-    return modules.map((name) => readFileSync(new URL(name, folder), "utf8"));
+  const modules = ["", "../pair/"].flatMap((folder) => {
+    const names = readdirSync(new URL(folder, FOLDER)).filter((name) => name.endsWith(".js") && name !== "texts.js");
+    return names.map((name) => folder + name);
   });
-  const pages = ["index.html", "../pair/index.html", "../shared/login.html", "../shared/login-fields.html"];
+  const loginFiles = ["../shared/login-form.js", "../../server/login_page.py", ...LOGIN];
+  const sources = [...modules, ...loginFiles].map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
+  const pages = ["index.html", "../pair/index.html"];
   const page = pages.map((name) => readFileSync(new URL(name, FOLDER), "utf8")).join("\n");
   const code = [...sources, page].join("\n");
 
@@ -88,7 +93,7 @@ describe("keys", () => {
     assert.deepEqual(unused, []);
   });
 
-  test("those that the page names exist", () => {
+  test("of the page exist", () => {
     const named = [...page.matchAll(/data-text(?:-\w+)?="([^"]*)"/g)].map(([, key]) => key);
     assert.ok(named.length > 30);
     assert.deepEqual(named.filter((key) => !Object.hasOwn(english[1], key)), []);
@@ -112,6 +117,17 @@ describe("the page", () => {
     assert.doesNotMatch(body, /\s(aria-label|title|placeholder|alt)="[^"]/);
   });
 
+  test("has the texts of the catalogue in its log-in form", () => {
+    const form = LOGIN.map((name) => readFileSync(new URL(name, FOLDER), "utf8")).join("").replace(/<!--.*?-->/gs, "");
+    const texts = [...form.matchAll(/<(\w+)([^>]*)>([^<]+)(?=<)/g)].filter(([, , , content]) => /\p{L}/u.test(content));
+    const own = texts.filter(([, , , content]) => !/^\s*(\$\w+|wattgate)\s*$/.test(content));
+    assert.ok(own.length > 8);
+    for (const [whole, , attributes, content] of own) {
+      const [, key] = attributes.match(/data-text="([^"]+)"/) ?? assert.fail(whole);
+      assert.equal(content, english[1][key]);
+    }
+  });
+
   test("has the title of the catalogue before its script runs", () => {
     assert.ok(page.includes(`<title data-text="page.title">${english[1]["page.title"]}</title>`));
   });
@@ -132,7 +148,7 @@ describe("a text", () => {
     assert.deepEqual(french, ["heure", "heure", "heures", "heures"]);
   });
 
-  test("does not expand what is in a value", () => {
+  test("does not expand its values", () => {
     assert.equal(text("cost.chargeOf", { amount: "{amount}" }), "incl. {amount} standing charge, without VAT");
     assert.equal(text("cost.chargeOf", { amount: "$&" }), "incl. $& standing charge, without VAT");
   });
@@ -142,6 +158,15 @@ describe("a text", () => {
     setLocale("fr-FR");
     assert.equal(capitalise(text("energy.electricity")), "Électricité");
     assert.equal(capitalise(""), "");
+  });
+});
+
+describe("a message of the log-in form", () => {
+  test("is in the language of the page, else in English", () => {
+    assert.equal(loginText("login.minutes", { count: 2 }, "fr-CA"), "2\u00a0minutes");
+    assert.equal(loginText("login.wrong", {}, "fr"), "Le nom d’utilisateur ou le mot de passe est faux.");
+    assert.equal(loginText("login.wrong", {}, "de-DE"), "The username or the password is wrong.");
+    assert.equal(loginText("login.wrong"), "The username or the password is wrong.");
   });
 });
 

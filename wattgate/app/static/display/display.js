@@ -158,7 +158,7 @@ export class Display {
     else clock.advanceTo(at);
     const previous = this.#frame;
     this.#frame = frame;
-    useNotation({ locale: frame.locale, currency: frame.currency ?? frame.today.cost?.currency });
+    useNotation(frame);
     this.#render();
     if (previous && (first || historyChanged(previous, frame))) {
       this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());

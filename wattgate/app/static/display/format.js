@@ -27,13 +27,12 @@ let currency = null;
 const formatters = new Map();
 
 /**
- * Use a currency from now on. Null leaves it as it is: amounts have no symbol before the first currency is known. Return
- * whether it has changed.
- * @param {string | null} code  ISO 4217.
+ * Use a currency from now on. Return whether it has changed. Amounts have no symbol before the first call.
+ * @param {string} code  ISO 4217.
  * @returns {boolean}
  */
 export function setCurrency(code) {
-  if (code === null || code === currency) return false;
+  if (code === currency) return false;
   currency = code;
   return true;
 }

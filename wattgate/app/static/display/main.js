@@ -7,7 +7,6 @@ import { startNotation } from "./notation.js";
 import { PairingEntry } from "./pairing-entry.js";
 import { text } from "./texts.js";
 
-find(document, ".welcome").dataset.text = "login.welcome";
 startNotation(new URLSearchParams(location.search).get("lang"));
 const root = find(document, ".display-view");
 const view = new AuthenticatedView(root);

@@ -1,7 +1,7 @@
 /** The language and the notation of the page: as the address asks, else as the home has it, else as the browser. */
 
 import { setCurrency } from "./format.js";
-import { DEFAULT_LOCALE, chooseLocale, currentLocale, fillTexts, setLocale } from "./texts.js";
+import { chooseLocale, currentLocale, fillTexts, setLocale } from "./texts.js";
 
 /** @type {string | null} */
 let asked = null;
@@ -20,10 +20,10 @@ export function startNotation(language) {
 
 /**
  * Use the notation of a home. Do nothing if it is in use already.
- * @param {{ locale?: string | null, currency?: string | null }} home
+ * @param {{ locale: string, currency: string }} home
  */
 export function useNotation({ locale, currency }) {
-  const changed = [setLocale(chooseLocale({ asked, home: locale ?? DEFAULT_LOCALE })), setCurrency(currency ?? null)];
+  const changed = [setLocale(chooseLocale({ asked, home: locale })), setCurrency(currency)];
   if (!changed.includes(true)) return;
   fillPage();
   for (const listener of listeners) listener();

@@ -1,12 +1,10 @@
 /** The texts of the home display in the current language, and the locale of its numbers and dates. */
 
+import { writeText } from "../shared/catalogue.js";
 import en from "./texts/en.js";
 import fr from "./texts/fr.js";
 
-/**
- * A text, or one text for each plural category of the language.
- * @typedef {string | { one?: string, many?: string, other: string }} Text
- */
+/** @import { Text, TextValues } from "../shared/catalogue.js" */
 
 /** @typedef {keyof typeof en} TextKey */
 
@@ -24,8 +22,6 @@ export const CATALOGUES = Object.freeze({ en, fr });
 let locale = DEFAULT_LOCALE;
 /** @type {Catalogue} */
 let catalogue = en;
-let plurals = new Intl.PluralRules(locale);
-let counts = new Intl.NumberFormat(locale);
 
 /**
  * Return the current locale, a BCP 47 tag such as en-GB.
@@ -53,7 +49,7 @@ export function supportedLocale(tag) {
 
 /**
  * Return the locale to use: the one that the address asks for, else that of the home, else the first one of the
- * browser. If the home's locale has the language that is asked for, its region counts.
+ * browser. A home's locale in the requested language adds its region.
  * @param {{ asked?: string | null, home?: string | null, browser?: readonly string[] }} wishes
  * @returns {string}
  */
@@ -74,23 +70,18 @@ export function setLocale(tag) {
   if (next === locale) return false;
   locale = next;
   catalogue = CATALOGUES[languageOf(next)];
-  plurals = new Intl.PluralRules(next);
-  counts = new Intl.NumberFormat(next);
   return true;
 }
 
 /**
  * Return a text of the current language. The value `count` chooses the plural form. Numbers are written as the locale
- * writes them.
+ * does.
  * @param {TextKey} key
- * @param {Readonly<Record<string, string | number>>} [values]  By the name of the placeholder.
+ * @param {TextValues} [values]
  * @returns {string}
  */
 export function text(key, values = {}) {
-  return pluralForm(catalogue[key], values.count).replace(/{(\w+)}/g, (placeholder, name) => {
-    const value = values[name] ?? placeholder;
-    return typeof value === "number" ? counts.format(value) : value;
-  });
+  return writeText(catalogue[key], values, locale);
 }
 
 /**
@@ -127,14 +118,4 @@ export function fillTexts(root) {
 /** @param {string} tag */
 function languageOf(tag) {
   return new Intl.Locale(tag).language;
-}
-
-/**
- * @param {Text} form
- * @param {string | number | undefined} count
- */
-function pluralForm(form, count) {
-  if (typeof form === "string") return form;
-  const category = /** @type {"one" | "many" | "other"} */ (plurals.select(Number(count ?? 0)));
-  return form[category] ?? form.other;
 }

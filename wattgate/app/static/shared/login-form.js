@@ -1,8 +1,8 @@
 /** The login form. It sends the password and the code to the gateway and keeps no copy. */
 
-import { text } from "../display/texts.js";
 import { find, findAs } from "./dom.js";
 import { logIn, toGatewayError } from "./gateway.js";
+import { loginText } from "./login-texts.js";
 
 /** @import { GatewayError, Login } from "./gateway.js" */
 
@@ -46,8 +46,8 @@ export class LoginForm {
     const username = this.#input("username").value.trim();
     const password = this.#input("password").value;
     if (!username || !password) {
-      if (username) this.#showError(text("login.noPassword"), ["password"]);
-      else this.#showError(text("login.noUsername"), ["username"]);
+      const empty = username ? "password" : "username";
+      this.#showError(loginText(`login.${empty}Missing`), [empty]);
       return null;
     }
     this.#button.disabled = true;
@@ -119,13 +119,14 @@ function fieldsOf(error) {
  * @returns {string}
  */
 export function explainLoginError(error, sentCode = false) {
-  if (error.needsCode) return text(sentCode ? "login.wrongCode" : "login.needsCode");
-  if (error.unauthenticated) return text("login.wrong");
-  if (error.unreachable) return text("login.offline");
+  if (error.needsCode && sentCode) return loginText("login.codeWrong");
+  if (error.needsCode) return loginText("login.codeMissing");
+  if (error.unauthenticated) return loginText("login.wrong");
+  if (error.unreachable) return loginText("login.unreachable");
   const wait = formatWait(error.retryAfter);
-  if (error.code === "RATE_LIMITED") return text("login.limited", { wait });
-  if (error.code === "UNAVAILABLE") return text("login.unavailable", { wait });
-  return text("login.failed", { message: error.message.replace(/\.$/, "") });
+  if (error.code === "RATE_LIMITED") return loginText("login.tooMany", { wait });
+  if (error.code === "UNAVAILABLE") return loginText("login.unavailable", { wait });
+  return loginText("login.failed", { message: error.message.replace(/\.$/, "") });
 }
 
 /**
@@ -134,6 +135,6 @@ export function explainLoginError(error, sentCode = false) {
  * @returns {string}
  */
 export function formatWait(seconds = 60) {
-  if (seconds < 60) return text("login.seconds", { count: seconds });
-  return text("login.minutes", { count: Math.ceil(seconds / 60) });
+  if (seconds < 60) return loginText("login.seconds", { count: seconds });
+  return loginText("login.minutes", { count: Math.ceil(seconds / 60) });
 }

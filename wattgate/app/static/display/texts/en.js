@@ -2,12 +2,16 @@
  * The texts of the home display in English. The other languages have the same keys with the same placeholders.
  *
  * A key is `group.name`. A text has placeholders such as `{amount}`. A text that depends on `count` has one form for
- * each plural category of the language. Words that also stand inside a sentence are in lower case here.
+ * each plural category of the language. Words that are also parts of sentences are in lower case.
  */
 
-/** @import { Text } from "../texts.js" */
+import login from "../../shared/login-texts/en.js";
+
+/** @import { Text } from "../../shared/catalogue.js" */
 
 export default /** @satisfies {Record<string, Text>} */ ({
+  ...login,
+
   "page.title": "Home display · wattgate",
   "page.home": "Home",
   "page.logOut": "Log out",
@@ -161,26 +165,6 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "money.pence": "{amount}p",
   "money.cents": "{amount}c",
-
-  "login.welcome": "Log in to see the energy use of your home.",
-  "login.username": "Username",
-  "login.password": "Password",
-  "login.code": "Code",
-  "login.submit": "Log in",
-  "login.forgot": "Forgot your password?",
-  "login.register": "Register",
-  "login.verify": "Confirm a registration",
-  "login.noUsername": "Enter your username.",
-  "login.noPassword": "Enter your password.",
-  "login.wrongCode": "The code is wrong, has expired, or was used before. Enter the present one.",
-  "login.needsCode": "Enter the code of your app, or a recovery code.",
-  "login.wrong": "The username or the password is wrong.",
-  "login.offline": "The gateway cannot be reached. Check the connection and try again.",
-  "login.limited": "Too many attempts to log in. Try again in {wait}.",
-  "login.unavailable": "The gateway cannot log you in at the moment. Try again in {wait}.",
-  "login.failed": "The login failed: {message}.",
-  "login.seconds": { one: "{count} second", other: "{count} seconds" },
-  "login.minutes": { one: "{count} minute", other: "{count} minutes" },
 
   "pairing.title": "Pair this screen",
   "pairing.open": "Scan the square with a phone, or open `{address}` there and enter:",

@@ -1,8 +1,12 @@
 /** The texts of the home display in French. Spaces before `:` and units are not to break a line. */
 
+import login from "../../shared/login-texts/fr.js";
+
 /** @import { Catalogue } from "../texts.js" */
 
 export default /** @type {Catalogue} */ ({
+  ...login,
+
   "page.title": "Écran du logement · wattgate",
   "page.home": "Logement",
   "page.logOut": "Se déconnecter",
@@ -157,26 +161,6 @@ export default /** @type {Catalogue} */ ({
 
   "money.pence": "{amount}\u00a0p",
   "money.cents": "{amount}\u00a0ct",
-
-  "login.welcome": "Connectez-vous pour voir la consommation de votre logement.",
-  "login.username": "Nom d’utilisateur",
-  "login.password": "Mot de passe",
-  "login.code": "Code",
-  "login.submit": "Se connecter",
-  "login.forgot": "Mot de passe oublié\u00a0?",
-  "login.register": "S’inscrire",
-  "login.verify": "Confirmer une inscription",
-  "login.noUsername": "Saisissez votre nom d’utilisateur.",
-  "login.noPassword": "Saisissez votre mot de passe.",
-  "login.wrongCode": "Le code est faux, a expiré ou a déjà servi. Saisissez le code actuel.",
-  "login.needsCode": "Saisissez le code de votre application, ou un code de secours.",
-  "login.wrong": "Le nom d’utilisateur ou le mot de passe est faux.",
-  "login.offline": "La passerelle est injoignable. Vérifiez la connexion et réessayez.",
-  "login.limited": "Trop d’essais de connexion. Réessayez dans {wait}.",
-  "login.unavailable": "La passerelle ne peut pas vous connecter pour le moment. Réessayez dans {wait}.",
-  "login.failed": "La connexion a échoué\u00a0: {message}.",
-  "login.seconds": { one: "{count}\u00a0seconde", other: "{count}\u00a0secondes" },
-  "login.minutes": { one: "{count}\u00a0minute", other: "{count}\u00a0minutes" },
 
   "pairing.title": "Associer cet écran",
   "pairing.open": "Scannez le carré avec un téléphone, ou ouvrez-y `{address}` et saisissez\u00a0:",
