@@ -73,10 +73,9 @@ describe("catalogues", () => {
 });
 
 describe("keys", () => {
-  const folders = [FOLDER, new URL("../pair/", FOLDER)];
-  const modules = folders.flatMap((folder) => {
-    const names = readdirSync(folder).filter((name) => name.endsWith(".js") && name !== "texts.js");
-    return names.map((name) => new URL(name, folder));
+  const modules = ["", "../pair/"].flatMap((folder) => {
+    const names = readdirSync(new URL(folder, FOLDER)).filter((name) => name.endsWith(".js") && name !== "texts.js");
+    return names.map((name) => folder + name);
   });
   const loginFiles = ["../shared/login-form.js", "../../server/login_page.py", ...LOGIN];
   const sources = [...modules, ...loginFiles].map((name) => readFileSync(new URL(name, FOLDER), "utf8"));

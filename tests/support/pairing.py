@@ -96,7 +96,7 @@ class Interface:
                 raise Refusal(error["extensions"]["code"], error["message"], error["extensions"])
             (result,) = answer["data"].values()
             return result
-        body = {name: value for name, value in values.items() if f"/{value}" not in path}
+        body = {name: value for name, value in values.items() if name != "displayId"}
         sent = {"json": body} if method in ("POST", "PUT") else {}
         response = await self.house.call(method, path, headers, **sent)
         if response.status_code != httpx.codes.OK:

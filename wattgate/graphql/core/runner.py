@@ -49,6 +49,11 @@ ENROL_FIRST = (
 )
 """The message for an administrator without the second factor that a setting requires."""
 
+DISPLAY_ONLY = (
+    "The token is that of a paired display, which can read its home and nothing else. Leave it out, or log in."
+)
+"""The message for a paired display that calls any other operation."""
+
 
 class Runner:
     """Run operations and edges for principals. Nothing else opens a session or commits.
@@ -266,6 +271,8 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
         raise Unauthenticated(EXCHANGE_FIRST if principal.directory_token else NO_CREDENTIALS)
     if principal.role is Role.UNENROLLED_ADMINISTRATOR:
         raise Forbidden(ENROL_FIRST)
+    if principal.role is Role.DISPLAY:
+        raise Forbidden(DISPLAY_ONLY)
     subject = permission.name.lower().replace("_", " ")
     if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
         raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")

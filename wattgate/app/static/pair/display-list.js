@@ -1,7 +1,7 @@
 /** The list of paired displays: a user renames them, or revokes their access. */
 
 import { text } from "../display/texts.js";
-import { element, find, findAs } from "../shared/dom.js";
+import { element, find, findAll, findAs } from "../shared/dom.js";
 import { formatLastSeen } from "./wording.js";
 
 /** @import { OwnHome, PairedDisplay } from "./requests.js" */
@@ -32,14 +32,17 @@ export class DisplayList {
   }
 
   /**
-   * Show displays. An open form for a name stays open.
+   * Show displays. An open form for a name stays open, and the focus stays on its button.
    * @param {PairedDisplay[]} displays
    * @param {OwnHome[]} homes
    */
   show(displays, homes) {
     if (this.#root.querySelector(".rename-form")) return;
     find(this.#root, ".empty").hidden = displays.length > 0;
+    const focused = document.activeElement;
+    const id = focused?.closest("li")?.dataset.displayId;
     find(this.#root, "ul").replaceChildren(...displays.map((display) => this.#row(display, homes)));
+    if (id) this.focus(id, focused?.className);
   }
 
   /** Close an open form for a name, so that the list can be drawn again. */
@@ -47,9 +50,14 @@ export class DisplayList {
     this.#root.querySelector(".rename-form")?.remove();
   }
 
-  /** Move the focus to the heading of the list. */
-  focus() {
-    find(this.#root, "h2").focus();
+  /**
+   * Move the focus to a button of a display, or to the heading of the list if the display is no longer in it.
+   * @param {string} displayId
+   * @param {string} [button]  Its class.
+   */
+  focus(displayId, button = "rename") {
+    const row = findAll(this.#root, "li").find(({ dataset }) => dataset.displayId === displayId);
+    (row ? find(row, `.${button}`) : find(this.#root, "h2")).focus();
   }
 
   /**
@@ -57,13 +65,13 @@ export class DisplayList {
    * @param {OwnHome[]} homes
    */
   #row(display, homes) {
-    const { name, veId, lastSeenAt } = display;
+    const { displayId, name, veId, lastSeenAt } = display;
     const home = homes.find((one) => one.veId === veId)?.name ?? null;
     const rename = actionButton("rename", text("pair.rename"), text("pair.renameOf", { name }));
     const revoke = actionButton("revoke", text("pair.revoke"), text("pair.revokeOf", { name }));
     const row = element(
       "li",
-      { "data-testid": "paired-display" },
+      { "data-display-id": displayId, "data-testid": "paired-display" },
       element(
         "div",
         { class: "about" },

@@ -206,7 +206,8 @@ export class PairPage {
    * @param {string} name
    */
   async #rename(display, name) {
-    if (await this.#change(() => renameDisplay(this.#token, display.displayId, name))) {
+    const { displayId } = display;
+    if (await this.#change(displayId, () => renameDisplay(this.#token, displayId, name))) {
       this.#say(text("pair.renamed", { name }));
     }
   }
@@ -221,22 +222,23 @@ export class PairPage {
       action: text("pair.revoke"),
       cancel: text("pair.cancel"),
     });
-    if (!confirmed || !(await this.#change(() => revokeDisplay(this.#token, displayId)))) return;
+    if (!confirmed || !(await this.#change(displayId, () => revokeDisplay(this.#token, displayId)))) return;
     this.#say(text("pair.revoked", { name }));
   }
 
   /**
    * Change a display and show the new list. Return whether it succeeded.
+   * @param {string} displayId
    * @param {() => Promise<void>} send
    */
-  async #change(send) {
+  async #change(displayId, send) {
     const displays = await this.#send(() => send().then(() => listDisplays(this.#token)), (message) => {
       this.#say(message, true);
     });
     if (!displays) return false;
     this.#list.closeForm();
     this.#showDisplays(displays);
-    this.#list.focus();
+    this.#list.focus(displayId);
     return true;
   }
 

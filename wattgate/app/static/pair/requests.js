@@ -5,8 +5,8 @@ import { call } from "../shared/gateway.js";
 /** @typedef {{ veId: string, name: string }} OwnHome */
 
 /**
- * A screen with a credential for one home. `lastSeenAt` is exact to an hour, and null before the first use.
- * @typedef {{ displayId: string, veId: string, name: string, lastSeenAt: string | null }} PairedDisplay
+ * A screen with a credential for one home. `lastSeenAt` is exact to an hour.
+ * @typedef {{ displayId: string, veId: string, name: string, lastSeenAt: string }} PairedDisplay
  */
 
 const DISPLAY_FIELDS = "displayId veId name lastSeenAt";
@@ -18,11 +18,16 @@ const DISPLAY_FIELDS = "displayId veId name lastSeenAt";
  */
 export async function readAccount(token) {
   const data = await call(
-    `query PairingAccount { virtualEntities { veId name } pairedDisplays { ${DISPLAY_FIELDS} } }`,
+    `query PairingAccount {
+      viewer { homes(first: 100) { edges { node { veId name } } } }
+      pairedDisplays { ${DISPLAY_FIELDS} }
+    }`,
     {},
     token,
   );
-  return { homes: data.virtualEntities, displays: data.pairedDisplays };
+  /** @type {{ edges: { node: OwnHome }[] }} */
+  const { edges } = data.viewer.homes;
+  return { homes: edges.map(({ node }) => node), displays: data.pairedDisplays };
 }
 
 /**
@@ -46,7 +51,7 @@ export async function checkCode(token, userCode) {
     { userCode },
     token,
   );
-  return data.checkDisplayPairing.name ?? "";
+  return data.checkDisplayPairing.name;
 }
 
 /**

@@ -36,12 +36,11 @@ export function firstName(own, taken) {
 
 /**
  * Return when a display was last seen, in words.
- * @param {string | null} instant
+ * @param {string} instant
  * @param {number} now  Milliseconds since 1970.
  * @returns {string}
  */
 export function formatLastSeen(instant, now) {
-  if (instant === null) return text("pair.notSeen");
   const ago = Math.max(0, now - Date.parse(instant));
   const format = new Intl.RelativeTimeFormat(currentLocale(), { numeric: "auto" });
   const [count, unit] = ago < DAY ? [ago / HOUR, /** @type {const} */ ("hour")] : [ago / DAY, /** @type {const} */ ("day")];

@@ -222,7 +222,6 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.list": "Paired displays",
   "pair.empty": "No display is paired with your homes.",
   "pair.seen": "Last seen {when}",
-  "pair.notSeen": "Not seen yet",
   "pair.rename": "Rename",
   "pair.renameOf": "Rename “{name}”",
   "pair.newName": "New name",

@@ -219,7 +219,6 @@ export default /** @type {Catalogue} */ ({
   "pair.list": "Écrans associés",
   "pair.empty": "Aucun écran n’est associé à vos logements.",
   "pair.seen": "Vu {when}",
-  "pair.notSeen": "Pas encore vu",
   "pair.rename": "Renommer",
   "pair.renameOf": "Renommer «\u00a0{name}\u00a0»",
   "pair.newName": "Nouveau nom",
