@@ -6,6 +6,7 @@
 import { GatewayError } from "../shared/gateway.js";
 import { titleOf } from "./document-title.js";
 import { MAX_DOCUMENTS } from "./documents.js";
+import { DryRunQueue } from "./dry-run-queue.js";
 import { Emitter } from "./emitter.js";
 import { parseHeaders } from "./headers.js";
 import { parseJson } from "./language/json.js";
@@ -14,7 +15,9 @@ import { loadSchema } from "./schema-loader.js";
 
 /** @import { Analysis, OperationChoice } from "./analysis.js" */
 /** @import { Documents, IdeDocument, NewDocument } from "./documents.js" */
+/** @import { DryRunOptions } from "./dry-run-queue.js" */
 /** @import { IdeSession } from "./ide-session.js" */
+/** @import { Cost } from "./panels/spending.js" */
 /** @import { GraphQLRequest, GraphQLResponse } from "./requests.js" */
 /** @import { SchemaState } from "./schema-loader.js" */
 
@@ -65,7 +68,10 @@ export class Workspace {
   analysis = null;
   /** @type {OperationChoice | null} */
   operation = null;
+  /** The cost of the chosen operation by the last dry run, null if it is not known. @type {Cost | null} */
+  cost = null;
   #events = new Emitter();
+  #dryRuns = new DryRunQueue((request, options) => this.send(request, options));
   #documents;
   #session;
   /** @type {PageParts | null} */
@@ -258,6 +264,21 @@ export class Workspace {
    */
   send(request, { signal, headers = this.requestHeaders() } = {}) {
     return sendRequest(request, headers, signal);
+  }
+
+  /**
+   * Ask the gateway what a request costs and whether it is valid. All dry runs share one queue.
+   * @param {GraphQLRequest} request
+   * @param {Partial<DryRunOptions>} [options]
+   */
+  dryRun(request, { headers = this.requestHeaders(), ...options } = {}) {
+    return this.#dryRuns.ask(request, { headers, ...options });
+  }
+
+  /** @param {Cost | null} cost */
+  setCost(cost) {
+    this.cost = cost;
+    this.emit("cost", cost);
   }
 
   /** Whether an operation is under way, of any document. */
