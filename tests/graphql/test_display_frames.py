@@ -54,7 +54,7 @@ async def test_frame_is_the_same_by_both_executors_and_on_both_transports(timed:
     for other in others:
         assert other == first
     assert (first["frameVersion"], first["locale"], first["currency"]) == (1, "en-GB", "GBP")
-    assert first["linkTimeoutSeconds"] == 35
+    assert (first["linkTimeoutSeconds"], first["utcOffsetMinutes"]) == (35, 60)
     assert first["carbon"] == {
         "intensity": 88.0,
         "unit": "gCO2/kWh",

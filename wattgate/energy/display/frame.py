@@ -93,6 +93,7 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     unread_alerts: int
     withheld: tuple[WithheldMeter, ...]
     locale: str
+    utc_offset_minutes: int
     cheapest: DisplaySlot | None
     carbon: DisplayCarbon | None
     home: Home
@@ -123,6 +124,7 @@ def render_frame(home: Home, at: datetime) -> Display:
         unread_alerts=home.unread_alerts,
         withheld=home.withheld_meters,
         locale=home.locale,
+        utc_offset_minutes=half_hour.utc_offset_minutes,
         cheapest=half_hour.cheapest,
         carbon=home.carbon.content_at(now) if home.carbon else None,
         home=home,
@@ -152,7 +154,15 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     return (
         (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
-        (frame.today, frame.month, frame.withheld, frame.locale, frame.cheapest, frame.carbon),
+        (
+            frame.today,
+            frame.month,
+            frame.withheld,
+            frame.locale,
+            frame.utc_offset_minutes,
+            frame.cheapest,
+            frame.carbon,
+        ),
     )
 
 

@@ -11,11 +11,13 @@ from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 class HalfHourContent:
     """The content from `start` to `end` at most: until then, neither the rate nor the time of day changes.
 
-    `billed_meter` is the meter from which it was computed. A block tariff's rate depends on the energy of the meter.
+    `utc_offset_minutes` is how far the home's clocks are ahead of UTC. `billed_meter` is the meter from which the
+    content was computed. A block tariff's rate depends on the energy of the meter.
     """
 
     start: int
     end: int
+    utc_offset_minutes: int
     billed_meter: Meter | None
     tariff: DisplayTariff | None
     cheapest: DisplaySlot | None

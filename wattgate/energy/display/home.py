@@ -1,6 +1,7 @@
 """State of a home from which its display is rendered. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -164,14 +165,16 @@ class Home:
 
     def _build_half_hour(self, now: int, meter: Meter | None) -> HalfHourContent:
         local = from_ms(now).astimezone(self.zone)
+        offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
         into_half_hour = (local.minute % 30 * 60 + local.second) * SECOND_MS + now % SECOND_MS
         end = now - into_half_hour + HALF_HOUR_MS
         if meter is None or meter.rates is None:
-            return HalfHourContent(now, end, meter, None, None, self._ambient_reference(now, None, None))
+            return HalfHourContent(now, end, offset, meter, None, None, self._ambient_reference(now, None, None))
         tariff = meter.rates.render_tariff(now, meter.block_energy(now))
         return HalfHourContent(
             start=now,
             end=min(end, meter.rates.next_start(now) or end),
+            utc_offset_minutes=offset,
             billed_meter=meter,
             tariff=tariff,
             cheapest=meter.rates.cheapest_slot(now, self.calendar.tomorrow.end),

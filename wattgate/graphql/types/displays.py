@@ -166,6 +166,9 @@ class Display:
     locale: str = strawberry.field(
         description="Language and region of the home's owner, such as en-GB, to format numbers and times."
     )
+    utc_offset_minutes: int = strawberry.field(
+        description="Minutes by which the wall clock of the home is ahead of UTC now, for screens without time zones."
+    )
     currency: str = strawberry.field(description="ISO 4217 code of the currency of all amounts. Always GBP.")
     link_timeout_seconds: int = strawberry.field(
         description="Seconds without anything from the gateway, heartbeats included, after which a screen treats the "
