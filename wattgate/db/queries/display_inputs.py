@@ -134,7 +134,9 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
-        rates=None if rate_schedule is None else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to)),
+        rates=None
+        if rate_schedule is None
+        else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to) - DAY_MS),
         counts=tuple(period_counts),
         stored_to=stored.stored_to,
         block_usage=_block_usage(samples, None if rate_schedule is None else rate_schedule.rule_at(stored.stored_to)),

@@ -11,14 +11,27 @@ from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.display import ambient
 from wattgate.energy.display.ambient import DisplayAmbient
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home, WithheldMeter
-from wattgate.energy.display.live_power import DisplayPower, total_power
+from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.rate_schedule import DisplayTariff
+from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
+
+FRAME_VERSION = 1
+"""The version of frames. It changes if a screen that knows only the old frames would show something wrong.
+
+Further fields do not change it. A screen ignores the fields that it does not know.
+"""
+
+LINK_TIMEOUT_SECONDS = 35
+"""How long a screen waits for anything from the gateway before it blanks live values (docs/reference/realtime.md)."""
+
+CURRENCY = "GBP"
+"""The currency of all tariffs."""
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
@@ -45,7 +58,7 @@ class DisplayCost(msgspec.Struct, frozen=True, gc=False):
     standing_charge: Decimal
     unpriced: Decimal
     estimated: bool
-    currency: str = "GBP"
+    currency: str = CURRENCY
     includes_standing_charge: bool = True
     includes_vat: bool = True
 
@@ -81,14 +94,20 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     freshness: Freshness
     unread_alerts: int
     withheld: tuple[WithheldMeter, ...]
+    locale: str
+    cheapest: DisplaySlot | None
+    carbon: DisplayCarbon | None
     home: Home
+    currency: str = CURRENCY
+    frame_version: int = FRAME_VERSION
+    link_timeout_seconds: int = LINK_TIMEOUT_SECONDS
 
 
 def render_frame(home: Home, at: datetime) -> Display:
     """Return the frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
-    power = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
+    power = None if freshness.state in STATES_WITHOUT_POWER else home.power(now)
     meters = home.meters_at(now)
     today, month = (_build_period(home, meters, index, now) for index in range(2))
     billed_meter = home.billed_meter
@@ -110,6 +129,9 @@ def render_frame(home: Home, at: datetime) -> Display:
         freshness=freshness,
         unread_alerts=home.unread_alerts,
         withheld=home.withheld_meters,
+        locale=home.locale,
+        cheapest=_find_cheapest_slot(home, now),
+        carbon=home.carbon.content_at(now) if home.carbon else None,
         home=home,
     )
 
@@ -127,8 +149,7 @@ def next_change(frame: Display) -> datetime:
         changes.append(freshness_change)
     if frame.tariff and frame.tariff.until:
         changes.append(to_ms(frame.tariff.until))
-    if home.consent_until is not None:
-        changes.append(home.consent_until)
+    changes += [instant for instant in (home.consent_until, home.carbon and home.carbon.valid_until) if instant]
     return from_ms(min(changes))
 
 
@@ -137,8 +158,14 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     return (
         (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
-        (frame.today, frame.month, frame.withheld),
+        (frame.today, frame.month, frame.withheld, frame.locale, frame.cheapest, frame.carbon),
     )
+
+
+def _find_cheapest_slot(home: Home, now: int) -> DisplaySlot | None:
+    """Return the cheapest slot of electricity that is still to come today or tomorrow, or that has begun."""
+    meter = home.billed_meter
+    return meter.rates.cheapest_slot(now, home.calendar.tomorrow.end) if meter and meter.rates else None
 
 
 def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:

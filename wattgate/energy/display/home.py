@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.ambient import power_within_budget
-from wattgate.energy.display.live_power import PowerSource, can_estimate_energy
+from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.live_power import DisplayPower, PowerSource, can_estimate_energy, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
 from wattgate.energy.freshness import LIVE_INTERVAL_MS, Freshness, FreshnessSnapshot, Heartbeat, build_freshness
 from wattgate.enums import AmbientBasis, FreshnessCause, WithheldReason
@@ -52,6 +53,8 @@ class DisplayPreferences:
 class Home:
     """The data of a frame.
 
+    - `locale`: the language and region of the owner, which format numbers and times
+    - `carbon`: the newest carbon intensity; None if the home has no series of it
     - `standing_charges`: the midnight of each day, and its charge in pence with VAT
     - `learned_power`: the usual power in W in each half hour of the wall-clock day
     - `main_resource_id`: the resource whose freshness is shown if there is no live power
@@ -64,6 +67,7 @@ class Home:
     ve_id: str
     name: str
     zone: ZoneInfo
+    locale: str
     calendar: HomeCalendar
     meters: tuple[Meter, ...]
     sources: tuple[PowerSource, ...]
@@ -74,17 +78,30 @@ class Home:
     main_resource_id: str | None
     input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
+    carbon: CarbonReading | None = None
     withheld_meters: tuple[WithheldMeter, ...] = ()
     consent_until: int | None = None
 
     def freshness(self, now: int) -> Freshness:
         """Return the freshness of the power source that has been silent longest, or else of the main resource."""
-        if self.sources:
-            source = min(self.sources, key=lambda candidate: candidate.at)
+        if (source := self._silent_source) is not None:
             return self.freshness_snapshot.resource_freshness(source.resource_id, source.field, now)
         if self.main_resource_id is not None:
             return self.freshness_snapshot.resource_freshness(self.main_resource_id, None, now)
         return build_freshness(Heartbeat(None, LIVE_INTERVAL_MS), now, FreshnessCause.UNKNOWN)
+
+    def power(self, now: int) -> DisplayPower | None:
+        """Return the live power, with the instant from which it is too old to be shown if nothing newer arrives."""
+        source = self._silent_source
+        if source is None:
+            return None
+        heartbeat = self.freshness_snapshot.resource_heartbeat(source.resource_id, source.field, now)
+        return total_power(self.sources, heartbeat.current_until() or source.at)
+
+    @property
+    def _silent_source(self) -> PowerSource | None:
+        """The power source that has been silent longest."""
+        return min(self.sources, key=lambda source: source.at, default=None)
 
     @property
     def billed_meter(self) -> Meter | None:

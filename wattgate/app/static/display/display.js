@@ -11,6 +11,7 @@ import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
+import { useNotation } from "./notation.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { StatusBar } from "./status-bar.js";
@@ -157,6 +158,7 @@ export class Display {
     else clock.advanceTo(at);
     const previous = this.#frame;
     this.#frame = frame;
+    useNotation(frame);
     this.#render();
     if (previous && (first || historyChanged(previous, frame))) {
       this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());

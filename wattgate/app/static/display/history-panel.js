@@ -6,25 +6,15 @@ import { BarChart } from "./bar-chart.js";
 import { bucketName, bucketTick } from "./bucket-labels.js";
 import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort, NOTHING, WallClock } from "./format.js";
 import { inclusionText, reasonText } from "./cost-basis.js";
-import { VIEWS, buildColumns, costInclusions, hasNoTariff, summarise } from "./history.js";
+import { buildColumns, costInclusions, hasNoTariff, summarise } from "./history.js";
+import { onNotationChange } from "./notation.js";
+import { capitalise, text } from "./texts.js";
 
 /** @import { ResourceIds, Series } from "../shared/gateway.js" */
 /** @import { Bar } from "./bar-chart.js" */
 /** @import { Column, Mark, Measure, ViewName } from "./history.js" */
+/** @import { TextKey } from "./texts.js" */
 
-/** @type {Record<string, string>} */
-const PARTS = { electricity: "Electricity", gas: "Gas", exported: "Exported", standing: "Standing charge" };
-/** @type {Record<Mark, string>} */
-const MARKS = {
-  running: "so far",
-  late: "not all readings received",
-  estimated: "partly estimated",
-  gaps: "some readings missing",
-  missing: "no readings",
-  unpriced: "partly without a price",
-  noTariff: "no tariff",
-  noPrice: "no price",
-};
 /** @type {Mark[]} */
 const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced", "noTariff", "noPrice"];
 /** The marks that are shown for a column without a value. The others say nothing about it. */
@@ -57,6 +47,7 @@ export class HistoryPanel {
       if (target instanceof HTMLInputElement && target.name === "view") this.#changeView();
       else this.#update();
     });
+    onNotationChange(() => this.#update());
   }
 
   /**
@@ -116,7 +107,7 @@ export class HistoryPanel {
 
   /** Report that the selected view could not be read. Bars that are shown stay. */
   fail() {
-    if (this.#shown !== this.view) this.#setNotice("The history cannot be read. Trying again soon.");
+    if (this.#shown !== this.view) this.#setNotice(text("history.failed"));
   }
 
   #changeView() {
@@ -168,9 +159,9 @@ export class HistoryPanel {
       this.#setReadout(name, this.#amount(column) || NOTHING, details.join(" · "));
     } else {
       const { total, mean } = summarise(this.#columns);
-      const { title, unit } = VIEWS[this.view];
-      const average = mean === null ? "" : `${this.#format(mean)} ${unit} on average`;
-      this.#setReadout(title, total === null ? NOTHING : this.#format(total), average);
+      const unit = this.#columns[0]?.unit;
+      const average = mean === null ? "" : text(`view.${this.view}Mean`, { amount: this.#format(mean, unit) });
+      this.#setReadout(text(`view.${this.view}Title`), total === null ? NOTHING : this.#format(total, unit), average);
     }
   }
 
@@ -186,21 +177,24 @@ export class HistoryPanel {
   }
 
   /** @param {Column} column */
-  #amount({ value }) {
-    return value === null ? "" : this.#format(value);
+  #amount({ value, unit }) {
+    return value === null ? "" : this.#format(value, unit);
   }
 
-  /** @param {number} value */
-  #format(value) {
-    return this.#measure === "cost" ? formatMoneyShort(value) : formatEnergy(value);
+  /**
+   * @param {number} value
+   * @param {string} [unit]  Of an energy.
+   */
+  #format(value, unit) {
+    return this.#measure === "cost" ? formatMoneyShort(value) : formatEnergy(value, unit);
   }
 
   #legend() {
     const parts = new Set(this.#columns.flatMap((column) => column.parts.map(([name]) => name)));
     const marks = new Set(this.#columns.flatMap(relevantMarks));
     return [
-      ...(parts.size > 1 ? [...parts].map((name) => legendItem("part", name, PARTS[name])) : []),
-      ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalise(MARKS[mark]))),
+      ...(parts.size > 1 ? [...parts].map((name) => legendItem("part", name, capitalise(partText(name)))) : []),
+      ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalise(text(`mark.${mark}`)))),
     ];
   }
 
@@ -238,19 +232,19 @@ function labelOf(input) {
  */
 function costBasis(series, view) {
   const inclusions = costInclusions(series, view);
-  if (inclusions) return `Costs ${inclusionText(inclusions)}`;
+  if (inclusions) return text("history.costs", { basis: inclusionText(inclusions) });
   return hasNoTariff(series) ? reasonText("NO_TARIFF") : "";
 }
 
 /** @param {Column} column */
 function breakdown({ parts }) {
   if (parts.length < 2) return [];
-  return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${formatMoneyShort(value)}`);
+  return parts.map(([name, value]) => `${partText(name)} ${formatMoneyShort(value)}`);
 }
 
 /** @param {Column} column */
 function markTexts(column) {
-  return relevantMarks(column).map((mark) => MARKS[mark]);
+  return relevantMarks(column).map((mark) => text(`mark.${mark}`));
 }
 
 /** @param {Column} column */
@@ -258,16 +252,16 @@ function relevantMarks({ value, marks }) {
   return LEGEND.filter((mark) => marks.has(mark) && (value !== null || MARKS_WITHOUT_VALUE.has(mark)));
 }
 
-/** @param {string} text */
-function capitalise(text) {
-  return text[0].toUpperCase() + text.slice(1);
+/** @param {string} name */
+function partText(name) {
+  return text(/** @type {TextKey} */ (`energy.${name}`));
 }
 
 /**
  * @param {"part" | "mark"} kind
  * @param {string} name
- * @param {string} text
+ * @param {string} label
  */
-function legendItem(kind, name, text) {
-  return element("li", {}, element("span", { class: "swatch", [`data-${kind}`]: name }), text);
+function legendItem(kind, name, label) {
+  return element("li", {}, element("span", { class: "swatch", [`data-${kind}`]: name }), label);
 }

@@ -54,6 +54,8 @@
  * @typedef {object} Frame
  * @property {string} at
  * @property {string} timeZone
+ * @property {string} locale  BCP 47, of the owner.
+ * @property {string} currency  ISO 4217.
  * @property {number} unreadAlerts
  * @property {{ net: number, unit: string, at: string } | null} power
  * @property {Period} today
@@ -87,6 +89,8 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
   display(veId: $veId) {
     at
     timeZone
+    locale
+    currency
     unreadAlerts
     power { net unit at }
     today { ...Period }

@@ -3,6 +3,7 @@
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
 import { NOTHING, formatRate } from "./format.js";
+import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
 /** @import { Tariff } from "./subscription.js" */
@@ -60,9 +61,11 @@ export class TariffPanel {
     const time = now();
     const { rate, until } = currentRate(tariff, time);
     this.#setText(".amount", formatRate(rate));
-    const unit = `a ${tariff.unit.split("/").at(-1)}`;
-    this.#setText(".basis", until ? `${unit} until ${wallClock.moment(Date.parse(until), time)}` : unit);
-    this.#setText(".standing", `${tariff.name} · ${formatRate(tariff.standingCharge)} a day standing charge`);
+    const unit = tariff.unit.split("/").at(-1) ?? "";
+    const end = until && wallClock.moment(Date.parse(until), time);
+    this.#setText(".basis", end ? text("tariff.perUntil", { unit, time: end }) : text("tariff.per", { unit }));
+    const amount = formatRate(tariff.standingCharge);
+    this.#setText(".standing", text("tariff.standing", { name: tariff.name, amount }));
     this.#showNext(nextRate(tariff, time), wallClock);
   }
 
@@ -75,15 +78,15 @@ export class TariffPanel {
     part.hidden = !next;
     if (!next) return;
     part.dataset.change = next.change;
-    const start = wallClock.moment(Date.parse(next.start), now());
-    this.#setText(".next", `${formatRate(next.rate)} from ${start}, ${next.change}`);
+    const time = wallClock.moment(Date.parse(next.start), now());
+    this.#setText(".next", text(`tariff.${next.change}`, { rate: formatRate(next.rate), time }));
   }
 
   /**
    * @param {string} selector
-   * @param {string} text
+   * @param {string} words
    */
-  #setText(selector, text) {
-    find(this.#section, selector).textContent = text;
+  #setText(selector, words) {
+    find(this.#section, selector).textContent = words;
   }
 }

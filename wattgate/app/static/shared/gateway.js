@@ -43,7 +43,7 @@ const TIMEOUT = 15_000;
  * Readings and costs of one resource, in buckets of the same length. Costs are null without a tariff.
  * @typedef {object} Series
  * @property {{ unit: string, collectedTo: string | null, buckets: ReadingBucket[] }} readings
- * @property {{ includesVat: boolean, buckets: CostBucket[] } | null} costs
+ * @property {{ currency: string, includesVat: boolean, buckets: CostBucket[] } | null} costs
  */
 
 /**
@@ -149,7 +149,7 @@ const SERIES = `fragment Series on Resource {
     unit collectedTo buckets { start end value quality estimated }
   }
   costs(range: $range, period: $period, timeZone: $zone) {
-    includesVat buckets { energy standingCharge unpriced noValueReason }
+    currency includesVat buckets { energy standingCharge unpriced noValueReason }
   }
 }`;
 
