@@ -154,7 +154,7 @@ function mergedSteps(start, end, tomorrow, rateAt) {
  */
 function rateFunction({ kind, rate, vatRate, bands, prices, timeZone }) {
   /** @param {string | null | undefined} amount */
-  const withVat = (amount) => (amount == null ? null : roundRate(Number(amount) * (1 + Number(vatRate) / 100)));
+  const withVat = (amount) => (amount === null || amount === undefined ? null : roundRate(Number(amount) * (1 + Number(vatRate) / 100)));
   if (kind === "DYNAMIC") {
     const byTime = new Map(prices.map((price) => [Date.parse(price.at), withVat(price.rate)]));
     return (at) => byTime.get(at - (at % HALF_HOUR)) ?? null;
