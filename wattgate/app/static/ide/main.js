@@ -74,6 +74,10 @@ addEventListener("hashchange", openLink);
 addEventListener("storage", ({ key }) => {
   if (key === STORAGE_KEY) documents.merge();
 });
+// A page that the browser has kept for the button Back gets no events of the storage.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) documents.merge();
+});
 addEventListener("pagehide", () => documents.store());
 openLink();
 documentPane.show(workspace.document);
