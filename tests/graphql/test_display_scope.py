@@ -123,7 +123,7 @@ OWN_HOME: dict[str, str] = {
       costs(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
       { buckets { total } } } }""",
 }
-"""What the software of a display reads."""
+"""The documents of the software of a display."""
 
 
 @pytest.mark.parametrize("name", OWN_HOME)

@@ -220,7 +220,7 @@ async def test_display_can_end_itself(interface: Interface, owner: Tenant) -> No
     assert await code_of(interface.end(owner.headers["account"])) == "FORBIDDEN"
 
 
-async def test_denied_display_is_told_so(interface: Interface, owner: Tenant) -> None:
+async def test_denied_display_learns_the_answer(interface: Interface, owner: Tenant) -> None:
     started = await interface.start(owner)
     await interface.deny(owner.headers["account"], started["userCode"])
     for _ in range(2):
