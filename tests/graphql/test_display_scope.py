@@ -91,9 +91,10 @@ async def test_every_operation_is_refused_or_answers_about_the_home(
     if operation.kind is OperationKind.MUTATION or operation.needs not in GRANTED:
         assert (await send(flat, operation, rest, flat.user)).code == "FORBIDDEN"
         return
-    result = await send(flat, operation, rest, flat.user, edge_depth=EDGE_DEPTH)
-    if rest is None and "data" not in result.body:  # the document is larger than the gateway accepts
-        result = await send(flat, operation, rest, flat.user, edge_depth=1)
+    for depth in reversed(range(EDGE_DEPTH + 1)):
+        result = await send(flat, operation, rest, flat.user, edge_depth=depth)
+        if rest is not None or "data" in result.body:
+            break  # otherwise the document is larger than the gateway accepts
     data = json.dumps(result.body["data"] if rest is None else result.value, default=str)  # errors repeat the arguments
     assert {secret for secret in flat.secrets if secret in data} == set(), result.body
     assert result.code in (None, "NOT_FOUND", "FORBIDDEN", "BAD_INPUT"), result.body
@@ -141,9 +142,9 @@ async def test_display_reads_its_home(flat: Flat, name: str) -> None:
         shown, seen = answer["data"]["virtualEntity"]["display"], as_user["data"]["virtualEntity"]["display"]
         assert shown.pop("unreadAlerts") == 0
         assert seen.pop("unreadAlerts") > 0
-        assert answer == as_user
+        assert answer["data"] == as_user["data"]
     else:
-        assert answer == as_user
+        assert answer["data"] == as_user["data"]
 
 
 async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
