@@ -16,6 +16,7 @@ from wattgate.enums import (
     AmbientLevel,
     Baseline,
     BucketQuality,
+    CarbonIndex,
     CatchUpState,
     ConsentBasis,
     CostLineKind,
@@ -69,6 +70,7 @@ strawberry.enum(
 )
 strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
+strawberry.enum(CarbonIndex, description="How high the carbon intensity of electricity is.")
 strawberry.enum(AmbientBasis, description="Reference that a level is compared with.")
 strawberry.enum(
     FreshnessState,
