@@ -113,7 +113,7 @@ class Runner:
         self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
     ) -> Any:
         scope = check_permission(principal, operation.needs)
-        arguments = operation.complete_arguments(arguments)
+        arguments = operation.rename_arguments(arguments)
         check_arguments(operation, arguments)
         if operation.delegates:
             return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)
