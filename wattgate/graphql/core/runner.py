@@ -159,7 +159,7 @@ class Runner:
     async def _run_delegated(
         self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
     ) -> Any:
-        return await self._run(operation, principal, arguments, reads)
+        return await self.run(operation, principal, arguments, reads)
 
     async def _prepare(
         self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]
