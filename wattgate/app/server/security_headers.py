@@ -105,6 +105,8 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
         "/display": PAGE,
+        "/display/worker.js": STATIC,
+        "/display/manifest.webmanifest": STATIC,
         "/verify": PAGE,
         "/reset": PAGE,
         "/confirm-email": PAGE,

@@ -101,6 +101,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.legend": "Legend",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
+  "history.bar": "{name}: {details}",
 
   "view.hours": "hours",
   "view.days": "days",
@@ -165,4 +166,11 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "money.pence": "{amount}p",
   "money.cents": "{amount}c",
+
+  "kiosk.fullScreen": "Full screen",
+  "kiosk.leaveFullScreen": "Leave full screen",
+  "kiosk.close": "Close",
+  "kiosk.badValue":
+    "The address of this page has “{value}” as {name}, which is not known. Possible: {allowed}.",
+  "kiosk.badHome": "The address of this page names the home “{value}”, which this account does not have.",
 });
