@@ -61,7 +61,7 @@ VISIBLE_TEXTS = """() => {
 
 
 class UpgradedGateway:
-    """Stands before a gateway. Once it is upgraded, the shell of the display has another version."""
+    """A layer before a gateway. Once it is upgraded, the shell of the display has another version."""
 
     def __init__(self, gateway: ASGIApp) -> None:
         self._gateway = gateway
@@ -166,6 +166,10 @@ async def test_reload_without_network_shows_the_page_without_numbers_and_recover
     await assert_no_numbers(page)
     await page.context.set_offline(True)
     await page.reload()
+    await assert_no_numbers(page)
+    # A page that Chromium loads while it emulates a lost network learns of it only by the next change.
+    await page.context.set_offline(False)
+    await page.context.set_offline(True)
     await expect(connection).to_have_text("No network")
     await expect(connection).to_have_attribute("data-state", "offline")
     await assert_no_numbers(page)

@@ -1,4 +1,4 @@
-/** What the address of the page asks for: `?home=`, `?span=`, `?theme=` and `?lang=`. */
+/** The parameters in the address of the page: `?home=`, `?span=`, `?theme=` and `?lang=`. */
 
 import { VIEWS } from "./history.js";
 import { CATALOGUES, supportedLocale } from "./texts.js";

@@ -1,4 +1,4 @@
-/** What makes a page an appliance: its address, full screen, a screen that stays on, and a shell without a network. */
+/** Sets the page up as an appliance: by its address, with full screen, and with a shell without a network. */
 
 import { find, findAs } from "../shared/dom.js";
 import { readAddress } from "./address.js";
@@ -11,7 +11,7 @@ import { applyTheme } from "./theme.js";
 /** @import { Wishes } from "./address.js" */
 
 /**
- * Set the page up as its address asks. Return what the address asks of the display itself.
+ * Set the page up as its address says. Return the wishes, some of which are for the display itself.
  * @returns {{ wishes: Wishes, notice: AddressNotice }}
  */
 export function startKiosk() {

@@ -1,6 +1,6 @@
 /** Keeps the screen on while the display is shown. */
 
-/** Milliseconds after which a device is asked again, for example when its battery was low. */
+/** Milliseconds until the next attempt after a refusal, for example when its battery was low. */
 const RETRY_DELAY = 60_000;
 /** Screens with a shorter side are phones. A phone in a pocket or a hand switches itself off. */
 const SHORTEST_PANEL_SIDE = 500;

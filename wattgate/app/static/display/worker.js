@@ -12,7 +12,7 @@
 /** @typedef {{ includeUncontrolled: boolean, type: "window" }} ClientFilter */
 
 /**
- * What this script uses of a service worker's global scope, whose types conflict with those of pages.
+ * The members of a service worker's global scope that this script uses. Their own types conflict with those of pages.
  * @typedef {object} Scope
  * @property {{ version: string, files: string[] }} SHELL
  * @property {{ claim(): Promise<void>, matchAll(filter: ClientFilter): Promise<{ url: string }[]> }} clients
