@@ -17,7 +17,7 @@ PAGE_PATH = "/display"
 WORKER_PATH = "/display/worker.js"
 MANIFEST_PATH = "/display/manifest.webmanifest"
 
-KEPT_PARAMETERS = (*APPLICATION_PARAMETERS, "home", "span", "theme", "lang")
+KEPT_PARAMETERS = (*APPLICATION_PARAMETERS, "name", "home", "span", "theme", "lang")
 """Parameters of the page's address that the installed page keeps."""
 
 MAX_PARAMETER_CHARACTERS = 100

@@ -107,6 +107,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
         "/display": PAGE,
         "/display/worker.js": STATIC,
         "/display/manifest.webmanifest": STATIC,
+        "/pair": PAGE,
         "/verify": PAGE,
         "/reset": PAGE,
         "/confirm-email": PAGE,
