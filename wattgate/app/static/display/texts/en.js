@@ -56,6 +56,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "level.LOW": "low",
   "level.MEDIUM": "medium",
   "level.HIGH": "high",
+  "level.ofPrice": "price {level}",
   "level.LEARNED": "Compared with your usual use: low under {low}, high from {high}",
   "level.BUDGET": "Compared with your budget: low under {low}, high from {high}",
   "level.PRICE": "Based on the current price of electricity: low under {low}, high from {high}",
@@ -85,7 +86,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "cost.estimated": "partly estimated",
   "cost.NO_READINGS": "No readings",
   "cost.NO_POWER": "No power",
-  "cost.NO_TARIFF": "No tariff",
+  "cost.NO_TARIFF": "No tariff yet",
   "cost.NO_PRICE": "No price",
 
   "tariff.title": "Price now",
@@ -94,6 +95,10 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "tariff.standing": "{name} · {amount} a day standing charge",
   "tariff.dearer": "{rate} from {time}, dearer",
   "tariff.cheaper": "{rate} from {time}, cheaper",
+
+  "pages.title": "Page",
+  "pages.now": "Now",
+  "pages.history": "History",
 
   "history.title": "History",
   "history.range": "Time range",

@@ -51,6 +51,7 @@ export default /** @type {Catalogue} */ ({
   "level.LOW": "faible",
   "level.MEDIUM": "moyen",
   "level.HIGH": "élevé",
+  "level.ofPrice": "prix {level}",
   "level.LEARNED": "Par rapport à votre usage habituel\u00a0: faible sous {low}, élevé dès {high}",
   "level.BUDGET": "Par rapport à votre budget\u00a0: faible sous {low}, élevé dès {high}",
   "level.PRICE": "Selon le prix actuel de l’électricité\u00a0: faible sous {low}, élevé dès {high}",
@@ -80,7 +81,7 @@ export default /** @type {Catalogue} */ ({
   "cost.estimated": "en partie estimé",
   "cost.NO_READINGS": "Aucun relevé",
   "cost.NO_POWER": "Aucune puissance",
-  "cost.NO_TARIFF": "Aucun tarif",
+  "cost.NO_TARIFF": "Pas encore de tarif",
   "cost.NO_PRICE": "Aucun prix",
 
   "tariff.title": "Prix actuel",
@@ -89,6 +90,10 @@ export default /** @type {Catalogue} */ ({
   "tariff.standing": "{name} · {amount} d’abonnement par jour",
   "tariff.dearer": "{rate} dès {time}, plus cher",
   "tariff.cheaper": "{rate} dès {time}, moins cher",
+
+  "pages.title": "Page",
+  "pages.now": "Maintenant",
+  "pages.history": "Historique",
 
   "history.title": "Historique",
   "history.range": "Période",
