@@ -141,12 +141,9 @@ export class HistoryPanel {
    * @param {Selection & { count: number }} selection
    * @param {Record<string, HistorySeries>} series  By energy, without those that are withheld.
    */
-  show(view, series) {
-    if (view !== this.view) return;
-    this.#offerMeasures(series, !hasNoTariff(series));
   show({ view, steps, count }, series) {
     if (!this.#isWanted({ view, steps })) return;
-    this.#offerMeasures(series);
+    this.#offerMeasures(series, !hasNoTariff(series));
     this.#series = series;
     this.#shown = { view, steps };
     this.#count = count;
