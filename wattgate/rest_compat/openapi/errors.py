@@ -49,7 +49,6 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise"}),
-        Forbidden: frozenset({"authenticate", "authorise", "register"}),
         NotFound: frozenset(
             {
                 *("approveDisplayPairing", "checkDisplayPairing", "denyDisplayPairing"),
@@ -98,7 +97,7 @@ def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
 
 def implied_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
     """Return the errors of a route that the permission, the method and the arguments of its operation imply."""
-    kinds: set[ErrorKind] = {Internal, RateLimited, Unauthenticated, Unavailable}
+    kinds: set[ErrorKind] = {Forbidden, Internal, RateLimited, Unauthenticated, Unavailable}
     writes = operation.kind is OperationKind.MUTATION
     if operation.arguments:
         kinds.add(BadInput)

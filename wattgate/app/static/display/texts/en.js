@@ -106,6 +106,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.legend": "Legend",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
+  "history.bar": "{name}: {details}",
 
   "view.hours": "hours",
   "view.days": "days",
@@ -361,4 +362,11 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "carbon.MODERATE": "moderate",
   "carbon.HIGH": "high",
   "carbon.VERY_HIGH": "very high",
+
+  "kiosk.fullScreen": "Full screen",
+  "kiosk.leaveFullScreen": "Leave full screen",
+  "kiosk.close": "Close",
+  "kiosk.badValue":
+    "The address of this page has “{value}” as {name}, which is not known. Possible: {allowed}.",
+  "kiosk.badHome": "The address of this page names the home “{value}”, which this account does not have.",
 });
