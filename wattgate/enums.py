@@ -233,6 +233,14 @@ class DeviceProof(Enum):
     APPLICATION = "APPLICATION"
 
 
+class PairingState(Enum):
+    """The answer of a user to a display that wants to be paired."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    DENIED = "DENIED"
+
+
 class AccountRule(Enum):
     """Users of an external directory who may log in although they have no account in it yet."""
 

@@ -46,12 +46,13 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
                 "smartMeterInventory",
             }
         ),
-        NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview"}),
+        NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise", "confirmSecondFactor", "removeSecondFactor"}),
         Forbidden: frozenset({"authenticate", "authorise", "register", "ownAccountStatus"}),
         TooLarge: frozenset({"setAccountProfile", "setVirtualEntityAttributes", "updateAccountSession"}),
         NotFound: frozenset(
             {
+                *("approveDisplayPairing", "checkDisplayPairing", "denyDisplayPairing"),
                 *("accessLog", "accountProfiles", "accountSession", "authenticate", "authorise", "changeEmail"),
                 *("changeName", "changePassword", "confirmEmailChange", "confirmSecondFactor", "consentReceipts"),
                 *("currentTermsConditions", "deleteToken", "dfsTermsConditions", "discover", "displayAtMeterPoint"),
@@ -65,7 +66,8 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         Conflict: frozenset(
             {
-                *("catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor", "dataExportPart"),
+                *("approveDisplayPairing", "catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor"),
+                *("dataExportPart",),
                 *("enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource", "optInToDfs"),
                 *("participateInDfsEvent", "pingWebhookEndpoint", "publishTemplate", "recordReadingColumns"),
                 *(
@@ -85,7 +87,8 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         QuotaExceeded: frozenset(
             {
-                *("addTemplateVersion", "catchUp", "moveDevice", "moveResource", "optInToDfs", "register"),
+                *("addTemplateVersion", "approveDisplayPairing", "catchUp", "claimDisplayPairing", "moveDevice"),
+                *("grantOauthTokens", "moveResource", "optInToDfs", "register"),
                 *("registerDeviceClaim", "renewConsents", "setAccountProfile", "updateDevice", "updateTemplate"),
                 *("updateVirtualEntity",),
             }

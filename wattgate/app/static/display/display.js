@@ -194,10 +194,10 @@ export class Display {
 
   #render() {
     const frame = this.#frame;
-    const connected = this.#connectionState === "live";
-    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), connected));
+    const link = { connected: this.#connectionState === "live", silence: this.#connection.silence };
+    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), link));
     if (!frame) return;
-    this.#power.show(frame, this.#wallClock, connected);
+    this.#power.show(frame, this.#wallClock, link);
     this.#today.show(frame.today, this.#wallClock);
     this.#month.show(frame.month, this.#wallClock);
     this.#tariff.show(frame.tariff, this.#wallClock);
