@@ -13,6 +13,7 @@ import { HomePicker } from "./home-picker.js";
 import { Household } from "./household.js";
 import { useNotation } from "./notation.js";
 import { PanelDialog } from "./panel-dialog.js";
+import { PairedSession } from "./paired-session.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
@@ -321,7 +322,7 @@ export class Display {
  * @param {Session | null} session
  */
 function isOfUser(session) {
-  return session !== null && /** @type {{ kind?: string }} */ (/** @type {unknown} */ (session)).kind !== "display";
+  return session !== null && !(session instanceof PairedSession);
 }
 
 /**
