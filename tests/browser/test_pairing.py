@@ -167,6 +167,9 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
 
     await expect(row(phone, "Kitchen")).to_contain_text(FIRST_HOME, timeout=POLL_TIMEOUT_MS)
     await expect(row(phone, "Kitchen")).to_contain_text("Last seen this hour")
+    await phone.get_by_test_id("pair-another").click()
+    await enter_code(phone, code)
+    await expect(phone.get_by_test_id("code-error")).to_contain_text("No screen is waiting with this code.")
     await revoke(phone, "Kitchen")
     await expect(screen.get_by_test_id("pairing")).to_be_visible(timeout=REVOCATION_TIMEOUT_MS)
     await expect(screen.get_by_test_id("power")).to_be_hidden()
@@ -308,6 +311,7 @@ async def test_phones_log_in_first_and_other_screens_pair_first(devices: Devices
         await page.goto("/display")
         await expect(page.get_by_test_id("login-form")).to_be_visible()
         await page.get_by_test_id("to-pairing").click()
+        await expect(page.get_by_role("heading", name="Pair this screen")).to_be_focused()
         await shown_code(page)
         await page.get_by_test_id("to-login").click()
         await expect(page.get_by_test_id("username")).to_be_focused()
