@@ -41,7 +41,8 @@ export default [
     ignores: [
       "wattgate/app/static/display/texts/**",
       "wattgate/app/static/display/subscription.js",
-      "wattgate/app/static/{display/pairing-,pair/}requests.js",
+      "wattgate/app/static/display/*-requests.js",
+      "wattgate/app/static/pair/requests.js",
     ],
     rules: { "no-restricted-syntax": ["error", ...TEXTS_IN_CODE] },
   },

@@ -228,11 +228,14 @@ async def test_preview_uses_the_newest_alert_that_fits_or_else_samples(served: H
     preview = await preview_template(served, **wanted)
     assert (preview["dataFrom"], preview["text"], preview["alert"]) == ("MADE", "4,321 W", None)
     assert preview["subject"] == "Ada Lovelace"
+    recipient = await resident(served.one)  # without a name, so the greeting is the username
+    await recipient.add_home()
     for power in (1000, 2000):
-        alert_id = (await send(served, alert_type, {"power": power})).json()["ns_alert_id"]
+        sent = await send(served, alert_type, {"power": power}, userId=recipient.user_id)
+        alert_id = sent.json()["ns_alert_id"]
     preview = await preview_template(served, **wanted)
     assert (preview["dataFrom"], preview["text"], preview["alert"]) == ("ALERT", "2,000 W", {"alertId": alert_id})
-    assert preview["subject"] == preview["data"]["account"]["username"] == served.one.username
+    assert preview["subject"] == preview["data"]["account"]["username"] == recipient.username
     assert preview["data"]["home"]["name"] == "Home"
     assert (await preview_template(served, **wanted, samples=True))["text"] == "4,321 W"
     assert (await preview_template(served, **wanted, data={"power": 5}))["text"] == "5 W"

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import QueuePool
 
 from tests.support.examples import EXAMPLES
-from tests.support.house import House
+from tests.support.house import House, operation
 from tests.support.interfaces import by_graphql, field_of, selection
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
@@ -161,6 +163,24 @@ async def test_nodes_returns_records_in_order_and_an_error_for_each_other_one(se
     assert (await by_both_executors(served, NODES, tenant.headers["account"], ids=[]))["data"] == {"nodes": []}
     too_many = await by_both_executors(served, NODES, tenant.headers["account"], ids=[resource] * (MAX_NODES + 1))
     assert code_of(too_many) == "BAD_INPUT"
+
+
+async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House) -> None:
+    tenant, pool = served.one, served.gateway.database.engine.sync_engine.pool
+    assert isinstance(pool, QueuePool)
+    ids = [encode_global_id("Resource", tenant.ids["resource"])] * (pool.size() + 1)
+    in_use = [0]
+
+    def count_connections(*_: Any) -> None:
+        in_use.append(pool.checkedout())
+
+    event.listen(pool, "checkout", count_connections)
+    try:
+        nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
+    finally:
+        event.remove(pool, "checkout", count_connections)
+    assert len(nodes) == len(ids)
+    assert max(in_use) == 1
 
 
 async def test_nodes_have_the_edges_of_their_types(served: House) -> None:

@@ -14,6 +14,8 @@ from wattgate.energy.meter_points import check_digit
 BY_POINT = "query ($id: ID!) { meterPointInventory(meterPointNumber: $id) { inventory { eui deviceType } } }"
 BY_EUI = "query ($id: ID!) { smartMeterInventory(eui: $id) { inventory { eui deviceType } } }"
 
+DISCOVERED = "query ($id: String!) { discoverHardware(hardwareId: $id) { device { deviceId } networkDevice { eui } } }"
+
 
 @pytest.fixture
 async def point(served: House) -> Metered:
@@ -37,6 +39,19 @@ async def read(served: House, point: Metered, headers: dict[str, str]) -> list[A
         body = response.json()
         results.append({device["EUI"] for device in body["inventory"]} if response.is_success else body["code"])
     return results
+
+
+async def discover(served: House, point: Metered, headers: dict[str, str]) -> Any:
+    """Look for a device by its EUI, over GraphQL and REST. Return the record, or the error code of both."""
+    answer = await served.graphql(DISCOVERED, headers, id=point.eui)
+    response = await served.call("GET", f"/discover/{point.eui}", headers)
+    if "errors" in answer:
+        (error,) = answer["errors"]
+        assert response.json()["code"] == error["extensions"]["code"]
+        return response.json()["code"]
+    found = answer["data"]["discoverHardware"]
+    assert ("inventory" in response.json()) is (found["device"] is None)
+    return found
 
 
 @pytest.mark.parametrize("caller", ["account", "account basic", "acting", "application", "administrator"])
@@ -71,7 +86,9 @@ async def test_consent_without_a_resource_suffices(served: House) -> None:
     await record(served.one, NetworkDevice(eui=eui, mpxn=number, device_type="ESME"))
     headers = served.one.headers["account"]
     assert await read(served, Metered("", number, eui), headers) == ["NOT_FOUND"] * 4
+    assert await discover(served, Metered("", number, eui), headers) == "NOT_FOUND"
     await served.one.run("verify_meter_point", mpxn=number)
+    assert await discover(served, Metered("", number, eui), headers) == {"device": None, "networkDevice": {"eui": eui}}
     assert await read(served, Metered("", number, eui), headers) == [{eui}] * 4
     assert await read(served, Metered("", core, eui), headers) == [{eui}] * 4  # without its check digit
 
@@ -84,5 +101,22 @@ async def test_inventory_is_withheld_after_the_consent_is_revoked(served: House,
         assert (await served.call("POST", path, headers)).status_code == 200
         found = await read(served, point, headers)
         assert (found == ["CONSENT_REVOKED"] * 4) is expected, found
+        entry = {"device": None, "networkDevice": {"eui": point.eui}}
+        assert await discover(served, point, headers) == ("NOT_FOUND" if expected else entry)
     application = await read(served, point, served.one.headers["application"])
     assert all(point.eui in euis for euis in application)
+
+
+async def test_discovery_withholds_the_entry_of_a_device_after_the_consent_is_revoked(
+    served: House, point: Metered
+) -> None:
+    headers = served.one.headers["account"]
+    body = {"deviceTypeId": served.one.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
+    added = await served.call("POST", "/device", served.one.headers["acting"], json=body)
+    device = {"deviceId": added.json()["deviceId"]}
+    await served.one.run("verify_meter_point", mpxn=point.mpxn)
+    assert await discover(served, point, headers) == {"device": device, "networkDevice": {"eui": point.eui}}
+    await served.call("POST", f"/user/verification/status/mpxn/{point.mpxn}/revocation", headers)
+    assert await discover(served, point, headers) == {"device": device, "networkDevice": None}
+    application = await discover(served, point, served.one.headers["application"])
+    assert application["networkDevice"] == {"eui": point.eui}

@@ -15,11 +15,11 @@ from tests.support.chance import examples
 from tests.support.examples_areas import own_mail_suppression
 from tests.support.house import House
 from tests.support.interfaces import by_graphql, field_of
+from tests.support.residents import resident
 from tests.support.scopes import EVERYTHING
 from wattgate.clock import utc_now
 from wattgate.db.models import Content, LanguageContent, UserAction
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
@@ -195,10 +195,30 @@ async def test_pages_of_many_parents_equal_the_page_of_each(served: House) -> No
             for value, page in together.items():
                 assert page == (await load_pages(rows, records, "reference", [value], arguments))[value]
             assert together["nothing"].edges == []
-        (first, *_) = together["r0"].edges
-        with pytest.raises(BadInput):
-            await load_pages(rows, records, "reference", ["r0", "r1"], PageArguments(after=first.cursor))
         await session.rollback()
+
+
+async def test_cursor_below_several_records_is_rejected_with_the_reason(served: House) -> None:
+    document = """query ($first: Int, $after: String, $last: Int, $before: String) {
+      accounts { user { accounts(first: $first, after: $after, last: $last, before: $before) { edges { cursor } } } }
+    }"""
+    neighbour = await resident(served.one)
+    for username in ("first", "second"):
+        await neighbour.add_account(f"{username}-{neighbour.username}")
+    headers = neighbour.headers["account"]
+    own = (await served.graphql(document, headers, first=1))["data"]["accounts"]
+    cursor = own[0]["user"]["accounts"]["edges"][0]["cursor"]
+    for argument in ("after", "before"):
+        answer = await served.graphql(document, served.one.headers["application"], **{argument: cursor})
+        error = answer["errors"][0]
+        problem = {"path": [argument], "message": "is a cursor of one list, and this field returns several lists"}
+        assert (error["extensions"]["code"], error["extensions"]["problems"]) == ("BAD_INPUT", [problem])
+        assert error["message"] == (
+            f"`{argument}` is a cursor of one list, and this field returns several lists. "
+            "Ask for the next page below one record."
+        )
+    rest = (await served.graphql(document, headers, after=cursor))["data"]["accounts"]  # several parents, one list
+    assert [len(account["user"]["accounts"]["edges"]) for account in rest] == [2, 2, 2]
 
 
 CONNECTIONS = [

@@ -82,14 +82,25 @@ async def _new_directory(tenant: Tenant) -> dict[str, Any]:
     return {"input": {"name": "People", "issuer": f"https://{uuid4().hex}.example", "audiences": ["app"]}}
 
 
-async def _enrolling(tenant: Tenant) -> tuple[dict[str, str], str]:
-    """Return the headers of a new account, and the secret of its second factor, which is not confirmed."""
+async def _logged_in(tenant: Tenant) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a new account, and the headers of its login."""
     who = await people.active(tenant)
     login = await people.anonymously(tenant, tokens.authenticate, username=who["username"], password=PASSWORD)
+    return who, {"token": login.token}
+
+
+async def _enrolling(tenant: Tenant) -> tuple[dict[str, str], str]:
+    """Return the headers of a new account, and the secret of its second factor, which is not confirmed."""
+    who, headers = await _logged_in(tenant)
     account = replace(tenant.account, user_id=who["userId"], account_id=who["accountId"])
     enrol = second_factor.enrol_second_factor
     enrolment = await tenant.gateway.runner.run(enrol, account, {"password": PASSWORD})
-    return {"token": login.token}, enrolment.secret
+    return headers, enrolment.secret
+
+
+async def _renaming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    _, headers = await _logged_in(tenant)
+    return headers, {"name": "Grace"}
 
 
 async def _confirming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
@@ -127,11 +138,15 @@ async def _approved(tenant: Tenant) -> dict[str, Any]:
 
 
 FRESH_CALLERS: dict[str, Callable[[Tenant], Awaitable[tuple[dict[str, str], dict[str, Any]]]]] = {
+    "change_name": _renaming,
     "confirm_second_factor": _confirming,
     "remove_second_factor": _removing,
     "end_own_display": _ending_display,
 }
-"""Operations that each caller can run once: functions that return the headers of a new caller, and its variables."""
+"""Operations of a new caller, because a caller can run them once, or because others see their change.
+
+The functions return the headers of the caller, and the variables.
+"""
 
 
 EXAMPLES: dict[str, Example] = {

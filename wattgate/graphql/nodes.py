@@ -1,6 +1,5 @@
 """The operations `node` and `nodes`, derived from the operations that return one record by its ID."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,11 +7,12 @@ import strawberry
 
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, list_length, per_item
+from wattgate.graphql.core.input_limits import LIST_LIMITS
 from wattgate.graphql.core.node import Node, decode_global_id, invalid_global_id
 from wattgate.graphql.core.operation import Operation, OperationKind, RunOperation, operation
 from wattgate.principal import Permission
 
-MAX_NODES = 50
+MAX_NODES = LIST_LIMITS["nodes.ids"]
 """Maximum records of one `nodes`. Each is read by an operation of its own."""
 
 
@@ -57,13 +57,13 @@ def build_node_operations(operations: Iterable[Operation]) -> tuple[Operation, .
     )
     async def nodes(run: RunOperation, *, ids: list[strawberry.ID]) -> list[Any]:
         """Return the records with these global IDs, in order. Each one that cannot be read is null, with an error."""
-        results = await asyncio.gather(
-            *[_read(run, readers, global_id, "ids") for global_id in ids], return_exceptions=True
-        )
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, GatewayError):
-                raise result
-        return results  # graphql-core reports an error in a list as the error of its item
+        results: list[Any] = []
+        for global_id in ids:  # one at a time, because each record takes a connection of the pool
+            try:
+                results.append(await _read(run, readers, global_id, "ids"))
+            except GatewayError as error:
+                results.append(error)  # graphql-core reports an error in a list as the error of its item
+        return results
 
     return node, nodes
 

@@ -343,7 +343,7 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         meters=tuple(meters),
         sources=tuple(source for source, _ in live_sources.values()),
         standing_charges=tuple(standing_charges),
-        learned_power=display_inputs.usual_power(electricity, plan.calendar.day.start, plan.zone),
+        learned_power=display_inputs.learn_levels(electricity, plan.calendar.day.start, plan.zone),
         preferences=display_inputs.parse_preferences(plan.entity.attributes),
         freshness_snapshot=inputs.freshness_snapshot,
         main_resource_id=next((series.resource.resource_id for series in plan.resources), None),

@@ -7,10 +7,8 @@ from decimal import Decimal
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.cost_basis import CostBasis
-from wattgate.energy.display import ambient
-from wattgate.energy.display.ambient import DisplayAmbient
+from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home, WithheldMeter
@@ -95,6 +93,7 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     unread_alerts: int
     withheld: tuple[WithheldMeter, ...]
     locale: str
+    utc_offset_minutes: int
     cheapest: DisplaySlot | None
     carbon: DisplayCarbon | None
     home: Home
@@ -110,12 +109,7 @@ def render_frame(home: Home, at: datetime) -> Display:
     power = None if freshness.state in STATES_WITHOUT_POWER else home.power(now)
     meters = home.meters_at(now)
     today, month = (_build_period(home, meters, index, now) for index in range(2))
-    billed_meter = home.billed_meter
-    tariff = (
-        billed_meter.rates.render_tariff(now, billed_meter.block_energy(now))
-        if billed_meter and billed_meter.rates
-        else None
-    )
+    half_hour = home.half_hour(now)
     return Display(
         ve_id=home.ve_id,
         name=home.name,
@@ -124,13 +118,14 @@ def render_frame(home: Home, at: datetime) -> Display:
         power=power,
         today=today,
         month=month,
-        ambient=_build_ambient(home, now, power, tariff),
-        tariff=tariff,
+        ambient=_build_ambient(half_hour.reference, power, half_hour.tariff),
+        tariff=half_hour.tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
         withheld=home.withheld_meters,
         locale=home.locale,
-        cheapest=_find_cheapest_slot(home, now),
+        utc_offset_minutes=half_hour.utc_offset_minutes,
+        cheapest=half_hour.cheapest,
         carbon=home.carbon.content_at(now) if home.carbon else None,
         home=home,
     )
@@ -144,13 +139,14 @@ def has_same_content(frame: Display, other: Display) -> bool:
 def next_change(frame: Display) -> datetime:
     """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
     home, now = frame.home, to_ms(frame.at)
-    changes = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
-    if (freshness_change := home.freshness_snapshot.next_change(now)) is not None:
-        changes.append(freshness_change)
-    if frame.tariff and frame.tariff.until:
-        changes.append(to_ms(frame.tariff.until))
-    changes += [instant for instant in (home.consent_until, home.carbon and home.carbon.valid_until) if instant]
-    return from_ms(min(changes))
+    instants = (
+        home.calendar.periods_at(now)[0].end,
+        home.half_hour(now).end,
+        home.freshness_snapshot.next_change(now),
+        home.consent_until,
+        home.carbon.valid_until if home.carbon and home.carbon.valid_until > now else None,
+    )
+    return from_ms(min(instant for instant in instants if instant is not None))
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:
@@ -158,14 +154,16 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     return (
         (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
-        (frame.today, frame.month, frame.withheld, frame.locale, frame.cheapest, frame.carbon),
+        (
+            frame.today,
+            frame.month,
+            frame.withheld,
+            frame.locale,
+            frame.utc_offset_minutes,
+            frame.cheapest,
+            frame.carbon,
+        ),
     )
-
-
-def _find_cheapest_slot(home: Home, now: int) -> DisplaySlot | None:
-    """Return the cheapest slot of electricity that is still to come today or tomorrow, or that has begun."""
-    meter = home.billed_meter
-    return meter.rates.cheapest_slot(now, home.calendar.tomorrow.end) if meter and meter.rates else None
 
 
 def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:
@@ -234,13 +232,10 @@ def _to_pounds(pence: Decimal) -> Decimal:
 
 
 def _build_ambient(
-    home: Home, now: int, power: DisplayPower | None, tariff: DisplayTariff | None
+    reference: AmbientReference | None, power: DisplayPower | None, tariff: DisplayTariff | None
 ) -> DisplayAmbient | None:
-    basis, usual = home.ambient_reference(now)
-    if basis is None or usual is None:
+    if reference is None:
         return None
-    if basis is AmbientBasis.PRICE:
-        return (
-            None if tariff is None or tariff.rate is None else ambient.ambient_by_price(tariff.rate, usual, tariff.unit)
-        )
-    return None if power is None else ambient.ambient_by_power(power.imported, usual, basis)
+    if reference.basis is AmbientBasis.PRICE:
+        return None if tariff is None or tariff.rate is None else reference.compare(float(tariff.rate))
+    return None if power is None else reference.compare(power.imported)

@@ -102,6 +102,12 @@ class RateSchedule:
                 return start, following
         return None
 
+    def next_start(self, at: int) -> int | None:
+        """Return the start of the next span or tariff, whether the rate changes or not; None if there is none."""
+        starts = self.spans[bisect_right(self.spans, at, key=_span_start) :][:1]
+        tariffs = self.tariffs[bisect_right(self.tariffs, at, key=_valid_from) :][:1]
+        return min((*map(_span_start, starts), *map(_valid_from, tariffs)), default=None)
+
     def mean_rate(self, start: int, stop: int) -> Decimal | None:
         """Return the mean rate with VAT over a span; None unless the rate depends on time and changes in the span."""
         tariff = self.tariff_at(start)

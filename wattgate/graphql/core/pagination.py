@@ -173,8 +173,10 @@ async def load_pages(
 ) -> dict[str, Page]:
     """Return a page of the records of each value of a column, by value, as `load_page` does.
 
-    The record of a cursor belongs to one value, so that a request for several values can have none.
+    Raise BadInput if there are several values and a cursor, because its record belongs to the list of one value.
     """
+    if len(set(values)) > 1:
+        _reject_cursors(arguments)
     own = [model_columns(records.model)[column] == value for value in values]
     span = await _span(rows, records, arguments, (*records.where, *own))
     pages = await rows.pages(records.model, column, values, span, *records.where)
@@ -242,11 +244,18 @@ def _decode_cursor(records: RecordList, cursor: str, argument: str) -> Position:
     return created_at, key
 
 
-def _reject_cursor(argument: str, message: str) -> NoReturn:
-    raise BadInput(
-        f"`{argument}` {message}. Pass a cursor that this list returned, or none to start again.",
-        problems=[Problem((argument,), message)],
-    )
+def _reject_cursors(arguments: PageArguments) -> None:
+    """Raise BadInput if the arguments of a field below several records have a cursor."""
+    for name, cursor in (("after", arguments.after), ("before", arguments.before)):
+        if cursor is not None:
+            message = "is a cursor of one list, and this field returns several lists"
+            _reject_cursor(name, message, "Ask for the next page below one record.")
+
+
+def _reject_cursor(
+    argument: str, message: str, advice: str = "Pass a cursor that this list returned, or none to start again."
+) -> NoReturn:
+    raise BadInput(f"`{argument}` {message}. {advice}", problems=[Problem((argument,), message)])
 
 
 def _page_size(type_name: str) -> ListSize:

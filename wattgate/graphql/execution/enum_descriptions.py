@@ -53,9 +53,10 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "DeviceActivity.LIVE": "Packets arrive as expected.",
         "DeviceActivity.STALE": "Packets are overdue.",
         "DeviceActivity.OFFLINE": "The last packet is too old, or no packet has ever arrived.",
-        "AmbientLevel.LOW": "Less than 0.8 times the usual value.",
-        "AmbientLevel.MEDIUM": "From 0.8 to less than 1.25 times the usual value.",
-        "AmbientLevel.HIGH": "At least 1.25 times the usual value.",
+        "AmbientLevel.LOW": "Below `lowBelow`: less than 0.8 times the usual value.",
+        "AmbientLevel.MEDIUM": "From `lowBelow` to less than `highFrom`.",
+        "AmbientLevel.HIGH": "From `highFrom` on: 1.5 times the top of the usual range of power and at least 1 kW, or "
+        "1.25 times the mean rate.",
         "CarbonIndex.VERY_LOW": "Less than 50 gCO2/kWh.",
         "CarbonIndex.LOW": "From 50 to less than 125 gCO2/kWh.",
         "CarbonIndex.MODERATE": "From 125 to less than 200 gCO2/kWh.",
@@ -66,8 +67,9 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "RuleKind.PACE": "A period will exceed its budget if use continues at the present rate.",
         "ThresholdSide.ABOVE": "Fire above the threshold.",
         "ThresholdSide.BELOW": "Fire below the threshold.",
-        "AmbientBasis.LEARNED": "Mean power at the same time of day over the last two weeks.",
-        "AmbientBasis.BUDGET": "Constant power that would use up the owner's daily budget.",
+        "AmbientBasis.LEARNED": "Power at the same time of day in the last two weeks. The usual value is the median of "
+        "half hours, and nine of ten are within the usual range.",
+        "AmbientBasis.BUDGET": "The same, scaled so that a day of the usual shape uses up the owner's daily budget.",
         "AmbientBasis.PRICE": "Mean rate of the day, for tariffs whose rate changes within a day.",
         "FreshnessState.LIVE": "Readings arrive as expected: less than 2 intervals or 30 seconds old, whichever is "
         "longer.",

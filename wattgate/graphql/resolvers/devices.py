@@ -14,7 +14,7 @@ from wattgate.energy import meter_points
 from wattgate.errors import NotFound
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import (
-    is_own_meter_point,
+    find_inventory_error,
     parse_path_meter_point,
     require_inventory_access,
     resources_at,
@@ -93,8 +93,8 @@ async def discover(call: Call, *, hardware_id: str) -> models.Device:
 async def discover_hardware(call: Call, *, hardware_id: str) -> DiscoveredHardwareResult:
     """Find a device by hardware ID, MAC address, EUI or serial number, in any spelling.
 
-    It is one that the caller may see, or one that the meter network lists at a meter point that the caller may query,
-    or both.
+    It is one that the caller may see, or one that the meter network lists at a meter point whose inventory the caller
+    may read, or both. Without a valid consent, `networkDevice` is null.
     """
     device = await find_by_any_id(call.rows, hardware_id)
     listed = await _find_in_network(call, hardware_id)
@@ -197,10 +197,10 @@ async def load_device_of_resource(rows: Rows, resource_id: str) -> models.Device
 
 
 async def _find_in_network(call: Call, hardware_id: str) -> types.InventoryDevice | None:
-    """Return the entry of a device in the network's inventory; None unless the caller may query its meter point."""
+    """Return the entry of a device in the network's inventory; None unless the caller may read the inventory."""
     eui = meter_points.parse_eui(hardware_id)
     device = await call.network.device(eui) if eui else None
-    if device is None or (call.rows.user_id is not None and not await is_own_meter_point(call, device.mpxn)):
+    if device is None or await find_inventory_error(call, device.mpxn) is not None:
         return None
     point = await call.network.meter_point(device.mpxn)
     return _build_inventory_device(device, point.smets_version if point else "")

@@ -5,7 +5,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.consent import find_own_meter_point_error
 from wattgate.energy import meter_points
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, GatewayError, NotFound, Problem
 from wattgate.graphql.core.operation import Call
 
 
@@ -38,15 +38,23 @@ async def require_access(call: Call, number: str) -> str:
     return number
 
 
-async def require_inventory_access(call: Call, number: str, not_found: NotFound) -> None:
-    """Raise an error unless the caller may read the network's inventory of a meter point.
+async def find_inventory_error(call: Call, number: str) -> GatewayError | None:
+    """Return why the caller must not read the network's inventory of a meter point; None if the caller may.
 
-    An application may read any. A user may read those of own resources and consents: `not_found` for others, and
+    An application may read any. A user may read those of own resources and consents: NotFound for others, and
     ConsentRevoked if the consent for the meter point does not allow it.
     """
     if call.rows.user_id is None:
-        return
-    error = await find_own_meter_point_error(call.rows, number, await resources_at(call, number))
+        return None
+    return await find_own_meter_point_error(call.rows, number, await resources_at(call, number))
+
+
+async def require_inventory_access(call: Call, number: str, not_found: NotFound) -> None:
+    """Raise an error unless the caller may read the network's inventory of a meter point.
+
+    `not_found` replaces the error of a meter point that the caller must not know about.
+    """
+    error = await find_inventory_error(call, number)
     if error is not None:
         raise not_found if isinstance(error, NotFound) else error
 

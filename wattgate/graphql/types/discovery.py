@@ -29,7 +29,7 @@ class DiscoveredHardware:
     )
     network_device: InventoryDevice | None = strawberry.field(
         description="Its entry in the meter network's inventory. Null if the network does not list it, or if the "
-        "caller may not query its meter point."
+        "caller may not read the inventory of its meter point, for example after the consent was revoked."
     )
     protocol: DeviceProtocol | None = edge(
         protocols,

@@ -79,8 +79,8 @@ class DisplayPeriod:
 
 
 @strawberry.type(
-    description="Level for an ambient light: LOW below 0.8 times the usual value, HIGH from 1.25 times. LEARNED and "
-    "BUDGET compare the imported power, PRICE compares the rate."
+    description="Level for an ambient light. LEARNED and BUDGET compare the imported power with what is usual at the "
+    "time of day, PRICE compares the rate with the mean rate of the day."
 )
 class DisplayAmbient:
     level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")
@@ -165,6 +165,9 @@ class Display:
     )
     locale: str = strawberry.field(
         description="Language and region of the home's owner, such as en-GB, to format numbers and times."
+    )
+    utc_offset_minutes: int = strawberry.field(
+        description="Minutes by which the wall clock of the home is ahead of UTC now, for screens without time zones."
     )
     currency: str = strawberry.field(description="ISO 4217 code of the currency of all amounts. Always GBP.")
     link_timeout_seconds: int = strawberry.field(

@@ -48,7 +48,6 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise", "confirmSecondFactor", "removeSecondFactor"}),
-        Forbidden: frozenset({"authenticate", "authorise", "register", "ownAccountStatus"}),
         TooLarge: frozenset({"setAccountProfile", "setVirtualEntityAttributes", "updateAccountSession"}),
         NotFound: frozenset(
             {
@@ -103,13 +102,11 @@ _ADDS = ("add", "opt", "register", "participate")
 def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
     """Return the errors that a route can have."""
     field = to_camel_case(operation.name)
-    kinds: set[ErrorKind] = {Internal, RateLimited, Unauthenticated, Unavailable}
+    kinds: set[ErrorKind] = {Forbidden, Internal, RateLimited, Unauthenticated, Unavailable}
     kinds |= {kind for kind, fields in DECLARED_CODES.items() if field in fields}
     writes = operation.kind is OperationKind.MUTATION
     if operation.arguments:
         kinds.add(BadInput)
-    if operation.needs is not Permission.ANYONE:
-        kinds.add(Forbidden)
     if operation.needs is not Permission.ANYONE and rest.accepted_scheme is not AuthScheme.TOKEN:  # Basic passwords
         kinds.add(SecondFactorRequired)
     if "{" in rest.path or (writes and "input" in operation.arguments):  # an input can name other records

@@ -68,10 +68,10 @@ const LATE_WINDOW = 2 * DAY;
  * @param {Record<string, Series>} series  By energy.
  * @param {ViewName} view
  * @param {number} now
+ * @param {number} [count]  At most so many of the newest buckets.
  * @returns {Column[]}
  */
-export function buildColumns(measure, series, view, now) {
-  const { count } = VIEWS[view];
+export function buildColumns(measure, series, view, now, count = VIEWS[view].count) {
   const names = measure === "cost" ? billedEnergies(series) : [measure];
   const chosen = names.map((name) => ({ name, readings: series[name].readings, costs: series[name].costs }));
   const length = Math.min(count, ...chosen.map(({ readings }) => readings.buckets.length));

@@ -9,7 +9,7 @@ import { Gauge } from "./gauge.js";
 import { capitalise, text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { Freshness } from "./frame.js" */
+/** @import { Freshness, Link } from "./frame.js" */
 /** @import { Ambient, Frame, Tariff } from "./subscription.js" */
 
 /** @typedef {"direction" | "number" | "unit" | "hourly" | "explanation"} TextPart */
@@ -41,15 +41,16 @@ export class PowerPanel {
    * Show what a frame says about the current power.
    * @param {Frame} frame
    * @param {WallClock} wallClock
-   * @param {boolean} connected
+   * @param {Link} link
    */
-  show(frame, wallClock, connected) {
+  show(frame, wallClock, link) {
     const time = now();
-    const current = currentPower(frame, time);
-    const freshness = freshnessAt(frame, time, connected);
+    const current = currentPower(frame, time, link);
+    const freshness = freshnessAt(frame, time, link);
     if (current) this.#showPower(frame, current.net, time - current.at, freshness);
     else this.#showNoPower(freshness, time, wallClock);
-    this.#showLevel(current || frame.ambient?.basis === "PRICE" ? frame.ambient : null);
+    const isPriceKnown = link.connected && frame.ambient?.basis === "PRICE";
+    this.#showLevel(current || isPriceKnown ? frame.ambient : null);
   }
 
   /**
@@ -77,10 +78,10 @@ export class PowerPanel {
    * @param {WallClock} wallClock
    */
   #showNoPower(freshness, time, wallClock) {
-    const { state, asOf } = freshness;
+    const { state, asOf, cause } = freshness;
     const reason = reasonText(freshness);
     // If the readings are fresh but there is no power, the newest reading is not of power: its time would mislead.
-    const newest = asOf !== null && state !== "LIVE" ? asOf : null;
+    const newest = asOf !== null && (state !== "LIVE" || cause === "CONNECTION") ? asOf : null;
     const values = newest === null ? null : { time: wallClock.format("seconds", newest), age: formatAge(time - newest) };
     this.#showBlank(text("power.none"), values ? text("power.lastReading", { ...values, reason }) : reason);
     this.#announcer.announce(reason, text("power.noneBecause", { reason }));
@@ -116,6 +117,7 @@ export class PowerPanel {
 /** @param {Freshness} freshness */
 function reasonText({ state, asOf, cause }) {
   if (asOf === null) return text("power.noReading");
+  if (cause === "CONNECTION") return text("cause.CONNECTION");
   return text(state === "LIVE" ? "power.notSent" : `cause.${cause ?? "UNKNOWN"}`);
 }
 

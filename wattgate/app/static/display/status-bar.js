@@ -1,4 +1,4 @@
-/** The status bar: the state of the connection and of the readings, unread alerts, and the local time of the home. */
+/** The status bar: the state of the connection and of the readings, and the local time of the home. */
 
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
@@ -30,16 +30,6 @@ export class StatusBar {
     setText(connection, text(`status.${state}`));
     const title = freshness?.asOf ? text("status.newest", { age: formatAge(Math.max(0, now() - freshness.asOf)) }) : "";
     if (connection.title !== title) connection.title = title;
-  }
-
-  /**
-   * Show the number of unread alerts.
-   * @param {number} count
-   */
-  showAlerts(count) {
-    this.#part("alerts").hidden = count === 0;
-    setText(this.#part("count"), count > 99 ? "99+" : `${count}`);
-    setText(this.#part("unread"), text("status.unread", { count }));
   }
 
   /**

@@ -49,6 +49,8 @@
  * @property {{ start: string, rate: Decimal } | null} next
  */
 
+/** @typedef {{ intensity: number, unit: string, at: string, index: string }} Carbon */
+
 /**
  * A payload of the subscription: the whole state of a home at an instant.
  * @typedef {object} Frame
@@ -62,6 +64,7 @@
  * @property {Period} month
  * @property {Ambient | null} ambient
  * @property {Tariff | null} tariff
+ * @property {Carbon | null} [carbon]  Null or absent where the home has no series of it.
  * @property {FrameFreshness} freshness
  * @property {Withheld[]} withheld
  */
@@ -97,6 +100,7 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     month { ...Period }
     ambient { level basis lowBelow highFrom unit }
     tariff { name rate unit standingCharge until next { start rate } }
+    carbon { intensity unit at index }
     freshness { state asOf expectedEverySeconds cause }
     withheld { resourceId kind mpxn reason }
   }

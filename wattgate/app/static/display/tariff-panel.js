@@ -2,11 +2,12 @@
 
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
+import { carbonText } from "./carbon.js";
 import { NOTHING, formatRate } from "./format.js";
 import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { Tariff } from "./subscription.js" */
+/** @import { Carbon, Tariff } from "./subscription.js" */
 
 /**
  * Return the price at an instant, in pence, and its end where it is known. After the end of the tariff's current price,
@@ -47,7 +48,19 @@ export class TariffPanel {
     this.#section.hidden = false;
     this.#setText(".amount", NOTHING);
     for (const part of [".basis", ".next", ".standing"]) this.#setText(part, "");
+    this.showCarbon(null);
     find(this.#section, ".next").hidden = true;
+  }
+
+  /**
+   * Show the carbon intensity of a frame, if it has one.
+   * @param {Carbon | null | undefined} carbon
+   */
+  showCarbon(carbon) {
+    const words = carbonText(carbon);
+    find(this.#section, ".carbon").hidden = !words;
+    find(this.#section, ".carbon").dataset.index = carbon?.index ?? "";
+    this.#setText(".carbon", words);
   }
 
   /**
