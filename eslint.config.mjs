@@ -2,6 +2,16 @@
 
 import js from "@eslint/js";
 
+/** Words in a string or a template of the home display, except for the messages of errors, which nobody there reads. */
+const TEXTS_IN_CODE = [
+  "Literal[value=/\\p{L}{2,} +\\p{L}/u]:not(Property[key.name=class] > .value)",
+  "Literal[value=/^\\p{Lu}\\p{Ll}+[.:!?…]?$/u]:not(Property > .key):not(BinaryExpression > .right)",
+  "TemplateElement[value.raw=/\\p{L}{2,} +\\p{L}|\\p{L}{2,} +$|^ +\\p{L}{2,}/u]",
+].map((selector) => ({
+  selector: `${selector}:not(NewExpression *)`,
+  message: "Take texts from texts.js, whose catalogues have them in all languages.",
+}));
+
 export default [
   { ignores: ["**/node_modules/", ".venv/", "docs/", "build/"] },
   js.configs.recommended,
@@ -25,6 +35,16 @@ export default [
   {
     files: ["wattgate/app/static/**"],
     rules: { "no-restricted-properties": ["error", { property: "innerHTML", message: "Add text as text: shared/dom.js." }] },
+  },
+  {
+    files: ["wattgate/app/static/display/**", "wattgate/app/static/pair/**"],
+    ignores: [
+      "wattgate/app/static/display/texts/**",
+      "wattgate/app/static/display/subscription.js",
+      "wattgate/app/static/display/*-requests.js",
+      "wattgate/app/static/pair/requests.js",
+    ],
+    rules: { "no-restricted-syntax": ["error", ...TEXTS_IN_CODE] },
   },
   {
     files: ["tests/javascript/**"],

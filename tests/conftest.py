@@ -21,6 +21,7 @@ from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
+from tests.support.shared_records import changes_of, stored_records
 from tests.support.stalls import StallRecorder, recording
 from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
@@ -132,9 +133,28 @@ async def settled(databases: Databases) -> AsyncIterator[Tenant]:
 
 @pytest.fixture(scope="session")
 async def served(databases: Databases) -> AsyncIterator[House]:
-    """A served gateway with two tenants on each engine, shared by all tests. Tests must not change their records."""
+    """A served gateway with two tenants on each engine, shared by all tests. Tests must not change their records.
+
+    A change is an error at the end of the run. With WATTGATE_TEST_SHARED_RECORDS=each, it is one of the test itself.
+    """
     async with databases() as url, house(url) as house_with_tenants:
+        before = await stored_records(house_with_tenants)
         yield house_with_tenants
+        assert changes_of(before, await stored_records(house_with_tenants)) == []
+
+
+if os.environ.get("WATTGATE_TEST_SHARED_RECORDS") == "each":
+
+    @pytest.fixture(autouse=True)
+    async def shared_records_stay(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+        """Fail a test that changes the records of the tenants that tests share."""
+        if "served" not in request.fixturenames:
+            yield
+            return
+        shared: House = request.getfixturevalue("served")
+        before = await stored_records(shared)
+        yield
+        assert changes_of(before, await stored_records(shared)) == []
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,16 @@
 """GraphQL and REST agree on every operation of the catalogue, for two tenants and on both databases."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.support.examples import EXAMPLES
 from tests.support.examples_users import FRESH_CALLERS
-from tests.support.house import House, Tenant
+from tests.support.house import House, Tenant, house
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
-from tests.support.servers import ON_SQLITE_ONLY
+from tests.support.servers import ON_SQLITE_ONLY, Databases
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
@@ -50,6 +51,9 @@ VOLATILE = {
     "issuer",
     "previewUrl",
     "expiresAt",
+    "lastSeenAt",
+    *("deviceCode", "userCode", "verificationUriComplete", "qrCode"),
+    *("device_code", "user_code", "verification_uri_complete", "qr_code"),
 }
 
 
@@ -80,8 +84,9 @@ EMPTY_IS_TOO_LITTLE = {
     "PUT /account/{accountId}/mobileapptoken",
     "PUT /device/{deviceId}/owner",
     "PUT /resource/{resourceId}/owner",
+    "PUT /paireddisplay/{displayId}",
 }
-CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it describes the token of the request
+CALLERS_BY_OPERATION = {"oauth_user": "oauth", "own_display": "display"}  # they describe the token of the request
 
 
 def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
@@ -118,9 +123,16 @@ def test_operations_and_examples_match() -> None:
     assert set(EXAMPLES) == served
 
 
+@pytest.fixture(scope="session")
+async def own_house(databases: Databases) -> AsyncIterator[House]:
+    """A served gateway on each engine for these tests alone, because the examples change records of its tenants."""
+    async with databases() as url, house(url) as house_with_tenants:
+        yield house_with_tenants
+
+
 @pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
-async def test_graphql_and_rest_return_the_same(served: House, operation: Operation, rest: RestRoute) -> None:
-    tenant, example = served.one, EXAMPLES[operation.name]
+async def test_graphql_and_rest_return_the_same(own_house: House, operation: Operation, rest: RestRoute) -> None:
+    tenant, example = own_house.one, EXAMPLES[operation.name]
     headers = caller_headers(tenant, operation, rest)
     if operation.kind is OperationKind.MUTATION:
         graphql_example, rest_example = await example(tenant), await example(tenant)
@@ -130,13 +142,13 @@ async def test_graphql_and_rest_return_the_same(served: House, operation: Operat
         headers, graphql_example = await FRESH_CALLERS[operation.name](tenant)
     if operation.name == "delete_token":  # it deletes the token of the request
         headers = {"token": await tenant.add_token()}
-    graphql_result = await by_graphql(served, operation, graphql_example, headers, rest.edges)
+    graphql_result = await by_graphql(own_house, operation, graphql_example, headers, rest.edges)
     assert graphql_result.code is None, graphql_result.body
     if operation.name == "delete_token":
         headers = {"token": await tenant.add_token()}
     if operation.name in FRESH_CALLERS:
         headers, rest_example = await FRESH_CALLERS[operation.name](tenant)
-    rest_result = await send_rest_example(served, operation, rest, rest_example, headers)
+    rest_result = await send_rest_example(own_house, operation, rest, rest_example, headers)
     assert rest_result.code is None, rest_result.body
     assert rest_result.status == rest.status
     to_rest_result = REST_RESULTS.get(rest.route_key)
@@ -152,14 +164,14 @@ async def test_graphql_and_rest_return_the_same(served: House, operation: Operat
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
 async def test_both_interfaces_refuse_missing_or_forged_credentials(
-    served: House, operation: Operation, rest: RestRoute
+    own_house: House, operation: Operation, rest: RestRoute
 ) -> None:
-    variables = await EXAMPLES[operation.name](served.one)
+    variables = await EXAMPLES[operation.name](own_house.one)
     for headers in ({}, {"token": "forged"}, {"Authorization": "Basic Zm9yZ2VkOmZvcmdlZA=="}):
         if operation.needs is Permission.ANYONE and not headers:
             continue
-        graphql_result = await by_graphql(served, operation, variables, headers)
-        rest_result = await send_rest_example(served, operation, rest, variables, headers)
+        graphql_result = await by_graphql(own_house, operation, variables, headers)
+        rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
         assert (graphql_result.code, rest_result.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
         assert rest_result.status == 401
 
@@ -167,24 +179,24 @@ async def test_both_interfaces_refuse_missing_or_forged_credentials(
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
 async def test_operations_without_the_permission_are_forbidden(
-    served: House, operation: Operation, rest: RestRoute
+    own_house: House, operation: Operation, rest: RestRoute
 ) -> None:
-    variables = await EXAMPLES[operation.name](served.one)
-    headers = served.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
-    graphql_result = await by_graphql(served, operation, variables, headers)
-    rest_result = await send_rest_example(served, operation, rest, variables, headers)
+    variables = await EXAMPLES[operation.name](own_house.one)
+    headers = own_house.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
+    graphql_result = await by_graphql(own_house, operation, variables, headers)
+    rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
     assert (graphql_result.code, rest_result.code, rest_result.status) == ("FORBIDDEN", "FORBIDDEN", 403)
 
 
 @pytest.mark.parametrize(("operation", "rest"), BY_ID)
 async def test_records_of_other_tenants_and_unknown_records_are_not_found(
-    served: House, operation: Operation, rest: RestRoute
+    own_house: House, operation: Operation, rest: RestRoute
 ) -> None:
-    headers = caller_headers(served.other, operation, rest)
-    theirs = await EXAMPLES[operation.name](served.one)
+    headers = caller_headers(own_house.other, operation, rest)
+    theirs = await EXAMPLES[operation.name](own_house.one)
     for variables in (theirs, _with_unknown_ids(theirs, rest)):
-        graphql_result = await by_graphql(served, operation, variables, headers)
-        rest_result = await send_rest_example(served, operation, rest, variables, headers)
+        graphql_result = await by_graphql(own_house, operation, variables, headers)
+        rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
         if operation.name == "record_readings":  # its IDs are input values, so the whole batch is refused
             assert (graphql_result.code, rest_result.code, rest_result.status) == ("BAD_INPUT", "BAD_INPUT", 400)
         else:
@@ -199,9 +211,11 @@ async def test_records_of_other_tenants_and_unknown_records_are_not_found(
         if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
     ],
 )
-async def test_lists_contain_no_records_of_other_tenants(served: House, operation: Operation, rest: RestRoute) -> None:
-    ours = await by_graphql(served, operation, {}, caller_headers(served.one, operation, rest))
-    theirs = await by_graphql(served, operation, {}, caller_headers(served.other, operation, rest))
+async def test_lists_contain_no_records_of_other_tenants(
+    own_house: House, operation: Operation, rest: RestRoute
+) -> None:
+    ours = await by_graphql(own_house, operation, {}, caller_headers(own_house.one, operation, rest))
+    theirs = await by_graphql(own_house, operation, {}, caller_headers(own_house.other, operation, rest))
     assert ours.value
     assert theirs.value
     assert not _ids(ours.value) & _ids(theirs.value)
@@ -209,13 +223,13 @@ async def test_lists_contain_no_records_of_other_tenants(served: House, operatio
 
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
-async def test_empty_body_returns_all_missing_elements(served: House, operation: Operation, rest: RestRoute) -> None:
-    headers = caller_headers(served.one, operation, rest)
-    variables = await example_rest_variables(served.one, operation, rest)
+async def test_empty_body_returns_all_missing_elements(own_house: House, operation: Operation, rest: RestRoute) -> None:
+    headers = caller_headers(own_house.one, operation, rest)
+    variables = await example_rest_variables(own_house.one, operation, rest)
     path = {name: value for name, value in variables.items() if f"{{{name}}}" in rest.path}
     if rest.path.endswith("/readings"):
-        path = {"resourceId": served.one.ids["resource"]}
-    rest_result = await by_rest(served, operation, rest, path, headers)
+        path = {"resourceId": own_house.one.ids["resource"]}
+    rest_result = await by_rest(own_house, operation, rest, path, headers)
     route_key = rest.route_key
     if route_key in EMPTY_IS_ENOUGH or (rest.method == "PUT" and route_key not in EMPTY_IS_TOO_LITTLE):
         assert rest_result.status == rest.status  # an update without changes succeeds
@@ -229,31 +243,33 @@ async def test_empty_body_returns_all_missing_elements(served: House, operation:
 
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
-async def test_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: RestRoute) -> None:
-    headers = caller_headers(served.one, operation, rest)
+async def test_body_that_is_not_an_object_is_refused(own_house: House, operation: Operation, rest: RestRoute) -> None:
+    headers = caller_headers(own_house.one, operation, rest)
     path = rest.path
-    for name, value in {**served.one.ids, **(await example_rest_variables(served.one, operation, rest))}.items():
+    for name, value in {**own_house.one.ids, **(await example_rest_variables(own_house.one, operation, rest))}.items():
         path = path.replace(f"{{{name}}}", str(value))
-    path = path.replace("{resourceId}", served.one.ids["resource"])
+    path = path.replace("{resourceId}", own_house.one.ids["resource"])
     for body in (b"[1]", b'"text"', b"{", b"\xff", b"null"):
-        answer = await served.call(rest.method, path, headers, content=body)
+        answer = await own_house.call(rest.method, path, headers, content=body)
         assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
 
 
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
-async def test_graphql_only_operations_require_their_permission(served: House, operation: Operation) -> None:
+async def test_graphql_only_operations_require_their_permission(own_house: House, operation: Operation) -> None:
     refused_to_accounts = operation.needs not in GRANTS[Role.ACCOUNT]
     who = "account"
     if refused_to_accounts:  # an operation for a user needs the header userId, any other one refuses it
         who = "acting" if operation.needs in ACTING_EXCEPTIONS else "application"
-    result = await by_graphql(served, operation, await EXAMPLES[operation.name](served.one), served.one.headers[who])
+    result = await by_graphql(
+        own_house, operation, await EXAMPLES[operation.name](own_house.one), own_house.one.headers[who]
+    )
     assert result.code is None, result.body
-    variables = await EXAMPLES[operation.name](served.one)
+    variables = await EXAMPLES[operation.name](own_house.one)
     for headers in ({}, {"token": "forged"}):
-        assert (await by_graphql(served, operation, variables, headers)).code == "UNAUTHENTICATED"
+        assert (await by_graphql(own_house, operation, variables, headers)).code == "UNAUTHENTICATED"
     if refused_to_accounts:
-        refused = await by_graphql(served, operation, variables, served.one.headers["account"])
+        refused = await by_graphql(own_house, operation, variables, own_house.one.headers["account"])
         assert refused.code == "FORBIDDEN"
 
 

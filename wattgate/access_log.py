@@ -22,6 +22,7 @@ FLUSH_AT = 10_000
 
 PURPOSES: Mapping[Role, str] = {
     Role.ACCOUNT: "own use",
+    Role.DISPLAY: "own use",
     Role.TEMPLATE_EDITOR: "own use",
     Role.ADMINISTRATOR: "administration",
     Role.APPLICATION: "service",

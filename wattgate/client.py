@@ -12,6 +12,7 @@ class AddressPolicy(Enum):
     LOGIN = "address-login"
     REGISTRATION = "address-registration"
     CODE = "address-code"
+    PAIRING = "address-pairing"
     DOCUMENT = "address-document"
     SHARED_PREVIEW = "address-shared-preview"
 
@@ -22,7 +23,8 @@ class Client:
 
     `host` is the address of the client. `address` is the one that limits count: the IPv4 address or the IPv6 network.
     `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
-    one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data.
+    one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data. `origin` is the
+    address of the gateway in the request, such as https://energy.example.
     """
 
     host: str | None = None
@@ -31,6 +33,7 @@ class Client:
     keeps_devices: bool = False
     new_device: str | None = None
     purpose: str | None = None
+    origin: str | None = None
 
 
 CURRENT_CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)

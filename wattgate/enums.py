@@ -113,6 +113,16 @@ class AmbientBasis(Enum):
     PRICE = "PRICE"
 
 
+class CarbonIndex(Enum):
+    """How high the carbon intensity of electricity is."""
+
+    VERY_LOW = "VERY_LOW"
+    LOW = "LOW"
+    MODERATE = "MODERATE"
+    HIGH = "HIGH"
+    VERY_HIGH = "VERY_HIGH"
+
+
 class TariffKind(Enum):
     """The factor that the rate of a tariff depends on."""
 
@@ -221,6 +231,14 @@ class DeviceProof(Enum):
     NETWORK = "NETWORK"
     CODE = "CODE"
     APPLICATION = "APPLICATION"
+
+
+class PairingState(Enum):
+    """The answer of a user to a display that wants to be paired."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    DENIED = "DENIED"
 
 
 class AccountRule(Enum):

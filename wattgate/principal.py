@@ -27,6 +27,9 @@ class Permission(Enum):
     ACCOUNT_ADD = auto()
     ACCOUNT_MANAGE = auto()
     CREDENTIAL_WRITE = auto()
+    PAIRED_DISPLAY_READ = auto()
+    PAIRED_DISPLAY_WRITE = auto()
+    OWN_DISPLAY = auto()
     VIRTUAL_ENTITY_READ = auto()
     VIRTUAL_ENTITY_WRITE = auto()
     VIRTUAL_ENTITY_TYPE_READ = auto()
@@ -79,10 +82,11 @@ class Permission(Enum):
 
 
 class AccessScope(Enum):
-    """How far a permission reaches: every row of the application, or the user's own rows."""
+    """How far a permission reaches: every row of the application, the user's own rows, or those of one home."""
 
     APPLICATION = auto()
     OWN = auto()
+    HOME = auto()
 
 
 class Role(Enum):
@@ -90,6 +94,7 @@ class Role(Enum):
 
     ANONYMOUS = "anonymous"
     ACCOUNT = "account"
+    DISPLAY = "display"
     TEMPLATE_EDITOR = "template_editor"
     ADMINISTRATOR = "administrator"
     UNENROLLED_ADMINISTRATOR = "unenrolled_administrator"
@@ -107,6 +112,17 @@ _OWN_CREDENTIAL_GRANTS = dict.fromkeys(
 )
 """The permissions of every account for its own credentials. Applications have none of them."""
 
+_DISPLAY_GRANTS = dict.fromkeys(
+    (
+        Permission.OWN_DISPLAY,
+        Permission.VIRTUAL_ENTITY_READ,
+        Permission.RESOURCE_READ,
+        Permission.READINGS_READ,
+    ),
+    AccessScope.HOME,
+)
+"""The permissions of a paired display: to read its home, and to end itself. It has none that anonymous callers have."""
+
 _ACCOUNT_GRANTS = (
     _ANONYMOUS_GRANTS
     | _OWN_CREDENTIAL_GRANTS
@@ -114,6 +130,8 @@ _ACCOUNT_GRANTS = (
         Permission.ACCOUNT_READ: AccessScope.OWN,
         Permission.ACCOUNT_WRITE: AccessScope.OWN,
         Permission.CREDENTIAL_WRITE: AccessScope.OWN,
+        Permission.PAIRED_DISPLAY_READ: AccessScope.OWN,
+        Permission.PAIRED_DISPLAY_WRITE: AccessScope.OWN,
         Permission.VIRTUAL_ENTITY_READ: AccessScope.OWN,
         Permission.VIRTUAL_ENTITY_WRITE: AccessScope.OWN,
         Permission.VIRTUAL_ENTITY_TYPE_READ: AccessScope.APPLICATION,
@@ -153,13 +171,14 @@ _EDITOR_GRANTS = _ACCOUNT_GRANTS | {
 _APPLICATION_GRANTS: dict[Permission, AccessScope] = {
     permission: AccessScope.OWN if permission is Permission.DATA_EXPORT else AccessScope.APPLICATION
     for permission in Permission
-    if permission is not Permission.SYSTEM and permission not in _OWN_CREDENTIAL_GRANTS
+    if permission not in (Permission.SYSTEM, Permission.OWN_DISPLAY) and permission not in _OWN_CREDENTIAL_GRANTS
 }
 
 GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
     {
         Role.ANONYMOUS: _ANONYMOUS_GRANTS,
         Role.ACCOUNT: _ACCOUNT_GRANTS,
+        Role.DISPLAY: _DISPLAY_GRANTS,
         Role.TEMPLATE_EDITOR: _EDITOR_GRANTS,
         Role.ADMINISTRATOR: _APPLICATION_GRANTS | _OWN_CREDENTIAL_GRANTS,
         Role.UNENROLLED_ADMINISTRATOR: _ANONYMOUS_GRANTS | _OWN_CREDENTIAL_GRANTS,
@@ -201,6 +220,8 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.ACCOUNT_MANAGE,
             Permission.CREDENTIAL_WRITE,
             Permission.DIRECTORY_MANAGE,
+            Permission.OWN_DISPLAY,
+            Permission.PAIRED_DISPLAY_WRITE,
             Permission.SECOND_FACTOR,
             Permission.USER_DELETE,
             Permission.DATA_EXPORT,
@@ -223,7 +244,8 @@ class Principal:
     OAuth token: all tokens from one authorization code share the grant. `credential_name` is the username of an
     application's credential. `secret_version` identifies the password or secret that the caller sent, without revealing
     it: it differs after each change. `directory_token` is the token of an external directory that an anonymous caller
-    sent. It is not verified, and grants nothing by itself. `trusted_only` restricts the application's callers to
+    sent. It is not verified, and grants nothing by itself. `ve_id` is the only home that a paired display sees.
+    `trusted_only` restricts the application's callers to
     registered GraphQL documents.
     """
 
@@ -232,6 +254,7 @@ class Principal:
     application_id: str | None = None
     user_id: str | None = None
     account_id: str | None = None
+    ve_id: str | None = None
     token_id: str | None = None
     expires_at: datetime | None = None
     oauth_scopes: frozenset[str] | None = None
@@ -244,13 +267,13 @@ class Principal:
     @property
     def identity(self) -> tuple[str, ...]:
         """The caller behind the credentials: new credentials with the same identity may replace these."""
-        ids = (self.application_id, self.account_id, self.user_id, self.grant_id)
+        ids = (self.application_id, self.account_id, self.user_id, self.ve_id, self.grant_id)
         return (self.role.value, *(name or "" for name in ids))
 
     @property
     def sees_own_records_only(self) -> bool:
         """Whether the caller is an account that sees no records of other users. A template editor is one too."""
-        return self.role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR, Role.UNENROLLED_ADMINISTRATOR)
+        return self.role in (Role.ACCOUNT, Role.DISPLAY, Role.TEMPLATE_EDITOR, Role.UNENROLLED_ADMINISTRATOR)
 
     @property
     def acts_for_user(self) -> bool:

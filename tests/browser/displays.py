@@ -10,8 +10,16 @@ POWER_TEXT = re.compile(r"^[\d.]+ k?W$")
 READINGS_TIMEOUT_MS = 15_000
 
 
+async def open_login_form(page: Page, path: str = "/display") -> None:
+    """Open the display without a session and show its form. Screens other than phones offer the pairing first."""
+    await page.goto(path)
+    if await page.get_by_test_id("pairing").is_visible():
+        await page.get_by_test_id("to-login").click()
+    await expect(page.get_by_test_id("login-form")).to_be_visible()
+
+
 async def log_in(page: Page, password: str = PASSWORD) -> None:
-    await page.goto("/display")
+    await open_login_form(page)
     await page.get_by_test_id("username").fill(USERNAME)
     await page.get_by_test_id("password").fill(password)
     await page.get_by_test_id("login").click()

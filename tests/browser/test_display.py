@@ -9,7 +9,15 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.displays import NO_VALUE, PASSWORD, POWER_TEXT, READINGS_TIMEOUT_MS, log_in, open_display
+from tests.browser.displays import (
+    NO_VALUE,
+    PASSWORD,
+    POWER_TEXT,
+    READINGS_TIMEOUT_MS,
+    log_in,
+    open_display,
+    open_login_form,
+)
 from wattgate.app.demo import logins
 
 pytestmark = pytest.mark.browser
@@ -103,7 +111,7 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
 
 async def test_account_without_a_home_shows_the_next_steps(context: BrowserContext) -> None:
     page = await context.new_page()
-    await page.goto("/display")
+    await open_login_form(page)
     await page.get_by_test_id("username").fill(logins.EDITOR_USERNAME)
     await page.get_by_test_id("password").fill(PASSWORD)
     await page.get_by_test_id("login").click()
@@ -255,8 +263,7 @@ async def test_reduced_motion_disables_animations(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_display_has_no_accessibility_violations(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    await page.goto("/display")
-    await expect(page.get_by_test_id("login-form")).to_be_visible()
+    await open_login_form(page)
     assert await accessibility_violations(page) == []
     await open_display(page)
     for width, height in ((1280, 800), (360, 740)):

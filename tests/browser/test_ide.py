@@ -202,6 +202,38 @@ async def test_link_opens_a_document_and_never_runs_it(page: Page) -> None:
     await expect(page.get_by_test_id("tab")).to_have_count(2)
 
 
+async def test_two_windows_keep_the_documents_of_both(page: Page, context: BrowserContext) -> None:
+    tabs, area = page.get_by_test_id("tab"), page.get_by_label("GraphQL document")
+    await open_ide(page)
+    await write(page, "query One { virtualEntities { name } }")
+    other = await context.new_page()
+    await open_ide(other, path=f"/graphql#document={quote('query Two { __typename }')}")
+    await expect(other.get_by_test_id("tab")).to_have_text(["One×", "Two×"])
+    await expect(tabs).to_have_text(["One×", "Two×"])
+    await expect(area).to_have_value("query One { virtualEntities { name } }")
+    await write(other, "query Three { __typename }")
+    await expect(tabs).to_have_text(["One×", "Three×"])
+    await write(page, "query Four { __typename }")
+    await expect(other.get_by_test_id("tab")).to_have_text(["Four×", "Three×"])
+    for window, text in ((page, "query Four { __typename }"), (other, "query Three { __typename }")):
+        await window.reload()
+        await expect(window.get_by_test_id("tab")).to_have_text(["Four×", "Three×"])
+        await expect(window.get_by_label("GraphQL document")).to_have_value(text)
+    await other.get_by_test_id("tab").first.press("Delete")
+    await expect(tabs).to_have_text(["Three×"])
+    await expect(area).to_have_value("query Three { __typename }")
+    await other.close()
+    # one document more than the bound
+    many = [{"text": f"query Q{number} {{ a }}", "operationName": None} for number in range(30)]
+    await page.goto("/static/favicon.svg")  # the IDE stores its documents when it is left
+    await page.evaluate(
+        "(list) => localStorage.setItem('wattgate.ide.documents', JSON.stringify({ list, active: 3 }))", many
+    )
+    await open_ide(page, path=f"/graphql#document={quote(HOMES)}")
+    await expect(tabs).to_have_count(30)
+    await expect(page.get_by_test_id("notice")).to_contain_text("Closed the oldest tab, “Q0”: at most 30 documents")
+
+
 async def test_history_keeps_no_secret_and_a_log_out_clears_it(page: Page) -> None:
     await open_ide(page)
     secret = "never-stored-password"

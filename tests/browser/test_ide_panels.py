@@ -10,9 +10,10 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
+from tests.browser.ides import offline_context
 from tests.browser.test_display import accessibility_violations
 from tests.support.command import wattgate
-from wattgate.app.demo.logins import USERNAME
+from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
 from wattgate.app.demo.seed import APPLICATION_ID
 
 pytestmark = pytest.mark.browser
@@ -32,7 +33,7 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
 
 @pytest.fixture
 async def context(browser: Browser, homes: ControlledHomes) -> AsyncIterator[BrowserContext]:
-    opened = await browser.new_context(base_url=homes.url, viewport={"width": 1280, "height": 800})
+    opened = await offline_context(browser, homes.url)
     await opened.grant_permissions(["clipboard-read", "clipboard-write"])
     yield opened
     await opened.close()
@@ -60,8 +61,8 @@ async def open_ide(page: Page, document: str = "", *, log_in: bool = True, **var
         await set_document(page, document, **variables)
 
 
-async def choose_log_in(page: Page) -> None:
-    await page.locator(f'[data-testid="demo-login"][data-username="{USERNAME}"]').click()
+async def choose_log_in(page: Page, username: str = USERNAME) -> None:
+    await page.locator(f'[data-testid="demo-login"][data-username="{username}"]').click()
     await expect(page.get_by_test_id("logout")).to_be_visible()
 
 
@@ -69,6 +70,18 @@ async def set_document(page: Page, document: str, **variables: Any) -> None:
     await page.get_by_test_id("editor").locator("textarea").fill(document)
     if variables:
         await page.get_by_test_id("variables").locator("textarea").fill(json.dumps(variables))
+
+
+async def token_of(page: Page) -> str:
+    token: str = await page.evaluate("() => JSON.parse(localStorage.getItem('wattgate.ide.session')).token")
+    return token
+
+
+def bodies_sent(page: Page) -> list[str]:
+    """Return a list that gets the body of each POST request of the page."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.post_data or "") if request.method == "POST" else None)
+    return sent
 
 
 def editor(page: Page) -> Any:
@@ -128,6 +141,8 @@ async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
     await expect(page.get_by_test_id("notice")).to_have_text("Correct the syntax of the document first.")
     await expect(editor(page)).to_have_value("{ virtualEntities { veId")
     await expect(page.locator('[data-path="virtualEntities.name"]')).not_to_be_checked()
+    await page.get_by_role("button", name="Close Explorer").click()
+    await expect(page.get_by_test_id("panel-explorer")).to_be_focused()
 
 
 async def test_search_leads_to_types_and_root_fields(page: Page) -> None:
@@ -192,6 +207,82 @@ async def test_subscription_draws_chart_pauses_and_resumes_after_lost_link(page:
     await expect(page.get_by_test_id("payloads")).to_contain_text("420")
     await page.get_by_test_id("logout").click()
     await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
+
+
+async def test_resume_runs_nothing_but_the_subscription_of_the_panel(page: Page, homes: ControlledHomes) -> None:
+    sent = bodies_sent(page)
+    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(page, "live")
+    await page.get_by_test_id("run").click()
+    state, facts = page.get_by_test_id("stream-state"), page.get_by_test_id("response-facts")
+    await expect(state).to_have_text("Live")
+    await expect(facts).to_have_text("Live")
+    await homes.send_power(610)
+    await expect(page.get_by_test_id("response-text")).to_contain_text("610")
+    await page.get_by_test_id("run").click()
+    await expect(state).to_have_text("Stopped")
+    await expect(facts).to_have_text("Stopped.")
+    await page.get_by_test_id("new-tab").click()
+    await set_document(page, "mutation End { deleteToken { valid } }")
+    await homes.send_power(620)
+    await page.get_by_test_id("resume").click()
+    await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(620))
+    await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+    await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
+    assert [body for body in sent if "deleteToken" in body and "dryRun" not in body] == []
+    await page.get_by_test_id("tab").first.click()
+    await expect(page.get_by_test_id("response-text")).to_contain_text("620")
+    await expect(facts).to_have_text("Live")
+    # the tab of a document ends what it runs
+    await page.get_by_test_id("tab").first.press("Delete")
+    await expect(state).to_have_text("Stopped")
+    await expect(page.get_by_test_id("run")).to_have_text("Run")
+    await expect(page.get_by_test_id("resume")).to_be_hidden()
+    await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
+
+
+async def test_subscription_keeps_the_account_with_which_it_began(page: Page, homes: ControlledHomes) -> None:
+    frames: list[str | bytes] = []
+    routes: list[WebSocketRoute] = []
+
+    def connect(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+        routes.append(route)
+
+        def forward(frame: str | bytes) -> None:
+            frames.append(frame)
+            server.send(frame)
+
+        route.on_message(forward)
+
+    await page.route_web_socket(SOCKET_PATH, connect)
+    await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
+    await open_panel(page, "live")
+    await page.get_by_test_id("run").click()
+    state = page.get_by_test_id("stream-state")
+    await expect(state).to_have_text("Live")
+    token = await token_of(page)
+    await routes[0].close(code=4403)
+    await expect(state).to_have_attribute("data-state", "expired")
+    await choose_log_in(page, NEIGHBOUR_USERNAME)
+    await expect(state).to_have_attribute("data-state", "failed")
+    await expect(page.get_by_test_id("stream-reason")).to_contain_text("Another account has logged in")
+    await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
+    await expect(page.get_by_test_id("run")).to_have_text("Run")
+    assert len(routes) == 1
+    # credentials in the headers of the document stay as they are after a log-in
+    await page.get_by_test_id("logout").click()
+    await page.get_by_test_id("headers-tab").click()
+    await page.get_by_test_id("headers").locator("textarea").fill(f"token: {token}")
+    await page.get_by_test_id("run").click()
+    await expect(state).to_have_text("Live")
+    await page.get_by_test_id("open-login").click()
+    await choose_log_in(page, NEIGHBOUR_USERNAME)
+    other = await token_of(page)
+    await homes.send_power(640)
+    await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(640))
+    assert len(routes) == 2
+    assert [frame for frame in frames if other in str(frame)] == []
 
 
 async def test_expired_token_is_renewed_without_loss(page: Page, homes: ControlledHomes) -> None:
@@ -319,9 +410,8 @@ async def test_trusted_document_is_registered_with_shown_commands(
 
 
 async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> None:
-    context = await browser.new_context(
-        base_url=homes.url, viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True
-    )
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+    context = await offline_context(browser, homes.url, **phone)
     page = await context.new_page()
     await open_ide(page, "{ virtualEntities { name } }")
     await page.get_by_role("button", name="Panels").click()

@@ -40,6 +40,10 @@ LESS_THAN_THE_USER = {
     "enrol_second_factor": "The second factor belongs to the person, who alone has the app.",
     "confirm_second_factor": "The second factor belongs to the person, who alone has the app.",
     "remove_second_factor": "The second factor belongs to the person, who alone has the app.",
+    **dict.fromkeys(
+        ("check_display_pairing", "approve_display_pairing", "deny_display_pairing"),
+        "The credential of a display belongs to an account, and ends with it.",
+    ),
     "new_token": "A token would remain valid after the application's credential ends.",
     "revoke_token": "The tokens of a user belong to their apps.",
     "change_email": "The header names a user, who may have several accounts.",

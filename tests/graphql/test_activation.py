@@ -153,7 +153,7 @@ def test_purge_knows_every_table_that_refers_to_users_and_accounts() -> None:
 async def test_alert_types_of_the_gateway_are_fixed(served: House) -> None:
     kinds = {kind.system_alert_type_id: kind for kind in await served.one.run("alert_types")}
     assert set(ACCOUNT_MAIL_TYPES) <= set(kinds)
-    reset = kinds["account.reset"].alert_type_id
+    reset, description = kinds["account.reset"].alert_type_id, kinds["account.reset"].description
     new = alert_types.NewAlertType(name="Mine", system_alert_type_id=VERIFY)
     with pytest.raises(Conflict):
         await served.one.run("add_alert_type", input=new)
@@ -170,6 +170,8 @@ async def test_alert_types_of_the_gateway_are_fixed(served: House) -> None:
     assert changed.description == "Forgotten password"
     with pytest.raises(NotFound):
         await served.other.run("update_alert_type", alert_type_id=reset, input=kept)
+    original = alert_types.AlertTypeChange(description=description)
+    await served.one.run("update_alert_type", alert_type_id=reset, input=original)
 
 
 async def test_only_the_gateway_sends_its_alert_types(served: House) -> None:

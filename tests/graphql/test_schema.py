@@ -39,13 +39,20 @@ def test_every_type_field_and_argument_has_a_description(name: str) -> None:
 def test_description_of_an_operation_names_its_callers_if_they_are_limited(operation: Operation) -> None:
     *_, last = operation.description.split("\n\n")
     assert (last == "No credentials are required.") is (operation.needs is Permission.ANYONE)
+    assert (last == "For paired displays only.") is (operation.needs is Permission.OWN_DISPLAY)
     assert (last == "For administrators and applications only.") is (
-        operation.needs not in GRANTS[Role.TEMPLATE_EDITOR]
+        operation.needs not in GRANTS[Role.TEMPLATE_EDITOR] and operation.needs is not Permission.OWN_DISPLAY
     )
     is_for_editors = operation.needs in set(GRANTS[Role.TEMPLATE_EDITOR]) - set(GRANTS[Role.ACCOUNT])
     assert (last == "For template editors, administrators and applications only.") is is_for_editors
     assert (last == "OAuth access tokens are rejected.") is (
-        operation.needs in (Permission.CREDENTIAL_WRITE, Permission.DATA_EXPORT, Permission.SECOND_FACTOR)
+        operation.needs
+        in (
+            Permission.CREDENTIAL_WRITE,
+            Permission.DATA_EXPORT,
+            Permission.PAIRED_DISPLAY_WRITE,
+            Permission.SECOND_FACTOR,
+        )
     )
 
 

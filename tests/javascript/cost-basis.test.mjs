@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { inclusionText, reasonText } from "../../wattgate/app/static/display/cost-basis.js";
+import { setCurrency } from "../../wattgate/app/static/display/format.js";
 import { basisText } from "../../wattgate/app/static/display/period-panel.js";
+
+setCurrency("GBP");
 
 describe("the text about the parts of an amount", () => {
   for (const [includesStandingCharge, includesVat, expected] of [

@@ -14,10 +14,21 @@ import {
   formatMoneyShort,
   formatPower,
   formatRate,
+  setCurrency,
 } from "../../wattgate/app/static/display/format.js";
+import { DEFAULT_LOCALE, setLocale } from "../../wattgate/app/static/display/texts.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+
+test("money has no symbol before its currency is known", () => {
+  assert.equal(formatMoney(1234.5), "1,234.50");
+  assert.equal(formatMoneyShort(0.5), "0.50");
+  assert.equal(formatRate("24.56"), "0.246");
+  assert.equal(formatAxisMoney(2), "2");
+  assert.equal(setCurrency("GBP"), true);
+  assert.equal(setCurrency("GBP"), false);
+});
 
 /** Run a function on each input and compare the results with the expected ones. */
 function check(format, cases) {
@@ -148,4 +159,59 @@ describe("wall clock", () => {
   test("the day on which clocks go forward ends at midnight too", () => {
     assert.equal(london.endMoment(Date.UTC(2026, 2, 29, 23), noon), "the end of Sun 29 Mar");
   });
+});
+
+describe("notation of a locale", () => {
+  const NARROW = "\u202f"; // the space that French writes between thousands
+  const FIXED = "\u00a0"; // the space before units and symbols
+  const noon = Date.UTC(2026, 0, 15, 12, 5);
+
+  /** Run a function with another locale and currency. */
+  function using(locale, code, run) {
+    setLocale(locale);
+    setCurrency(code);
+    try {
+      run();
+    } finally {
+      setLocale(DEFAULT_LOCALE);
+      setCurrency("GBP");
+    }
+  }
+
+  test("French numbers have a comma, and money has its symbol at the end", () => using("fr-FR", "EUR", () => {
+    assert.equal(formatEnergy(1234.5), `1${NARROW}235 kWh`);
+    assert.equal(formatPower(1234).number, "1,23");
+    assert.equal(formatMoney(1234.5), `1${NARROW}234,50${FIXED}€`);
+    assert.equal(formatMoneyShort(0.534), `53${FIXED}ct`);
+    assert.equal(formatRate("24.56"), `24,6${FIXED}ct`);
+    assert.equal(formatAxisMoney(2), `2${FIXED}€`);
+    assert.equal(formatAge(3 * HOUR), `3${FIXED}heures`);
+  }));
+
+  test("pounds stay pounds in French", () => using("fr-FR", "GBP", () => {
+    assert.equal(formatMoney(1.5), `1,50${FIXED}£`);
+    assert.equal(formatMoneyShort(0.534), `53${FIXED}p`);
+  }));
+
+  test("a currency whose hundredths have no name has decimals", () => using("en-GB", "CHF", () => {
+    assert.equal(formatMoneyShort(0.534), `CHF${FIXED}0.53`);
+    assert.equal(formatRate("24.56"), `CHF${FIXED}0.246`);
+  }));
+
+  test("an existing clock follows the locale", () => {
+    const paris = new WallClock("Europe/Paris");
+    assert.equal(paris.format("date", noon), "Thursday 15 January");
+    using("fr-FR", "EUR", () => {
+      assert.equal(paris.format("date", noon), "jeudi 15 janvier");
+      assert.equal(paris.moment(noon + 24 * HOUR, noon), "ven. 16 janv., 13:05");
+      assert.equal(paris.endMoment(Date.UTC(2026, 0, 14, 23), noon), "fin du mer. 14 janv.");
+    });
+  });
+
+  test("a locale with a clock of twelve hours has it, and its midnight is the end of a day too", () => using("en-US", "USD", () => {
+    const eastern = new WallClock("America/New_York");
+    assert.match(eastern.format("minutes", noon + 6 * HOUR), /^01:05\sPM$/);
+    assert.equal(eastern.endMoment(Date.UTC(2026, 0, 15, 5), noon), "the end of Wed, Jan 14");
+    assert.deepEqual(eastern.numbers(Date.UTC(2026, 0, 15, 5)), { month: 1, hour: 0, minute: 0 });
+  }));
 });

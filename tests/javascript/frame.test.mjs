@@ -8,6 +8,7 @@ import { currentPower, freshnessAt, levelBounds } from "../../wattgate/app/stati
 const AT = Date.UTC(2026, 0, 15, 12);
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
+const LINK = { connected: true, silence: 0 };
 
 /** A frame with a reading at AT. */
 function frame({ state = "LIVE", asOf = AT, every = 10, cause = null, power = 500 } = {}) {
@@ -28,42 +29,51 @@ describe("freshness", () => {
     [15 * MINUTE, "OFFLINE"],
   ]) {
     test(`after ${age} ms of readings every 10 s it is ${expected}`, () => {
-      assert.equal(freshnessAt(frame(), AT + age, true).state, expected);
+      assert.equal(freshnessAt(frame(), AT + age, LINK).state, expected);
     });
   }
 
   test("limits grow with the expected interval", () => {
     const halfHours = frame({ every: 1800 });
-    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE - 1, true).state, "LIVE");
-    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE, true).state, "DELAYED");
-    assert.equal(freshnessAt(halfHours, AT + 120 * MINUTE, true).state, "STALE");
-    assert.equal(freshnessAt(halfHours, AT + 240 * MINUTE, true).state, "OFFLINE");
+    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE - 1, LINK).state, "LIVE");
+    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE, LINK).state, "DELAYED");
+    assert.equal(freshnessAt(halfHours, AT + 120 * MINUTE, LINK).state, "STALE");
+    assert.equal(freshnessAt(halfHours, AT + 240 * MINUTE, LINK).state, "OFFLINE");
   });
 
   test("the worse of the gateway's state and the age counts", () => {
-    assert.equal(freshnessAt(frame({ state: "STALE" }), AT, true).state, "STALE");
-    assert.equal(freshnessAt(frame({ state: "DELAYED" }), AT + 15 * MINUTE, true).state, "OFFLINE");
+    assert.equal(freshnessAt(frame({ state: "STALE" }), AT, LINK).state, "STALE");
+    assert.equal(freshnessAt(frame({ state: "DELAYED" }), AT + 15 * MINUTE, LINK).state, "OFFLINE");
   });
 
   test("the cause is the connection while that is lost", () => {
-    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, true).cause, "METER");
-    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, false).cause, "CONNECTION");
+    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, LINK).cause, "METER");
+    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, { ...LINK, connected: false }).cause, "CONNECTION");
   });
 
   test("without any reading it is OFFLINE", () => {
-    assert.deepEqual(freshnessAt(frame({ asOf: null }), AT, true), { state: "OFFLINE", asOf: null, cause: null });
+    assert.deepEqual(freshnessAt(frame({ asOf: null }), AT, LINK), { state: "OFFLINE", asOf: null, cause: null });
   });
 });
 
 describe("current power", () => {
   test("is that of a reading that is live or delayed", () => {
-    assert.deepEqual(currentPower(frame({ power: -250 }), AT), { net: -250, at: AT });
-    assert.deepEqual(currentPower(frame({ power: 0 }), AT + 2 * MINUTE - 1), { net: 0, at: AT });
+    assert.deepEqual(currentPower(frame({ power: -250 }), AT, LINK), { net: -250, at: AT });
+    assert.deepEqual(currentPower(frame({ power: 0 }), AT + 2 * MINUTE - 1, LINK), { net: 0, at: AT });
   });
 
   test("is null when the reading is stale or missing", () => {
-    assert.equal(currentPower(frame(), AT + 2 * MINUTE), null);
-    assert.equal(currentPower(frame({ power: null }), AT), null);
+    assert.equal(currentPower(frame(), AT + 2 * MINUTE, LINK), null);
+    assert.equal(currentPower(frame({ power: null }), AT, LINK), null);
+  });
+
+  test("is null when the link has been silent for 35 seconds, less the second until the page checks again", () => {
+    const halfHours = frame({ every: 1800 });
+    for (const connected of [true, false]) {
+      assert.notEqual(currentPower(halfHours, AT, { connected, silence: 34 * SECOND - 1 }), null);
+      assert.equal(currentPower(halfHours, AT, { connected, silence: 34 * SECOND }), null);
+      assert.equal(freshnessAt(halfHours, AT, { connected, silence: 34 * SECOND }).cause, "CONNECTION");
+    }
   });
 });
 

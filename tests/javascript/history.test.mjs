@@ -21,7 +21,7 @@ function series(values, { costs = null, quality = [], estimated = [], collectedT
   });
   return {
     readings: { unit: "kWh", collectedTo: collectedTo === null ? null : iso(collectedTo), buckets: values.map(bucket) },
-    costs: costs && { includesVat: true, buckets: costs },
+    costs: costs && { currency: "GBP", includesVat: true, buckets: costs },
   };
 }
 

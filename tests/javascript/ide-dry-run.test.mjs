@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { analyze, findOperation } from "../../wattgate/app/static/ide/analysis.js";
-import { ANONYMOUS_INTERVAL, DryRun, LEAST_INTERVAL, MAX_FREE, PAUSE } from "../../wattgate/app/static/ide/dry-run.js";
+import { DryRun, MAX_FREE, PAUSE } from "../../wattgate/app/static/ide/dry-run.js";
+import { ANONYMOUS_INTERVAL, DryRunQueue, LEAST_INTERVAL, MAX_WAITING } from "../../wattgate/app/static/ide/dry-run-queue.js";
 
 /** A page with a document, and a gateway that answers as `answer` says. */
 class Page {
@@ -15,9 +16,12 @@ class Page {
   answer = { status: 200, body: { extensions: { cost: { requested: 5 } } }, headers: { "ratelimit-policy": '"login";q=50;w=60' } };
   sent = [];
   costs = [];
+  queue = new DryRunQueue((request) => this.send(request));
 
   on() {}
-  emit(event, payload) { if (event === "cost") this.costs.push(payload); }
+  emit() {}
+  setCost(cost) { this.costs.push(cost); }
+  dryRun(request, options) { return this.queue.ask(request, options); }
   requestHeaders() { return this.headers; }
   async send({ query }) {
     this.sent.push(query);
@@ -92,4 +96,25 @@ test("a refusal stops dry runs for as long as the gateway says", async () => {
   assert.deepEqual(page.sent, ["{ a }"]);
   await wait(1_001);
   assert.deepEqual(page.sent, ["{ a }", "{ b }"]);
+});
+
+test("all senders share one interval; the editor goes first, and few wait", async () => {
+  const { headers } = page;
+  const ask = (query, options = {}) => page.queue.ask({ query }, { headers, ...options });
+  const panels = Array.from({ length: MAX_WAITING + 3 }, (_, index) => ask(`{ p${index} }`));
+  const typed = new AbortController();
+  const dropped = ask("{ typed }", { signal: typed.signal, isFirst: true });
+  typed.abort();
+  assert.equal(await dropped, null);
+  const first = ask("{ editor }", { isFirst: true });
+  assert.deepEqual(page.sent, ["{ p0 }"]);
+  await wait(LEAST_INTERVAL - 1);
+  assert.equal(page.sent.length, 1);
+  await wait(1);
+  assert.deepEqual(page.sent, ["{ p0 }", "{ editor }"]);
+  assert.equal((await first).status, 200);
+  for (let count = 0; count < MAX_WAITING; count += 1) await wait(LEAST_INTERVAL);
+  const answers = await Promise.all(panels);
+  assert.deepEqual(answers.map((answer) => answer === null), panels.map((_, index) => index > 0 && index <= 3));
+  assert.deepEqual(page.sent.slice(2), Array.from({ length: 9 }, (_, index) => `{ p${index + 4} }`));
 });

@@ -8,6 +8,7 @@ import { describeSeries, drawLine } from "../../wattgate/app/static/ide/panels/l
 import { canResume, requestSince } from "../../wattgate/app/static/ide/panels/resume.js";
 import { MAX_ENTRIES, MAX_POINTS, MAX_SERIES, StreamLog } from "../../wattgate/app/static/ide/panels/stream-log.js";
 import { CLOSE_CODES } from "../../wattgate/app/static/shared/close-codes.js";
+import { reactionTo } from "../../wattgate/app/static/shared/reconnect.js";
 
 const request = (query, variables = {}, operationName = null) => ({ query, variables, operationName });
 
@@ -97,6 +98,13 @@ describe("close codes", () => {
     for (const text of texts) assert.doesNotMatch(text, /^The connection was closed\./);
     assert.equal(new Set(texts.map((text) => text.split(".")[0])).size, texts.length);
     assert.equal(explainClose(4403), "The credentials are missing, invalid, expired or revoked. Log in again to continue. (4403 FORBIDDEN)");
+    for (const code of [...Array.from({ length: 16 }, (_, index) => 1000 + index), 3000, 4999, ...Object.keys(CLOSE_CODES).map(Number)]) {
+      const text = explainClose(code);
+      const connects = ["backOff", "wait"].includes(reactionTo(code).action);
+      assert.equal(/connects again/.test(text), connects, text);
+      assert.equal(/would fail too/.test(text), reactionTo(code).action === "stop", text);
+      if (!connects) assert.doesNotMatch(text, /^The connection was closed\./);
+    }
     assert.equal(explainClose(4999), "The connection was closed. The page connects again. (4999)");
   });
 });

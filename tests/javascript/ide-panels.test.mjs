@@ -10,8 +10,9 @@ import { declaredVariables, prepareGuide } from "../../wattgate/app/static/ide/p
 import { operationText } from "../../wattgate/app/static/ide/panels/operation-text.js";
 import { NOTHING, fillVariables, readOwnData } from "../../wattgate/app/static/ide/panels/own-values.js";
 import { nameOf, searchSchema, usesOf } from "../../wattgate/app/static/ide/panels/schema-search.js";
-import { describeBudget, formatShare, pollingCosts, windowOf } from "../../wattgate/app/static/ide/panels/spending.js";
+import { describeBudget, formatShare, pollingCosts } from "../../wattgate/app/static/ide/panels/spending.js";
 import { bodyById, digestOf, fileName, registerCommands } from "../../wattgate/app/static/ide/panels/trust.js";
+import { readRateLimit } from "../../wattgate/app/static/shared/rate-limit.js";
 
 const NOW = Date.parse("2026-11-23T06:30:00Z");
 const OWN = {
@@ -103,7 +104,9 @@ describe("costs", () => {
     const cost = { requested: 450, estimated: 450, limit: 250_000, remaining: 250_000, reset: 0 };
     assert.deepEqual(pollingCosts(cost, 300).map(({ units, budget }) => [units, formatShare(budget)]), [[162_000, "5.4 %"], [27_000, "0.9 %"], [1800, "less than 0.1 %"]]);
     assert.equal(pollingCosts({ requested: 450, estimated: 450 }, null)[0].budget, null);
-    assert.deepEqual([windowOf('"login";q=250000;w=300'), windowOf(undefined), windowOf("x")], [300, null, null]);
+    const headers = ['"login";r=12; t=3', '"login";q=250000;w=300'];
+    assert.deepEqual(readRateLimit(...headers), { remaining: 12, reset: 3, limit: 250_000, window: 300 });
+    assert.deepEqual(Object.values(readRateLimit(undefined, "x")), [null, null, null, null]);
     assert.deepEqual([formatShare(0), formatShare(12.3456)], ["0.0 %", "1,235 %"]);
   });
 

@@ -1,14 +1,14 @@
 /** The storage of the IDE in the browser: documents and history, never secrets; and links that open documents. */
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { beforeEach, describe, test } from "node:test";
 
 import { Documents, MAX_DOCUMENTS } from "../../wattgate/app/static/ide/documents.js";
 import { History, MAX_ENTRIES, MAX_ENTRY } from "../../wattgate/app/static/ide/history.js";
 import { readLink, writeLink } from "../../wattgate/app/static/shared/ide-link.js";
 import { explainFailure } from "../../wattgate/app/static/ide/response-facts.js";
 import { formatCount, formatDuration, formatSize } from "../../wattgate/app/static/shared/quantities.js";
-import { redactDocument, redactHeaders, redactVariables } from "../../wattgate/app/static/ide/secrets.js";
+import { holdsSecrets, redact } from "../../wattgate/app/static/ide/secrets.js";
 import { loadSchema } from "../../wattgate/app/static/ide/schema-loader.js";
 
 class MemoryStorage {
@@ -24,21 +24,54 @@ class MemoryStorage {
 }
 
 describe("secrets", () => {
-  for (const [source, expected] of [
+  const EMPTY = { text: "", variables: "", headers: "" };
+
+  /** Assert that a text of one kind becomes another, and that nothing is left out twice. */
+  const leavesOut = (kind, cases) => {
+    for (const [source, expected] of cases) {
+      test(`${kind}: ${source}`, () => {
+        assert.equal(redact({ ...EMPTY, [kind]: source })[kind], expected);
+        assert.equal(holdsSecrets({ ...EMPTY, [kind]: source }), source !== expected);
+        assert.equal(holdsSecrets({ ...EMPTY, [kind]: expected }), false);
+      });
+    }
+  };
+
+  leavesOut("text", [
     ['mutation { authenticate(username: "ada", password: "hunter2", code: "123456") { token } }', 'mutation { authenticate(username: "ada", password: "", code: "") { token } }'],
     ['{ a(input: {newPassword: """hunter2""", pushToken: "x", name: "y"}) }', '{ a(input: {newPassword: "", pushToken: "", name: "y"}) }'],
     ["query ($password: String!) { a(password: $password) }", "query ($password: String!) { a(password: $password) }"],
     ["{ a(password: \"open", "{ a(password: \"\""],
     ['{ a(cultureCode: "en", tokenId: "1", claimCode: "1", refreshToken: "1") }', '{ a(cultureCode: "en", tokenId: "1", claimCode: "", refreshToken: "") }'],
-  ]) {
-    test(source, () => assert.equal(redactDocument(source), expected));
-  }
+    ['mutation A($password: String! = "hunter2", $tokens: [String!]! = ["a", "b"], $name: String = "ada") { b }', 'mutation A($password: String! = "", $tokens: [String!]! = ["", ""], $name: String = "ada") { b }'],
+    ['query ($p: String = "hunter2", $q: String = "x") { a(password: $p, other: $q) }', 'query ($p: String = "", $q: String = "x") { a(password: $p, other: $q) }'],
+    ['{ a(tokens: ["b", ["c"]], credential: {kind: BASIC, value: "d", code: 7, old: null}) { token: id } }', '{ a(tokens: ["", [""]], credential: {kind: "", value: "", code: "", old: null}) { token: id } }'],
+    ["{ a(password: hunter2) }", '{ a(password: "") }'],
+    ['{ a(password: "hun"ter2", code: 1) }\n{ b }', '{ a(password: ""\n{ b }'],
+    ['# token: abc\n{ a } # login(username: "ada", password: "hunter2")\n# the password is long', '# token:\n{ a } # login(username: "ada", password:\n# the password is long'],
+  ]);
+  leavesOut("variables", [
+    ['{"username": "ada", "password": "hun\\"ter", "input": {"code": 123, "on": true}}', '{"username": "ada", "password": "", "input": {"code": "", "on": true}}'],
+    ['{"password": "open', '{"password": ""'],
+    ['{"tokens": ["a", "b"], "token": null}', '{"tokens": "", "token": null}'],
+    ['{"tokens": ["a]", "b}"], "name": "x"}', '{"tokens": "", "name": "x"}'],
+    ['{"credential": {"id": 1, "values": [{"x": "}"}]}, "name": "x"}', '{"credential": "", "name": "x"}'],
+    ['{"pass\\u0077ord": "hunter2"}', '{"pass\\u0077ord": ""}'],
+    ["{password: 'hunter 2', name: 'x'}", '{password: ""'],
+    ['{"password" "hunter2", "name": "x"}', '{"password" "", "name": "x"}'],
+    ['{"password": "hun"ter2", "name": "x"}', '{"password": ""'],
+    ['{"password": [', '{"password": ""'],
+    ['{"tags": ["password", "code"], "tokenId": "1", "password": ""}', '{"tags": ["password", "code"], "tokenId": "1", "password": ""}'],
+  ]);
+  leavesOut("headers", [
+    ["token: abc\n Authorization: Basic eA==\nX-Api-Key: k\nuserId: u\nX-Access-Token: t", "token:\n Authorization:\nX-Api-Key:\nuserId: u\nX-Access-Token:"],
+    ["# authorization: Basic eA==\nBearer abc\nauthorization Basic eA==\n# note", "# authorization:\nBearer\nauthorization\n# note"],
+  ]);
 
-  test("in variables and headers", () => {
-    assert.equal(redactVariables('{"username": "ada", "password": "hun\\"ter", "input": {"code": 123, "on": true}}'), '{"username": "ada", "password": "", "input": {"code": "", "on": true}}');
-    assert.equal(redactVariables('{"password": "open'), '{"password": ""');
-    assert.equal(redactVariables('{"tokens": ["a", "b"], "token": null}'), '{"tokens": "", "token": null}');
-    assert.equal(redactHeaders("token: abc\n Authorization: Basic eA==\nX-Api-Key: k\nuserId: u\nX-Access-Token: t"), "token:\n Authorization:\nX-Api-Key:\nuserId: u\nX-Access-Token:");
+  test("a variable is secret if a secret argument takes it", () => {
+    const text = "query ($p: String!, $input: Input) { a(password: $p, input: $input) }";
+    const { variables } = redact({ ...EMPTY, text, variables: '{"p": "hunter2", "input": {"p": "a page"}}' });
+    assert.equal(variables, '{"p": "", "input": {"p": "a page"}}');
   });
 });
 
@@ -77,11 +110,106 @@ describe("documents", () => {
     assert.deepEqual([text, variables, headers], ['{ a(password: "") }', '{"code": ""}', "token:"]);
   });
 
+  describe("in two windows of the browser", () => {
+    let [storage, places] = [];
+    const open = (index) => new Documents(storage, places[index]);
+    const texts = (documents) => documents.list.map(({ text }) => text);
+
+    beforeEach(() => {
+      storage = new MemoryStorage();
+      places = [new MemoryStorage(), new MemoryStorage()];
+    });
+
+    test("each keeps its active document and gets those of the other", () => {
+      const one = open(0);
+      one.open({ text: "{ a }" });
+      const other = open(1);
+      other.open({ text: "{ b }" });
+      let merged = 0;
+      one.onMerge = () => { merged += 1; };
+      one.merge();
+      one.merge();
+      assert.deepEqual([texts(one), one.active.text, merged], [["{ a }", "{ b }"], "{ a }", 1]);
+      one.change({ text: "{ a1 }" });
+      other.change({ text: "{ b1 }" });
+      one.store();
+      other.store();
+      for (const [index, text] of [[0, "{ a1 }"], [1, "{ b1 }"]]) {
+        assert.deepEqual(texts(open(index)), ["{ a1 }", "{ b1 }"]);
+        assert.equal(open(index).active.text, text);
+      }
+      one.merge();
+      other.merge();
+      assert.deepEqual([texts(one), texts(other)], [["{ a1 }", "{ b1 }"], ["{ a1 }", "{ b1 }"]]);
+    });
+
+    test("a closed document is closed in both, unless the other has changed it", () => {
+      const one = open(0);
+      for (const text of ["{ a }", "{ b }", "{ c }"]) one.open({ text });
+      const other = open(1);
+      const [a, b, c] = other.list;
+      other.activate(b.id);
+      other.change({ text: "{ b1 }" });
+      for (const { id } of [a, b]) one.close(id);
+      other.merge();
+      assert.deepEqual([texts(other), other.active], [["{ b1 }", "{ c }"], b]);
+      other.store();
+      one.merge();
+      assert.deepEqual(texts(one), ["{ c }", "{ b1 }"]);
+      for (const { id } of [b, c]) one.close(id);
+      other.merge();
+      assert.deepEqual(texts(other), [""]);
+    });
+
+    test("a secret stays in the window where it was typed, and an empty document too", () => {
+      const one = open(0);
+      one.open({ text: "{ a }", headers: "token: abcdef" });
+      const other = open(1);
+      other.openEmpty();
+      other.store();
+      one.merge();
+      assert.deepEqual(one.list.map(({ headers }) => headers), ["token: abcdef"]);
+    });
+
+    test("a storage that was emptied closes nothing", () => {
+      const one = open(0);
+      one.open({ text: "{ a }" });
+      storage.removeItem("wattgate.ide.documents");
+      one.merge();
+      assert.deepEqual(texts(one), ["{ a }"]);
+    });
+
+    test("the history has what ran in each", () => {
+      const [one, other] = [new History(storage), new History(storage)];
+      one.add({ ...RUN, text: "{ a }", ranAt: 1 });
+      other.add({ ...RUN, text: "{ b }", ranAt: 2 });
+      assert.deepEqual(one.entries.map(({ text }) => text), ["{ b }", "{ a }"]);
+      storage.full = true;
+      one.add({ ...RUN, text: "{ c }", ranAt: 3 });
+      assert.equal(one.entries.length, 3, "without space it lasts until the page is closed");
+    });
+  });
+
+  test("documents of an earlier version are read", () => {
+    const storage = new MemoryStorage();
+    const list = [{ text: "{ a }", operationName: null }, { text: "{ b }" }];
+    storage.setItem("wattgate.ide.documents", JSON.stringify({ list, active: 1 }));
+    const documents = new Documents(storage);
+    assert.deepEqual([documents.active.text, new Set(documents.list.map(({ id }) => id)).size], ["{ b }", 2]);
+  });
+
   test("their number is bounded; a broken or full storage is no error", () => {
     const storage = new MemoryStorage();
     const documents = new Documents(storage);
-    for (let index = 0; index < MAX_DOCUMENTS + 5; index += 1) documents.open({ text: `{ a${index} }` });
+    const closed = [];
+    documents.onOverflow = ({ text }) => closed.push(text);
+    for (let index = 0; index < MAX_DOCUMENTS + 2; index += 1) documents.open({ text: `{ a${index} }` });
     assert.equal(documents.list.length, MAX_DOCUMENTS);
+    assert.deepEqual(closed, ["{ a0 }", "{ a1 }"]);
+    const [first, second] = documents.list;
+    documents.activate(first.id);
+    documents.open({ text: "{ one more }" });
+    assert.deepEqual([documents.list.includes(first), closed.at(-1)], [true, second.text], "the active one stays");
     storage.setItem("wattgate.ide.documents", "{broken");
     assert.equal(new Documents(storage).list.length, 1);
     storage.full = true;

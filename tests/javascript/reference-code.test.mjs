@@ -64,6 +64,13 @@ describe("request", () => {
     assert.equal(hasSecrets(plan, operation, reference), true);
     assert.deepEqual(JSON.parse(hideSecrets(plan, operation, reference).body.text), { username: "ada", password: "YOUR_SECRET" });
     assert.equal(hasSecrets({ ...plan, body: null }, operation, reference), false);
+    const shown = (text) => hideSecrets({ ...plan, body: { ...plan.body, text } }, operation, reference).body.text;
+    assert.equal(shown('{"change": [{"newToken": "t"}], "size": 1.50}'), '{"change": [{"newToken": "YOUR_SECRET"}], "size": 1.50}');
+    assert.equal(shown('{"password": "being typed'), '{"password": "YOUR_SECRET"', "also while it is not JSON");
+    const pairs = [["refresh_token", "t"], ["grant_type", "g"], ["code_verifier", ""]];
+    const form = hideSecrets({ ...plan, query: [["token", "t"]], headers: [["X-Api-Key", "k"]], body: { kind: "form", pairs } }, operation, reference);
+    assert.deepEqual([form.query, form.headers], [[["token", "YOUR_SECRET"]], [["X-Api-Key", "YOUR_SECRET"]]]);
+    assert.deepEqual(form.body.pairs, [["refresh_token", "YOUR_SECRET"], ["grant_type", "g"], ["code_verifier", ""]]);
   });
 });
 

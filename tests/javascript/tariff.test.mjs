@@ -3,9 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { setCurrency } from "../../wattgate/app/static/display/format.js";
 import { resourceIdsByEnergy } from "../../wattgate/app/static/display/home.js";
 import { comparisonText, delayText, hourlyCost } from "../../wattgate/app/static/display/power-panel.js";
 import { currentRate, nextRate } from "../../wattgate/app/static/display/tariff-panel.js";
+
+setCurrency("GBP");
 
 const CHANGE = Date.UTC(2026, 0, 15, 16);
 const UNTIL = new Date(CHANGE).toISOString();

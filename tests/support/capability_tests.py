@@ -42,6 +42,12 @@ TESTS: Mapping[str, str] = MappingProxyType(
         "OAuth refresh token": (
             "tests/credentials/test_other_capabilities.py::test_access_and_refresh_tokens_end_with_their_grant"
         ),
+        "Pairing of a display": (
+            "tests/graphql/test_paired_displays.py::test_codes_end_with_the_home_and_the_account_that_approved_them"
+        ),
+        "Token of a paired display": (
+            "tests/credentials/test_paired_displays.py::test_everything_of_a_display_ends_with_its_credential"
+        ),
         "Token of an external directory": (
             "tests/graphql/test_directories.py::test_stored_token_ends_with_the_account_and_its_directory"
         ),

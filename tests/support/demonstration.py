@@ -8,23 +8,23 @@ from wattgate.app.demo import seed
 from wattgate.app.demo.demo_settings import demo_settings
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.clock import utc_now
+from wattgate.clock import Clock, utc_now
 
 
 async def demonstration(
-    folder: Path, history: timedelta, database_url: str | None = None
+    folder: Path, history: timedelta, database_url: str | None = None, *, clock: Clock = utc_now
 ) -> tuple[Settings, list[seed.InstalledHome]]:
-    """Create the demonstration in a database, by default one in the folder.
+    """Create the demonstration in a database, by default one in the folder, as it is now by the clock.
 
     Return the settings for serving it, and its homes.
     """
     settings = demo_settings(folder)
     if database_url is not None:
         settings = settings.model_copy(update={"database_url": database_url})
-    gateway = build_gateway(settings)
+    gateway = build_gateway(settings, clock=clock)
     try:
         await bring_up(gateway.database)
-        await seed.prepare_demo(gateway.runner, utc_now(), history)
+        await seed.prepare_demo(gateway.runner, clock(), history)
         homes = await seed.list_installed_homes(gateway.runner)
     finally:
         await gateway.database.close()

@@ -116,10 +116,32 @@ async def _removing(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     return headers, {"password": PASSWORD, "code": confirmed.recovery_codes[0]}
 
 
+async def _ending_display(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    return (await people.paired_display(tenant))[0], {}
+
+
+async def _display_to_revoke(tenant: Tenant) -> dict[str, Any]:
+    return {"displayId": (await people.paired_display(tenant))[1]}
+
+
+async def _claimed(tenant: Tenant) -> dict[str, Any]:
+    started = await people.approved_pairing(tenant)
+    return {"deviceCode": started.device_code, "applicationId": tenant.application_id}
+
+
+async def _answered(tenant: Tenant) -> dict[str, Any]:
+    return {"userCode": (await people.started_pairing(tenant)).user_code}
+
+
+async def _approved(tenant: Tenant) -> dict[str, Any]:
+    return {**await _answered(tenant), "veId": tenant.ids["virtual_entity"], "name": "Kitchen"}
+
+
 FRESH_CALLERS: dict[str, Callable[[Tenant], Awaitable[tuple[dict[str, str], dict[str, Any]]]]] = {
     "change_name": _renaming,
     "confirm_second_factor": _confirming,
     "remove_second_factor": _removing,
+    "end_own_display": _ending_display,
 }
 """Operations of a new caller, because a caller can run them once, or because others see their change.
 
@@ -137,6 +159,16 @@ EXAMPLES: dict[str, Example] = {
     "confirm_second_factor": fixed(lambda tenant: {"code": "000000"}),
     "remove_second_factor": fixed(lambda tenant: {"password": PASSWORD, "code": "000000"}),
     "reset_second_factor": fixed(lambda tenant: {"accountId": tenant.account_id}),
+    "start_display_pairing": fixed(lambda tenant: {"applicationId": tenant.application_id, "name": "Wall panel"}),
+    "claim_display_pairing": _claimed,
+    "check_display_pairing": _answered,
+    "approve_display_pairing": _approved,
+    "deny_display_pairing": _answered,
+    "paired_displays": NOTHING,
+    "own_display": NOTHING,
+    "end_own_display": NOTHING,
+    "rename_paired_display": fixed(lambda tenant: {"displayId": tenant.ids["paired_display"], "name": "Hall"}),
+    "revoke_paired_display": _display_to_revoke,
     "register": fixed(
         lambda tenant: {
             "name": "Ada",
@@ -193,7 +225,15 @@ def _in_snake_case(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _tokens(result: list[dict[str, Any]]) -> list[dict[str, Any]]:
     plain = ("tokenId", "userId", "accountId", "createdAt", "expiresAt")
-    return [{name: item[name] for name in plain} for item in result]
+    return [
+        {name: item[name] for name in plain}
+        | (
+            {"authenticationFramework": item["authenticationFramework"], "grant_type": item["grantType"]}
+            if item["authenticationFramework"]
+            else {}
+        )
+        for item in result
+    ]
 
 
 REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -201,6 +241,7 @@ REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "PUT /accountsession": lambda arguments: arguments["values"],
     "POST /auth/oauth": _in_snake_case,
     "POST /auth/oauth/access": _in_snake_case,
+    "POST /auth/oauth/device": lambda variables: {"client_id": variables["applicationId"], "name": variables["name"]},
 }
 REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /auth/token": _tokens,  # type: ignore[dict-item]
@@ -214,6 +255,15 @@ REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /accountprofile/{profileName}": lambda result: {**result["data"], "profileName": result["profileName"]},
     "GET /accountsession": lambda result: result["data"],
     "PUT /accountsession": lambda result: result["data"],
+    "POST /auth/oauth/device": lambda result: {
+        "device_code": result["deviceCode"],
+        "user_code": result["userCode"],
+        "verification_uri": result["verificationUri"],
+        "verification_uri_complete": result["verificationUriComplete"],
+        "expires_in": result["expiresIn"],
+        "interval": result["interval"],
+        "qr_code": result["qrCode"],
+    },
     "POST /auth/oauth/access": lambda result: {
         "token_type": "bearer",
         "access_token": "*",

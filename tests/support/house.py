@@ -16,7 +16,7 @@ from strawberry import ID
 from tests.support import metering
 from tests.support.filled_databases import can_copy, copy_filled
 from tests.support.openapi import check_response
-from tests.support.people import oauth_headers
+from tests.support.people import oauth_headers, paired_display
 from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
@@ -180,6 +180,7 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
     await add_sample_records(tenant)
     await metering.add_device_records(tenant)
     tenant.headers["oauth"] = await oauth_headers(tenant)
+    tenant.headers["display"], tenant.ids["paired_display"] = await paired_display(tenant)
     return tenant
 
 

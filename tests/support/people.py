@@ -5,10 +5,11 @@ from uuid import uuid4
 
 from sqlmodel import col
 
+from wattgate.client import CURRENT_CLIENT, Client
 from wattgate.db.models import AccountMail, Delivery
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, RESET, VERIFY
-from wattgate.graphql.resolvers import accounts, mail, oauth, registration, users
+from wattgate.graphql.resolvers import accounts, mail, oauth, paired_displays, registration, users
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 
@@ -167,3 +168,27 @@ async def oauth_headers(tenant: Any) -> dict[str, str]:
         redirect_uri=request["redirectUri"],
     )
     return {"token": tokens.access_token}
+
+
+async def started_pairing(tenant: Any) -> Any:
+    """Start to pair a display. The gateway has an address, as in a request."""
+    reset = CURRENT_CLIENT.set(Client(origin="http://gateway.example"))
+    try:
+        return await anonymously(tenant, paired_displays.start_display_pairing, name="Wall panel")
+    finally:
+        CURRENT_CLIENT.reset(reset)
+
+
+async def approved_pairing(tenant: Any, ve_id: str | None = None) -> Any:
+    """Start to pair a display, and approve it for a home of the tenant's account."""
+    started = await started_pairing(tenant)
+    arguments = {"user_code": started.user_code, "ve_id": ve_id or tenant.ids["virtual_entity"], "name": "Kitchen"}
+    await tenant.gateway.runner.run(paired_displays.approve_display_pairing, tenant.account, arguments)
+    return started
+
+
+async def paired_display(tenant: Any, ve_id: str | None = None) -> tuple[dict[str, str], str]:
+    """Pair a display with a home of the tenant's account. Return the headers of the display, and its ID."""
+    started = await approved_pairing(tenant, ve_id)
+    claimed = await anonymously(tenant, paired_displays.claim_display_pairing, device_code=started.device_code)
+    return {"token": claimed.token}, claimed.display.display_id

@@ -67,15 +67,17 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
 
 @asynccontextmanager
 async def serving(
-    app: ASGIApp, *, ws: Any = GuardedWire, limits: HttpLimits = DEFAULT_HTTP_LIMITS
+    app: ASGIApp, *, ws: Any = GuardedWire, limits: HttpLimits = DEFAULT_HTTP_LIMITS, date_header: bool = True
 ) -> AsyncIterator[str]:
     """Serve an application with uvicorn and the settings of `wattgate serve`, and yield its base URL.
 
-    `ws` is the WebSocket implementation, by default the gateway's own.
+    `ws` is the WebSocket implementation, by default the gateway's own. Without `date_header`, the application sends the
+    Date header itself.
     """
     bound = bind_sockets("127.0.0.1", 0)
     served = build_uvicorn_config(app, limits)
     served.ws = ws
+    served.date_header = date_header
     server = DrainingServer(served, DrainTimeouts())
     task = asyncio.create_task(server.serve(bound))
     while not server.started:

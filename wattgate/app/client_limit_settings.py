@@ -70,8 +70,11 @@ class ClientLimitSettings(StrictSettings):
         le=10**9,
         description=(
             "Calls from one address in an hour that request or use a code: verification, password reset, confirmation "
-            "of an e-mail address, OAuth tokens. 0 means no limit."
+            "of an e-mail address, OAuth tokens, wrong codes of displays. 0 means no limit."
         ),
+    )
+    address_pairings: int = Field(
+        default=120, ge=0, le=10**9, description="Pairings of displays from one address in an hour. 0 means no limit."
     )
     address_documents: int = Field(
         default=600,

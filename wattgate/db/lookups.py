@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import ARRAY, JSON, Column, ColumnElement, Select, String, Table, bindparam, func, select
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from wattgate.db.home_scope import home_condition
 from wattgate.db.models import Tenanted
 from wattgate.errors import NotFound
 
@@ -53,8 +54,8 @@ def key_lookup(model: type[M]) -> Lookup[M]:
 
 
 @cache
-def lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool) -> Select[Any]:
-    """Build the statement of a lookup in the rows of an application, or of one owner in it.
+def lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool, is_of_home: bool = False) -> Select[Any]:
+    """Build the statement of a lookup in the rows of an application, of one owner in it, or of one home.
 
     The values are passed as a relation, so that the text of the statement does not depend on their number. Also,
     PostgreSQL would compare each row with every value of a long IN list.
@@ -71,6 +72,9 @@ def lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool) -> Selec
         selected.insert(0, lookup_column)
     if is_owned:
         scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
+    if is_of_home:
+        models = [lookup.model] if lookup.via is None else [lookup.model, lookup.via]
+        scope += [home_condition(model, bindparam("application"), bindparam("home")) for model in models]
     if dialect == "postgresql":
         values: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:

@@ -20,6 +20,9 @@ from wattgate.errors import QuotaExceeded
 DEFAULT_APPLICATION_RECORDS = 1_000_000
 """Default maximum of each kind of record that grows with the users of an application."""
 
+MAX_PAIRED_DISPLAYS = 50
+"""Maximum paired displays of a user."""
+
 RECOUNT_PARTS = 16
 """An application is counted again when it has added this part of the free rest of its quota.
 
@@ -54,6 +57,7 @@ QUOTAS: Mapping[type[Tenanted], Quota] = MappingProxyType(
         models.Device: Quota("devices", per_user=1_000, grows_with_users=True),
         models.DeviceClaim: Quota("claim codes of devices", grows_with_users=True),
         models.DeviceSensor: Quota("sensors of devices", per_parent=("device_id", 200)),
+        models.PairedDisplay: Quota("paired displays", per_user=MAX_PAIRED_DISPLAYS),
         models.CatchUp: Quota("catch-ups", per_user=10_000),
         models.Tariff: Quota("tariffs of resources", per_parent=("resource_id", 2_000)),
         models.UserAction: Quota("user actions", per_user=1_000),
@@ -94,6 +98,7 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.MobileAppToken: "Its operation replaces the oldest token of an account.",
         models.OneTimeCode: "Its operation limits the open codes of an account.",
         models.Token: "A log-in deletes expired tokens, and costs 1,000 units.",
+        models.DisplayPairing: "Its operation limits those of an application, and maintenance deletes old ones.",
         models.RefreshToken: "The token endpoint deletes expired tokens, and costs 1,000 units.",
         models.AuthorizationCode: "The token endpoint deletes expired codes.",
         models.AlertRule: "Its operation limits a user to 100 rules.",

@@ -1,4 +1,4 @@
-"""The rows that a session may touch: those of an application, those of a user, or all of them for a named reason.
+"""The rows that a session may touch: of an application, a user or a home, or all of them for a named reason.
 
 On PostgreSQL the policies of row-level security enforce the scope of each statement (`db.row_security`).
 """
@@ -12,10 +12,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RowScope:
-    """The rows of one application, or only those of one of its users if `user_id` is set."""
+    """The rows of one application, or only those of one of its users if `user_id` is set.
+
+    With `ve_id`, only those of this home of the user (`db.home_scope`).
+    """
 
     application_id: str
     user_id: str | None = None
+    ve_id: str | None = None
 
 
 class SystemAccess(Enum):

@@ -13,16 +13,19 @@ from sqlalchemy import Table, text
 from sqlalchemy.engine import Connection
 from sqlmodel import SQLModel
 
-from wattgate.db.models import Tenanted
+from wattgate.db.home_scope import home_sql
+from wattgate.db.models import Application, Tenanted
 from wattgate.db.scoped_connection import ROW_ROLE
 
 log = logging.getLogger(__name__)
 
-POLICY = "wattgate_scope_1"
+POLICY = "wattgate_scope_2"
 """The name of each policy. Increase the number to replace the policies of all tables in the next upgrade."""
 
 _APPLICATION = "application_id = (SELECT current_setting('wattgate.application', true))"
 _USER = "(SELECT current_setting('wattgate.user', true))"
+_HOME = "(SELECT coalesce(current_setting('wattgate.home', true), ''))"
+"""The home of the scope. Gateways of an earlier version do not set it."""
 
 SHARED_TABLES: Mapping[str, str] = MappingProxyType(
     {
@@ -77,12 +80,24 @@ _SELECT_POLICIES = text("""
 def policy_conditions() -> Mapping[str, str]:
     """Return the condition of the policy of each table that has one, by the name of the table."""
     conditions = {"tariff_price": _PRICE_CONDITION}
-    owners = _owner_columns()
+    models = _tenanted_models()
     for table in SQLModel.metadata.tables.values():
         if "application_id" in table.columns:
-            owner = owners.get(table.name)
-            conditions[table.name] = _APPLICATION + (f" AND ({_USER} = '' OR {owner} = {_USER})" if owner else "")
+            model = models.get(table.name)
+            owner = model.owner if model else None
+            of_user = f" AND ({_USER} = '' OR {owner} = {_USER})" if owner else ""
+            conditions[table.name] = _APPLICATION + of_user + _home_condition(table.name, model)
     return conditions
+
+
+def _home_condition(table: str, model: type[Tenanted] | None) -> str:
+    """Return what the policy of a table adds for a scope with a home."""
+    if model is None:
+        return "" if table == Application.__tablename__ else f" AND {_HOME} = ''"
+    condition = home_sql(model, _HOME)
+    if condition == "false":
+        return f" AND {_HOME} = ''"
+    return "" if condition == "true" else f" AND ({_HOME} = '' OR {condition})"
 
 
 def install_policies(connection: Connection) -> None:
@@ -121,10 +136,10 @@ def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, 
     )
 
 
-def _owner_columns() -> dict[str, str]:
-    """Return the column with the owner of each table whose rows belong to users."""
-    owners: dict[str, str] = {}
-    for mapper in SQLModel._sa_registry.mappers:
-        if issubclass(mapper.class_, Tenanted) and mapper.class_.owner:
-            owners[cast(Table, mapper.local_table).name] = mapper.class_.owner
-    return owners
+def _tenanted_models() -> dict[str, type[Tenanted]]:
+    """Return the model of each table with the records of applications."""
+    return {
+        cast(Table, mapper.local_table).name: mapper.class_
+        for mapper in SQLModel._sa_registry.mappers
+        if issubclass(mapper.class_, Tenanted)
+    }

@@ -14,6 +14,7 @@ from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
+from wattgate.db.home_scope import home_condition
 from wattgate.db.insert_statements import insert_if_absent
 from wattgate.db.lookups import (
     Lookup,
@@ -44,6 +45,7 @@ MAX_KEYS_PER_STATEMENT = 10_000
 class Rows(RowPages, RowInserts):
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
+    If `ve_id` is set, only those of this home of the user.
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
     `consent_required` says whether data of a meter point without a recorded consent is withheld. `accesses` records
@@ -55,6 +57,7 @@ class Rows(RowPages, RowInserts):
         session: DatabaseSession,
         application_id: str,
         user_id: str | None = None,
+        ve_id: str | None = None,
         *,
         now: datetime,
         quotas: QuotaChecker | None = None,
@@ -63,6 +66,7 @@ class Rows(RowPages, RowInserts):
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
+        self.ve_id = ve_id
         self.now = now
         self.consent_required = consent_required
         self.recorder: ChangeRecorder | None = None
@@ -354,7 +358,9 @@ class Rows(RowPages, RowInserts):
         bind_values = {**parameters, "application": self.application_id, "among": list(values)}
         if is_owned:
             bind_values["owner"] = self.user_id
-        statement = lookup_statement(lookup, dialect_name(self._session), is_owned)
+        if self.ve_id is not None:
+            bind_values["home"] = self.ve_id
+        statement = lookup_statement(lookup, dialect_name(self._session), is_owned, self.ve_id is not None)
         return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
 
     async def _record_bulk(self, model: type[M], where: Sequence[Condition], values: Mapping[str, Any] | None) -> None:
@@ -372,10 +378,12 @@ class Rows(RowPages, RowInserts):
         return model_columns(model)[model.key]
 
     def _scoped_conditions(self, model: type[Tenanted], where: Iterable[Condition]) -> list[ColumnElement[bool]]:
-        """Return the conditions and the filters on the application and, if it is set, the user."""
+        """Return the conditions and the filters on the application and, if they are set, the user and the home."""
         columns = model_columns(model)
         scope = [columns["application_id"] == self.application_id]
         if self.user_id is not None and model.owner is not None:
             scope.append(columns[model.owner] == self.user_id)
+        if self.ve_id is not None:
+            scope.append(home_condition(model, self.application_id, self.ve_id))
         # SQLModel types attributes as their values, so mypy takes a comparison for a bool
         return [*scope, *cast(Iterable[ColumnElement[bool]], where)]

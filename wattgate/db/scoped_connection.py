@@ -31,7 +31,7 @@ NO_ROLE = "none"
 SCOPE_STATEMENT = "wattgate_scope"
 _SET_SCOPE = (
     "SELECT set_config('role', $1, true), set_config('wattgate.application', $2, true),"
-    " set_config('wattgate.user', $3, true)"
+    " set_config('wattgate.user', $3, true), set_config('wattgate.home', $4, true)"
 )
 _FIND_ROLE = """
     SELECT CASE
@@ -74,9 +74,9 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
 @lru_cache(maxsize=1024)
 def _encode_scope(scope: Scope, row_role: str) -> bytes:
     """Encode the Bind and Execute messages that set a scope. The values are parameters and never part of SQL."""
-    values = (NO_ROLE, "", "")
+    values = (NO_ROLE, "", "", "")
     if isinstance(scope, RowScope):
-        values = (row_role, scope.application_id, scope.user_id or "")
+        values = (row_role, scope.application_id, scope.user_id or "", scope.ve_id or "")
     encoded = [value.encode(errors="surrogatepass") for value in values]  # PostgreSQL rejects invalid text
     parameters = b"".join(struct.pack("!i", len(value)) + value for value in encoded)
     bind = b"\0" + SCOPE_STATEMENT.encode() + b"\0" + struct.pack("!hh", 0, len(encoded)) + parameters + b"\0\0"

@@ -50,6 +50,9 @@ Power that is expected every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 
 Half hours that the meter network delivers once a day are LIVE for two days.
 """
 
+LAST_CURRENT_STATE = FreshnessState.DELAYED
+"""The last state in which the newest value may be shown as current. In later states, the number would be old."""
+
 LIVE_INTERVAL_MS = 10 * SECOND_MS
 """Expected interval of irregular readings until it is learned. Displays send every 10 seconds."""
 
@@ -89,6 +92,10 @@ class Heartbeat(NamedTuple):
         return next(
             (state for state, limit in AGE_LIMITS.items() if age < limit.max_age(self.interval)), FreshnessState.OFFLINE
         )
+
+    def current_until(self) -> int | None:
+        """Return when the newest value becomes too old to be shown as current; None without a reading."""
+        return None if self.as_of is None else self.as_of + AGE_LIMITS[LAST_CURRENT_STATE].max_age(self.interval)
 
     def next_change(self, now: int) -> int | None:
         """Return when the state changes if nothing arrives; None if it is OFFLINE already."""

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
+from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
+from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration, template_sharing
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
-from wattgate.graphql.services import device_claims, email_changes, second_factor
+from wattgate.graphql.services import device_claims, display_pairing, email_changes, second_factor
 from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.realtime.apq_store import MAX_TEXTS, TTL_SECONDS
 from wattgate.realtime.bus import MIN_RETAINED_SECONDS
@@ -34,6 +36,8 @@ class Anchor(Enum):
     ACCOUNT = "account"
     TOKEN = "log-in token"  # noqa: S105 (the name of a kind of credential)
     GRANT = "OAuth grant"
+    DISPLAY = "paired display"
+    HOME = "home"
     USER = "user for whom an application acts"
     APPLICATION_CREDENTIAL = "application credential"
     APPLICATION = "application"
@@ -57,7 +61,14 @@ class Capability:
 
 
 _LIMITS = ConnectionLimits()
-_LOGIN = (Anchor.ACCOUNT, Anchor.TOKEN, Anchor.GRANT, Anchor.USER, Anchor.APPLICATION_CREDENTIAL)
+_LOGIN = (
+    Anchor.ACCOUNT,
+    Anchor.TOKEN,
+    Anchor.GRANT,
+    Anchor.DISPLAY,
+    Anchor.USER,
+    Anchor.APPLICATION_CREDENTIAL,
+)
 _CONNECTIONS = (
     f"{_LIMITS.max_account_connections} for each account and {_LIMITS.max_application_connections:,} for each "
     "application, together with the other connections"
@@ -169,6 +180,24 @@ CAPABILITIES: tuple[Capability, ...] = (
         tuple(
             f"refresh_token.{column}" for column in ("refresh_token_id", "account_id", "client_id", "family", "digest")
         ),
+    ),
+    Capability(
+        "Pairing of a display",
+        (Anchor.ACCOUNT, Anchor.HOME),
+        f"{display_pairing.MAX_OPEN_PAIRINGS:,} for each application; {display_pairing.PAIRING_LIFETIME.seconds // 60} "
+        "min; each of its two codes is valid once",
+        "The row is deleted with the account or the home. A second use of the device code ends the credential of the "
+        "first use.",
+        _AT_ONCE,
+        tuple(f"display_pairing.{column}" for column in ("account_id", "device_digest", "user_digest", "token_id")),
+    ),
+    Capability(
+        "Token of a paired display",
+        (Anchor.ACCOUNT, Anchor.DISPLAY, Anchor.HOME),
+        f"{MAX_PAIRED_DISPLAYS} for each user; {DISPLAY_LIFETIME.days} days after its last use; reads one home",
+        "The row is deleted: by the user, by the display itself, or with the home or the account.",
+        _AT_ONCE,
+        ("paired_display.account_id", "paired_display.token_id"),
     ),
     Capability(
         "Token of an external directory",

@@ -1,10 +1,14 @@
 """Addresses of clients: which address a request comes from, and which addresses share a limit."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network
+
+HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
+"""The names, addresses and ports that the header Host may have in links."""
 
 MAX_FORWARDED_ADDRESSES = 20
 """Maximum addresses of the header that are read, from the right. No chain of proxies is longer."""

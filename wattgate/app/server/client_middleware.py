@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wattgate.app.server.client_addresses import IPNetwork, group_address, is_within, resolve_client_address
+from wattgate.app.server.client_addresses import HOST, IPNetwork, group_address, is_within, resolve_client_address
 from wattgate.app.server.middleware import RESPONSE_START_TYPES
 from wattgate.client import CURRENT_CLIENT, Client
 
@@ -72,7 +72,15 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
+        origin=_origin_of(scope, headers.get("host", "")),
     )
+
+
+def _origin_of(scope: Scope, host: str) -> str | None:
+    """Return the address at which the client has reached the gateway, or None if the header Host has none."""
+    if HOST.fullmatch(host) is None:
+        return None
+    return f"{'https' if scope['scheme'] in SECURE_SCHEMES else 'http'}://{host}"
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:

@@ -70,6 +70,7 @@ def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowan
         (AddressPolicy.LOGIN, settings.address_logins, MINUTE_SECONDS),
         (AddressPolicy.REGISTRATION, settings.address_registrations, HOUR_SECONDS),
         (AddressPolicy.CODE, settings.address_codes, HOUR_SECONDS),
+        (AddressPolicy.PAIRING, settings.address_pairings, HOUR_SECONDS),
         (AddressPolicy.DOCUMENT, settings.address_documents, MINUTE_SECONDS),
         (AddressPolicy.SHARED_PREVIEW, settings.address_shared_previews, MINUTE_SECONDS),
     )

@@ -4,7 +4,6 @@ The demonstration shows its log-ins, unless it runs in production. Other gateway
 development, and while a gateway has no application, the page also shows how to set up a home.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -14,12 +13,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from wattgate.app.server.client_addresses import HOST
 from wattgate.app.server.login_application import LoginApplication, LoginProblem, find_login_application
 from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
-
-_HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
 
 SAMPLE_USERNAME, SAMPLE_PASSWORD = "ada@example.org", "PASSWORD"
 SAMPLE_ID = "APPLICATION_ID"
@@ -66,7 +64,7 @@ def request_origin(request: Request, settings: Settings) -> str:
     characters than those of names and addresses.
     """
     host = request.headers.get("host", "")
-    if _HOST.fullmatch(host):
+    if HOST.fullmatch(host):
         return f"{request.url.scheme}://{host}"
     return (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
 

@@ -107,7 +107,7 @@ def login_notice(application: LoginApplication) -> str:
     if application.problem is None:
         return ""
     text = NOTICES[application.problem].replace("{requested}", escape(_shorten(application.requested)))
-    return f'<div class="login-notice" role="status" data-testid="login-notice">{text}</div>'
+    return f'<div class="login-notice" role="status" lang="en" data-testid="login-notice">{text}</div>'
 
 
 def application_choice(application: LoginApplication) -> str:
@@ -118,7 +118,8 @@ def application_choice(application: LoginApplication) -> str:
     form = read_template("shared/application-choice.html").substitute(application=escape(shown))
     if application.problem is not None:
         return form
-    return f"<details><summary>Log in to another application</summary>{form}</details>"
+    summary = '<summary data-text="login.otherApplication">Log in to another application</summary>'
+    return f"<details>{summary}{form}</details>"
 
 
 def _shorten(text: str) -> str:

@@ -28,6 +28,13 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             configured_id=configured_id,
         ),
         login_page_route(
+            "/pair",
+            "pair/index.html",
+            welcome="Log in to show your home on a screen.",
+            runner=runner,
+            configured_id=configured_id,
+        ),
+        login_page_route(
             "/preview",
             "preview/index.html",
             welcome="Log in as a template editor or administrator to edit the templates of alerts.",

@@ -105,6 +105,7 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
         "/display": PAGE,
+        "/pair": PAGE,
         "/verify": PAGE,
         "/reset": PAGE,
         "/confirm-email": PAGE,

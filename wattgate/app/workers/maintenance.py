@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from wattgate.app.workers.background import run_forever
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import access_log, account_purges, retention, webhooks
+from wattgate.graphql.resolvers import access_log, account_purges, paired_displays, retention, webhooks
 from wattgate.principal import Principal, Role
 
 INTERVAL_SECONDS = 3600.0
@@ -46,6 +46,8 @@ async def maintain_once(runner: Runner, lifetimes: Lifetimes = DEFAULT_LIFETIMES
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})
     for application_id in await runner.run(retention.applications_with_login_failures, system, {}):
         await runner.run(retention.purge_login_failures, Principal(Role.SYSTEM, application_id=application_id), {})
+    for application_id in await runner.run(paired_displays.applications_with_old_pairings, system, {}):
+        await runner.run(paired_displays.purge_pairings, Principal(Role.SYSTEM, application_id=application_id), {})
     await _purge_accounts(runner, lifetimes.unverified)
     oldest = {"before": runner.now() - lifetimes.access_log}
     for application_id in await runner.run(access_log.applications_with_old_accesses, system, oldest):

@@ -79,6 +79,12 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "oauth_client.secret_digest": _hashed("SHA-256 of 256 random bits. The client sends it, nobody reads it back."),
         "token.digest": _hashed("SHA-256 of 256 random bits."),
         "token.token_id": _not_secret("An identifier."),
+        "display_pairing.device_digest": _hashed("SHA-256 of 256 random bits."),
+        "display_pairing.user_digest": _hashed(
+            "SHA-256 of 38 random bits, with the application as salt. A code lasts 10 minutes, and guesses are limited."
+        ),
+        "display_pairing.token_id": _not_secret("An identifier."),
+        "paired_display.token_id": _not_secret("An identifier."),
         "refresh_token.digest": _hashed("SHA-256 of 256 random bits."),
         "refresh_token.refresh_token_id": _not_secret("An identifier."),
         "authorization_code.digest": _hashed("SHA-256 of 256 random bits."),

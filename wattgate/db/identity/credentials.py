@@ -5,6 +5,8 @@ This is the only module that searches all applications, because the credential d
 
 import hashlib
 import hmac
+import logging
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -14,6 +16,7 @@ from sqlmodel import col
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.db.engine import Database
+from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
@@ -22,8 +25,10 @@ from wattgate.db.row_scope import RowScope, SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
-from wattgate.errors import SecondFactorRequired
+from wattgate.errors import GatewayError, SecondFactorRequired
 from wattgate.principal import AuthScheme, Principal, Role
+
+log = logging.getLogger(__name__)
 
 MAX_KEYS_PER_STATEMENT = 500
 """The maximum number of keys in one statement."""
@@ -47,6 +52,7 @@ _TOKEN_STATEMENT = (
         col(Token.expires_at),
         col(Token.scope),
         col(Token.family),
+        col(Token.ve_id),
         col(Account.administrator),
         col(Account.template_editor),
         col(Account.second_factor),
@@ -85,13 +91,16 @@ class CredentialLookup:
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, family, *roles, trusted_only = rows[0]
+        application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
+        if ve_id is not None and is_use_due(expires_at, now):
+            await self._record_uses(application_id, [token_id], now)
         return Principal(
-            role=self._account_role(*roles),
+            role=self._account_role(*roles) if ve_id is None else Role.DISPLAY,
             scheme=AuthScheme.TOKEN,
             application_id=application_id,
             user_id=user_id,
             account_id=account_id,
+            ve_id=ve_id,
             token_id=token_id,
             expires_at=expires_at,
             oauth_scopes=None if scope is None else frozenset(scope.split()),
@@ -218,7 +227,9 @@ class CredentialLookup:
         A token is expired or deleted, an account or a user is closed, or a password or secret was changed.
         """
         token, account, credential = col(Token.token_id), col(Account.account_id), col(ApplicationCredential.username)
-        tokens = await self._secrets(token, token, _names(principals, "token_id"), col(Token.expires_at) > now)
+        expires_at = col(Token.expires_at)
+        tokens = await self._secrets(token, expires_at, _names(principals, "token_id"), expires_at > now)
+        await self._record_open_displays(principals, tokens, now)
         accounts = await self._secrets(
             account, col(Account.password_hash), _names(principals, "account_id"), col(Account.active).is_(True)
         )
@@ -243,6 +254,29 @@ class CredentialLookup:
             )
 
         return {principal for principal in principals if not is_valid(principal)}
+
+    async def _record_open_displays(
+        self, principals: Collection[Principal], tokens: Mapping[str, datetime], now: datetime
+    ) -> None:
+        """Store that the displays with open connections are in use. `tokens` has the ends of the valid tokens."""
+        uses = defaultdict[str, list[str]](list)
+        for principal in principals:
+            expires_at = tokens.get(principal.token_id or "")
+            if principal.role is Role.DISPLAY and expires_at is not None and is_use_due(expires_at, now):
+                uses[principal.application_id or ""].append(principal.token_id or "")
+        for application_id, token_ids in uses.items():
+            await self._record_uses(application_id, token_ids, now)
+
+    async def _record_uses(self, application_id: str, token_ids: Collection[str], now: datetime) -> None:
+        """Store that displays are in use. Errors are only logged, so that a display does not fail because of them."""
+        try:
+            async with self._database.session(RowScope(application_id)) as session:
+                await store_uses(Rows(session, application_id, now=now), token_ids)
+                await session.commit()
+        except GatewayError as error:
+            log.warning(
+                "The use of %d displays of application %s is not stored: %s", len(token_ids), application_id, error
+            )
 
     async def _secrets(self, key: Any, secret: Any, candidates: Collection[str], condition: Any) -> dict[str, Any]:
         """Return the stored secret of each candidate whose row meets the condition."""

@@ -94,6 +94,18 @@ async def forget_failures(rows: Rows, key: str) -> None:
     await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == key)
 
 
+async def restore_failures(rows: Rows, key: str, failures: int, failed_at: datetime | None) -> None:
+    """Take back the count of an attempt that has succeeded. The failures from before stay, as `load_failures` had them.
+
+    A guesser cannot reset the count with a code that is right. Other attempts at the same time stay counted.
+    """
+    if failures == 0:
+        await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == key, col(LoginBackoff.failures) == 1)
+    of_key = col(LoginBackoff.backoff_id) == key
+    fewer = col(LoginBackoff.failures) - 1
+    await rows.update(LoginBackoff, of_key, failures=fewer, **({"failed_at": failed_at} if failed_at else {}))
+
+
 async def forget_username(rows: Rows, directory_id: str, username: str) -> None:
     """Forget the attempts with a username of every kind, also of those that named no directory."""
     for kind in ATTEMPT_KINDS:

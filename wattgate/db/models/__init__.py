@@ -37,6 +37,7 @@ from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Toke
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
+from wattgate.db.models.paired_displays import DisplayPairing, PairedDisplay
 from wattgate.db.models.personal_data import DataExport, DataExportPart, Erasure
 from wattgate.db.models.resources import (
     Reading,
@@ -92,6 +93,7 @@ __all__ = [
     "DfsParticipation",
     "DfsUser",
     "Directory",
+    "DisplayPairing",
     "EmailChange",
     "Erasure",
     "ExternalAccount",
@@ -114,6 +116,7 @@ __all__ = [
     "NotificationLog",
     "OAuthClient",
     "OneTimeCode",
+    "PairedDisplay",
     "Prompt",
     "PromptType",
     "PromptUser",

@@ -106,7 +106,8 @@ class Token(Tenanted, table=True):
     """An access token that is valid until `expires_at`. Only its SHA-256 digest is stored.
 
     A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names separated by spaces), the
-    `family` that all tokens from one authorization code share, and the `grant_type` of its request.
+    `family` that all tokens from one authorization code share, and the `grant_type` of its request. The token of a
+    paired display has the `authentication_framework` display, and `ve_id`: the only home that it may read.
     """
 
     key: ClassVar[str] = "token_id"
@@ -120,5 +121,6 @@ class Token(Tenanted, table=True):
     family: str | None = Field(default=None, index=True)
     authentication_framework: str | None = None
     grant_type: str | None = None
+    ve_id: str | None = Field(default=None, foreign_key="virtual_entity.ve_id", index=True)
     created_at: datetime = created_at_field()
     expires_at: datetime = Field(sa_type=UtcDateTime)

@@ -48,6 +48,8 @@ _ACCOUNT_RULES = (
     erased(models.LoginSource, "Devices and networks from which you have logged in, without their identifiers."),
     erased(models.AuthorizationCode, "Authorizations of other software that were not used yet, without their codes."),
     erased(models.RefreshToken, "Access of other software to your data, without the tokens."),
+    erased(models.DisplayPairing, "", OfUser("user_id")),
+    erased(models.PairedDisplay, "Displays that are paired with your homes, without their credentials."),
     erased(models.Token, "Log-ins that are still valid, without the tokens."),
 )
 _APP_RULES = (

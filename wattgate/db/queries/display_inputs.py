@@ -15,7 +15,7 @@ from wattgate.db.readings.reading_store import StoredReading as Reading
 from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy import buckets, timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid
-from wattgate.energy.display.ambient import LEARNING_DAYS, mean_by_time_of_day
+from wattgate.energy.display.ambient import DAY_SLOTS, LEARNING_DAYS, LearnedPower, learn_power
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
 from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
@@ -134,7 +134,9 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
-        rates=None if rate_schedule is None else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to)),
+        rates=None
+        if rate_schedule is None
+        else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to) - DAY_MS),
         counts=tuple(period_counts),
         stored_to=stored.stored_to,
         block_usage=_block_usage(samples, None if rate_schedule is None else rate_schedule.rule_at(stored.stored_to)),
@@ -204,16 +206,16 @@ def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tu
     return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
 
 
-def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> list[float | None]:
-    """Return the mean imported power (W) at each half hour of the wall clock, over the days before today."""
+def learn_levels(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> LearnedPower:
+    """Learn the levels of imported power at each half hour of the wall clock from the days before today."""
     days: dict[date, list[float | None]] = {}
     edges = electricity[0].grid.edges if electricity else [today]
     for position in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
         local = from_ms(edges[position]).astimezone(zone)
         watts = [_mean_watts(stored, position) for stored in electricity]
-        watts_by_slot = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
+        watts_by_slot = days.setdefault(local.date(), [None] * DAY_SLOTS)
         watts_by_slot[local.hour * 2 + local.minute // 30] = None if None in watts else sum(filter(None, watts))
-    return mean_by_time_of_day(list(days.values())) if days else [None] * (DAY_MS // HALF_HOUR_MS)
+    return learn_power(list(days.values()))
 
 
 def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:

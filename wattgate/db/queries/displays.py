@@ -14,6 +14,7 @@ from wattgate.db.queries import display_inputs, freshness
 from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.alerts import count_unread_alerts_by_user
 from wattgate.db.queries.consent import ConsentCheck, check_consent
+from wattgate.db.queries.display_extras import carbon_resources, find_carbon_series, load_carbon, load_locales
 from wattgate.db.queries.display_inputs import LivePower, StoredEnergy
 from wattgate.db.queries.tariffs import load_timelines
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
@@ -21,6 +22,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
+from wattgate.energy.display.carbon import CarbonReading
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
 from wattgate.energy.display.meter import Meter, MeterKind
@@ -56,9 +58,12 @@ async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> l
     A frame leaves out the meters whose data is withheld, and names them. The result is an error for a home whose
     meters are all withheld, or which has more resources than a display may have.
     """
-    resources_by_home = [display_resources(found) for found in await home_queries.resources(rows, virtual_entities)]
-    check = await check_consent(rows, [resource for resources in resources_by_home for resource in resources])
-    refusals = [_home_error(resources, check) for resources in resources_by_home]
+    resources_by_home = await home_queries.resources(rows, virtual_entities)
+    check = await check_consent(
+        rows,
+        [resource for found in resources_by_home for resource in (*display_resources(found), *carbon_resources(found))],
+    )
+    refusals = [_home_error(display_resources(resources), check) for resources in resources_by_home]
     plans = [
         _HomePlan.build(entity, resources if refusal is None else [], check, rows.now)
         for entity, resources, refusal in zip(virtual_entities, resources_by_home, refusals, strict=True)
@@ -141,6 +146,7 @@ class _HomePlan:
 
     entity: VirtualEntity
     resources: list[_DisplayResource]
+    carbon: tuple[Resource, ReadingField] | None
     withheld: tuple[WithheldMeter, ...]
     consent_until: int | None
     zone: ZoneInfo
@@ -153,14 +159,13 @@ class _HomePlan:
     ) -> "_HomePlan":
         zone = ZoneInfo(entity.time_zone or DEFAULT_ZONE)
         calendar = display_inputs.build_calendar(now, zone)
+        metered = display_resources(resources)
+        permitted = [resource for resource in resources if resource.resource_id not in check.errors]
         return cls(
             entity,
-            [
-                _DisplayResource.from_resource(resource)
-                for resource in resources
-                if resource.resource_id not in check.errors
-            ],
-            _withheld_meters(resources, check),
+            [_DisplayResource.from_resource(resource) for resource in display_resources(permitted)],
+            find_carbon_series(permitted),
+            _withheld_meters(metered, check),
             None if check.valid_until is None else to_ms(check.valid_until),
             zone,
             calendar,
@@ -175,12 +180,24 @@ class _HomePlan:
     def billed_series(self) -> list[_EnergySeries]:
         return [series for series in self.energy_series if series.kind in _BILLED_KINDS]
 
+    @property
+    def input_fields(self) -> frozenset[tuple[str, str]]:
+        """The resources and fields whose readings the frame needs."""
+        metered = [
+            (series.resource_id, field.name)
+            for series, _, energy, power in self.resources
+            for field in (energy, power)
+            if field
+        ]
+        return frozenset(metered + ([(self.carbon[0].resource_id, self.carbon[1].name)] if self.carbon else []))
+
 
 @dataclass(frozen=True, slots=True)
 class _StoredInputs:
     """The stored data of homes.
 
-    Energy and tariffs are by resource id, prices by tariff id, and the numbers of unread alerts by user id.
+    Energy, tariffs and carbon intensities are by resource id, prices by tariff id, and the numbers of unread alerts and
+    the languages and regions by user id.
     """
 
     energy: Mapping[str, StoredEnergy]
@@ -188,6 +205,8 @@ class _StoredInputs:
     prices: timeline.PricesByTariff
     freshness_snapshot: FreshnessSnapshot
     unread_alerts: Mapping[str, int]
+    locales: Mapping[str, str]
+    carbon: Mapping[str, CarbonReading]
 
     @classmethod
     async def load(cls, rows: Rows, plans: Sequence[_HomePlan]) -> "_StoredInputs":
@@ -204,8 +223,16 @@ class _StoredInputs:
         start = min((plan.grid.start for plan in plans), default=0)
         prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
         snapshot = await freshness.load_snapshot(rows, list(resources.values()))
-        unread_alerts = await count_unread_alerts_by_user(rows, {plan.entity.owner_id for plan in plans})
-        return cls(await _load_energy(rows, plans, tariffs), tariffs, prices, snapshot, unread_alerts)
+        owner_ids = {plan.entity.owner_id for plan in plans}
+        return cls(
+            energy=await _load_energy(rows, plans, tariffs),
+            tariffs=tariffs,
+            prices=prices,
+            freshness_snapshot=snapshot,
+            unread_alerts=await count_unread_alerts_by_user(rows, owner_ids),
+            locales=await load_locales(rows, owner_ids),
+            carbon=await load_carbon(rows, [plan.carbon for plan in plans if plan.carbon]),
+        )
 
 
 async def _load_energy(
@@ -311,21 +338,18 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         ve_id=plan.entity.ve_id,
         name=plan.entity.name,
         zone=plan.zone,
+        locale=inputs.locales[plan.entity.owner_id],
         calendar=plan.calendar,
         meters=tuple(meters),
         sources=tuple(source for source, _ in live_sources.values()),
         standing_charges=tuple(standing_charges),
-        learned_power=display_inputs.usual_power(electricity, plan.calendar.day.start, plan.zone),
+        learned_power=display_inputs.learn_levels(electricity, plan.calendar.day.start, plan.zone),
         preferences=display_inputs.parse_preferences(plan.entity.attributes),
         freshness_snapshot=inputs.freshness_snapshot,
         main_resource_id=next((series.resource.resource_id for series in plan.resources), None),
-        input_fields=frozenset(
-            (series.resource_id, field.name)
-            for series, _, energy, power in plan.resources
-            for field in (energy, power)
-            if field
-        ),
+        input_fields=plan.input_fields,
         unread_alerts=inputs.unread_alerts[plan.entity.owner_id],
+        carbon=inputs.carbon.get(plan.carbon[0].resource_id) if plan.carbon else None,
         withheld_meters=plan.withheld,
         consent_until=plan.consent_until,
     )

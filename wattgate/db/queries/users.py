@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 from sqlmodel import col
 
-from wattgate.db.models import Account, Alert, AlertRule, DfsUser, User
+from wattgate.db.models import Account, Alert, AlertRule, DfsUser, PairedDisplay, User
+from wattgate.db.queries.paired_displays import displays_of_users
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 
@@ -78,6 +79,11 @@ async def alert_rules(rows: Rows, users: Sequence[Any]) -> list[list[AlertRule]]
         order_by=[AlertRule.created_at, AlertRule.rule_id],
     )
     return _by_user(rules, users)
+
+
+async def paired_displays(rows: Rows, users: Sequence[Any]) -> list[list[PairedDisplay]]:
+    """Return the paired displays of each user, oldest first."""
+    return await displays_of_users(rows, [user.user_id for user in users])
 
 
 async def dfs_enrolments(rows: Rows, users: Sequence[Any]) -> list[list[DfsUser]]:

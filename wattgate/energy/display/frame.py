@@ -7,18 +7,29 @@ from decimal import Decimal
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.cost_basis import CostBasis
-from wattgate.energy.display import ambient
-from wattgate.energy.display.ambient import DisplayAmbient
+from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home, WithheldMeter
-from wattgate.energy.display.live_power import DisplayPower, total_power
+from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.rate_schedule import DisplayTariff
+from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
+
+FRAME_VERSION = 1
+"""The version of frames. It changes if a screen that knows only the old frames would show something wrong.
+
+Further fields do not change it. A screen ignores the fields that it does not know.
+"""
+
+LINK_TIMEOUT_SECONDS = 35
+"""How long a screen waits for anything from the gateway before it blanks live values (docs/reference/realtime.md)."""
+
+CURRENCY = "GBP"
+"""The currency of all tariffs."""
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
@@ -45,7 +56,7 @@ class DisplayCost(msgspec.Struct, frozen=True, gc=False):
     standing_charge: Decimal
     unpriced: Decimal
     estimated: bool
-    currency: str = "GBP"
+    currency: str = CURRENCY
     includes_standing_charge: bool = True
     includes_vat: bool = True
 
@@ -81,22 +92,24 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     freshness: Freshness
     unread_alerts: int
     withheld: tuple[WithheldMeter, ...]
+    locale: str
+    utc_offset_minutes: int
+    cheapest: DisplaySlot | None
+    carbon: DisplayCarbon | None
     home: Home
+    currency: str = CURRENCY
+    frame_version: int = FRAME_VERSION
+    link_timeout_seconds: int = LINK_TIMEOUT_SECONDS
 
 
 def render_frame(home: Home, at: datetime) -> Display:
     """Return the frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
-    power = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
+    power = None if freshness.state in STATES_WITHOUT_POWER else home.power(now)
     meters = home.meters_at(now)
     today, month = (_build_period(home, meters, index, now) for index in range(2))
-    billed_meter = home.billed_meter
-    tariff = (
-        billed_meter.rates.render_tariff(now, billed_meter.block_energy(now))
-        if billed_meter and billed_meter.rates
-        else None
-    )
+    half_hour = home.half_hour(now)
     return Display(
         ve_id=home.ve_id,
         name=home.name,
@@ -105,11 +118,15 @@ def render_frame(home: Home, at: datetime) -> Display:
         power=power,
         today=today,
         month=month,
-        ambient=_build_ambient(home, now, power, tariff),
-        tariff=tariff,
+        ambient=_build_ambient(half_hour.reference, power, half_hour.tariff),
+        tariff=half_hour.tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
         withheld=home.withheld_meters,
+        locale=home.locale,
+        utc_offset_minutes=half_hour.utc_offset_minutes,
+        cheapest=half_hour.cheapest,
+        carbon=home.carbon.content_at(now) if home.carbon else None,
         home=home,
     )
 
@@ -122,14 +139,14 @@ def has_same_content(frame: Display, other: Display) -> bool:
 def next_change(frame: Display) -> datetime:
     """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
     home, now = frame.home, to_ms(frame.at)
-    changes = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
-    if (freshness_change := home.freshness_snapshot.next_change(now)) is not None:
-        changes.append(freshness_change)
-    if frame.tariff and frame.tariff.until:
-        changes.append(to_ms(frame.tariff.until))
-    if home.consent_until is not None:
-        changes.append(home.consent_until)
-    return from_ms(min(changes))
+    instants = (
+        home.calendar.periods_at(now)[0].end,
+        home.half_hour(now).end,
+        home.freshness_snapshot.next_change(now),
+        home.consent_until,
+        home.carbon.valid_until if home.carbon and home.carbon.valid_until > now else None,
+    )
+    return from_ms(min(instant for instant in instants if instant is not None))
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:
@@ -137,7 +154,15 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     return (
         (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
-        (frame.today, frame.month, frame.withheld),
+        (
+            frame.today,
+            frame.month,
+            frame.withheld,
+            frame.locale,
+            frame.utc_offset_minutes,
+            frame.cheapest,
+            frame.carbon,
+        ),
     )
 
 
@@ -207,13 +232,10 @@ def _to_pounds(pence: Decimal) -> Decimal:
 
 
 def _build_ambient(
-    home: Home, now: int, power: DisplayPower | None, tariff: DisplayTariff | None
+    reference: AmbientReference | None, power: DisplayPower | None, tariff: DisplayTariff | None
 ) -> DisplayAmbient | None:
-    basis, usual = home.ambient_reference(now)
-    if basis is None or usual is None:
+    if reference is None:
         return None
-    if basis is AmbientBasis.PRICE:
-        return (
-            None if tariff is None or tariff.rate is None else ambient.ambient_by_price(tariff.rate, usual, tariff.unit)
-        )
-    return None if power is None else ambient.ambient_by_power(power.imported, usual, basis)
+    if reference.basis is AmbientBasis.PRICE:
+        return None if tariff is None or tariff.rate is None else reference.compare(float(tariff.rate))
+    return None if power is None else reference.compare(power.imported)

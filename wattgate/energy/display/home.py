@@ -1,17 +1,33 @@
 """State of a home from which its display is rendered. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.energy.display.ambient import power_within_budget
-from wattgate.energy.display.live_power import PowerSource, can_estimate_energy
+from wattgate.energy.display.ambient import (
+    AmbientReference,
+    LearnedPower,
+    power_reference,
+    power_within_budget,
+    price_reference,
+)
+from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.half_hour import HalfHourCache, HalfHourContent
+from wattgate.energy.display.live_power import DisplayPower, PowerSource, can_estimate_energy, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
-from wattgate.energy.freshness import LIVE_INTERVAL_MS, Freshness, FreshnessSnapshot, Heartbeat, build_freshness
+from wattgate.energy.display.rate_schedule import RateSchedule
+from wattgate.energy.freshness import (
+    LIVE_INTERVAL_MS,
+    SECOND_MS,
+    Freshness,
+    FreshnessSnapshot,
+    Heartbeat,
+    build_freshness,
+)
 from wattgate.enums import AmbientBasis, FreshnessCause, WithheldReason
 
 
@@ -52,39 +68,57 @@ class DisplayPreferences:
 class Home:
     """The data of a frame.
 
+    - `locale`: the language and region of the owner, which format numbers and times
+    - `carbon`: the newest carbon intensity; None if the home has no series of it
     - `standing_charges`: the midnight of each day, and its charge in pence with VAT
-    - `learned_power`: the usual power in W in each half hour of the wall-clock day
+    - `learned_power`: the levels of power that are usual in each half hour of the wall-clock day
     - `main_resource_id`: the resource whose freshness is shown if there is no live power
     - `input_fields`: the resources and fields whose readings a frame needs to be correct
     - `freshness_snapshot`: readings update it in place, so each `Home` needs a snapshot of its own
     - `withheld_meters`: the meters of the home that are not among `meters`, for want of consent
     - `consent_until`: when the first consent to data in the frame expires; None if none of them can expire
+    - `cache`: what was computed for the present half hour; states of the home that follow each other share it
     """
 
     ve_id: str
     name: str
     zone: ZoneInfo
+    locale: str
     calendar: HomeCalendar
     meters: tuple[Meter, ...]
     sources: tuple[PowerSource, ...]
     standing_charges: tuple[tuple[int, Decimal], ...]
-    learned_power: Sequence[float | None]
+    learned_power: LearnedPower
     preferences: DisplayPreferences
     freshness_snapshot: FreshnessSnapshot
     main_resource_id: str | None
     input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
+    carbon: CarbonReading | None = None
     withheld_meters: tuple[WithheldMeter, ...] = ()
     consent_until: int | None = None
+    cache: HalfHourCache = field(default_factory=HalfHourCache, compare=False)
 
     def freshness(self, now: int) -> Freshness:
         """Return the freshness of the power source that has been silent longest, or else of the main resource."""
-        if self.sources:
-            source = min(self.sources, key=lambda candidate: candidate.at)
+        if (source := self._silent_source) is not None:
             return self.freshness_snapshot.resource_freshness(source.resource_id, source.field, now)
         if self.main_resource_id is not None:
             return self.freshness_snapshot.resource_freshness(self.main_resource_id, None, now)
         return build_freshness(Heartbeat(None, LIVE_INTERVAL_MS), now, FreshnessCause.UNKNOWN)
+
+    def power(self, now: int) -> DisplayPower | None:
+        """Return the live power, with the instant from which it is too old to be shown if nothing newer arrives."""
+        source = self._silent_source
+        if source is None:
+            return None
+        heartbeat = self.freshness_snapshot.resource_heartbeat(source.resource_id, source.field, now)
+        return total_power(self.sources, heartbeat.current_until() or source.at)
+
+    @property
+    def _silent_source(self) -> PowerSource | None:
+        """The power source that has been silent longest."""
+        return min(self.sources, key=lambda source: source.at, default=None)
 
     @property
     def billed_meter(self) -> Meter | None:
@@ -117,39 +151,62 @@ class Home:
         self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
         return replace(self, sources=sources, meters=meters)
 
-    def find_source_index(self, resource_id: str, field: str) -> int | None:
+    def find_source_index(self, resource_id: str, field_name: str) -> int | None:
         """Return the position of the power source with this field, or None."""
         names = [(source.resource_id, source.field.name) for source in self.sources]
-        return names.index((resource_id, field)) if (resource_id, field) in names else None
+        return names.index((resource_id, field_name)) if (resource_id, field_name) in names else None
 
-    def ambient_reference(self, now: int) -> tuple[AmbientBasis, float] | tuple[None, None]:
-        """Return the basis of the ambient level and its usual value: power in W, or a rate for PRICE.
+    def half_hour(self, now: int) -> HalfHourContent:
+        """Return the content that stays the same for the rest of the half hour."""
+        meter, content = self.billed_meter, self.cache.content
+        if content is None or not content.applies(now, meter):
+            content = self.cache.content = self._build_half_hour(now, meter)
+        return content
 
-        The owner's preferred basis comes first. If it has no value, use the first of budget, learned average and
-        price that has one.
-        """
-        usual_values = {
-            AmbientBasis.BUDGET: self._budget_power(now),
-            AmbientBasis.LEARNED: self.learned_power[self._half_hour_index(now)],
-            AmbientBasis.PRICE: self._mean_rate(now),
-        }
-        order = [self.preferences.basis, *usual_values] if self.preferences.basis else [*usual_values]
-        return next(((basis, usual) for basis in order if (usual := usual_values[basis]) is not None), (None, None))
-
-    def _budget_power(self, now: int) -> float | None:
-        meter = self.billed_meter
-        if meter is None or meter.rates is None or self.preferences.daily_budget is None:
-            return None
-        rate = meter.rates.rate_at(now, meter.block_energy(now))
-        return power_within_budget(self.preferences.daily_budget, meter.rates.standing_charge_at(now), rate)
-
-    def _mean_rate(self, now: int) -> float | None:
-        meter = self.billed_meter
-        mean = (
-            None if meter is None or meter.rates is None else meter.rates.mean_rate(*self.calendar.periods_at(now)[0])
-        )
-        return None if mean is None else float(mean)
-
-    def _half_hour_index(self, now: int) -> int:
+    def _build_half_hour(self, now: int, meter: Meter | None) -> HalfHourContent:
         local = from_ms(now).astimezone(self.zone)
-        return local.hour * 2 + local.minute // 30
+        offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
+        into_half_hour = (local.minute % 30 * 60 + local.second) * SECOND_MS + now % SECOND_MS
+        end = now - into_half_hour + HALF_HOUR_MS
+        if meter is None or meter.rates is None:
+            return HalfHourContent(now, end, offset, meter, None, None, self._ambient_reference(now, None, None))
+        tariff = meter.rates.render_tariff(now, meter.block_energy(now))
+        return HalfHourContent(
+            start=now,
+            end=min(end, meter.rates.next_start(now) or end),
+            utc_offset_minutes=offset,
+            billed_meter=meter,
+            tariff=tariff,
+            cheapest=meter.rates.cheapest_slot(now, self.calendar.tomorrow.end),
+            reference=self._ambient_reference(now, meter, meter.rates),
+        )
+
+    def _ambient_reference(self, now: int, meter: Meter | None, rates: RateSchedule | None) -> AmbientReference | None:
+        """Return what the ambient level is compared with.
+
+        The owner's preferred basis comes first. If it has no value, use the first of budget, learned power and price
+        that has one.
+        """
+        local = from_ms(now).astimezone(self.zone)
+        slot = local.hour * 2 + local.minute // 30
+        learned = self.learned_power.levels[slot]
+        budget = self._budget_power(now, meter, rates)
+        mean_rate = rates.mean_rate(*self.calendar.periods_at(now)[0]) if rates else None
+        references = {
+            AmbientBasis.BUDGET: None
+            if budget is None
+            else power_reference(self.learned_power.within_budget(slot, budget), AmbientBasis.BUDGET),
+            AmbientBasis.LEARNED: None if learned is None else power_reference(learned, AmbientBasis.LEARNED),
+            AmbientBasis.PRICE: None
+            if rates is None or mean_rate is None
+            else price_reference(float(mean_rate), rates.rate_unit),
+        }
+        preferred = references.get(self.preferences.basis) if self.preferences.basis else None
+        return preferred or next((reference for reference in references.values() if reference), None)
+
+    def _budget_power(self, now: int, meter: Meter | None, rates: RateSchedule | None) -> float | None:
+        """Return the mean power (W) of a day that spends the owner's budget; None without a budget or a rate."""
+        if meter is None or rates is None or self.preferences.daily_budget is None:
+            return None
+        rate = rates.rate_at(now, meter.block_energy(now))
+        return power_within_budget(self.preferences.daily_budget, rates.standing_charge_at(now), rate)

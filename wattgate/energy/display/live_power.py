@@ -40,12 +40,16 @@ class PowerIntegral(NamedTuple):
 
 
 class DisplayPower(msgspec.Struct, frozen=True, gc=False):
-    """A home's power at the meter in W; `net` is import minus export."""
+    """A home's power at the meter in W; `net` is import minus export.
+
+    It is too old to be shown from `valid_until` on.
+    """
 
     net: float
     imported: float
     exported: float
     at: datetime
+    valid_until: datetime
     unit: str = "W"
 
 
@@ -99,7 +103,7 @@ def integral_to_energy(integral: int) -> int:
     return integral * _BILLION // _INTEGRAL_PER_KWH
 
 
-def total_power(sources: Sequence[PowerSource]) -> DisplayPower | None:
+def total_power(sources: Sequence[PowerSource], valid_until: int) -> DisplayPower | None:
     """Return the power of a home, summed over its sources; None if there are no sources.
 
     Negative power of an import field counts as export, unless another field reports export.
@@ -110,4 +114,5 @@ def total_power(sources: Sequence[PowerSource]) -> DisplayPower | None:
     export_watts = [max(0.0, source.watts) for source in sources if source.exports]
     imported = sum(max(0.0, watts) for watts in import_watts)
     exported = sum(export_watts) if export_watts else sum(max(0.0, -watts) for watts in import_watts)
-    return DisplayPower(imported - exported, imported, exported, from_ms(min(source.at for source in sources)))
+    at = min(source.at for source in sources)
+    return DisplayPower(imported - exported, imported, exported, from_ms(at), from_ms(valid_until))

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.pricing import add_vat, round_half_up
 from wattgate.energy.tariffs import TariffTerms
@@ -44,6 +46,22 @@ class DisplayTariff(msgspec.Struct, frozen=True, gc=False):
     until: datetime | None
     next: DisplayRate | None
     currency: str = "GBP"
+
+
+class DisplaySlot(msgspec.Struct, frozen=True, gc=False):
+    """A span of time with one rate, in pence with VAT."""
+
+    start: datetime
+    end: datetime
+    rate: Decimal
+
+
+class _Slot(NamedTuple):
+    """The time [start, end) with one rate, in exact pence with VAT."""
+
+    start: int
+    end: int
+    rate: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +102,12 @@ class RateSchedule:
                 return start, following
         return None
 
+    def next_start(self, at: int) -> int | None:
+        """Return the start of the next span or tariff, whether the rate changes or not; None if there is none."""
+        starts = self.spans[bisect_right(self.spans, at, key=_span_start) :][:1]
+        tariffs = self.tariffs[bisect_right(self.tariffs, at, key=_valid_from) :][:1]
+        return min((*map(_span_start, starts), *map(_valid_from, tariffs)), default=None)
+
     def mean_rate(self, start: int, stop: int) -> Decimal | None:
         """Return the mean rate with VAT over a span; None unless the rate depends on time and changes in the span."""
         tariff = self.tariff_at(start)
@@ -101,6 +125,37 @@ class RateSchedule:
         return sum((length * rate for length, rate in weighted_rates), Decimal(0)) / sum(
             length for length, _ in weighted_rates
         )
+
+    def cheapest_slot(self, at: int, stop: int) -> DisplaySlot | None:
+        """Return the slot with the lowest known rate of those that end after `at` and begin before `stop`.
+
+        The first of several. None unless the rate depends on time, and the slots have different rates.
+        """
+        tariff = self.tariff_at(at)
+        if tariff is None or tariff.kind not in _TIME_DEPENDENT_KINDS:
+            return None
+        slots = [slot for slot in self._slots() if slot.end > at and slot.start < stop]
+        if len({slot.rate for slot in slots}) < 2:
+            return None
+        cheapest = min(slots, key=lambda slot: slot.rate)
+        return DisplaySlot(
+            from_ms(cheapest.start), from_ms(cheapest.end), round_half_up(cheapest.rate, DISPLAY_RATE_DECIMALS)
+        )
+
+    def _slots(self) -> list[_Slot]:
+        """Return the spans with a known rate and a known end, in order. Neighbours with equal rates are one slot."""
+        slots: list[_Slot] = []
+        next_starts = [*(span.start for span in self.spans[1:]), None]
+        for (start, rule), next_start in zip(self.spans, next_starts, strict=True):
+            rate = marginal_rate(rule, 0)
+            price, end = _rate_with_vat(rate), _span_end(start, rate, next_start)
+            if price is None or end is None:
+                continue
+            if slots and (slots[-1].end, slots[-1].rate) == (start, price):
+                slots[-1] = slots[-1]._replace(end=end)
+            else:
+                slots.append(_Slot(start, end, price))
+        return slots
 
     def render_tariff(self, at: int, counted: int) -> DisplayTariff | None:
         """Return the rate of energy at an instant, for output; None if no tariff is in force."""
@@ -123,6 +178,13 @@ class RateSchedule:
 def _render_next_rate(start: int, rate: Rate | None) -> DisplayRate | None:
     rounded = _round_rate(rate)
     return None if rate is None or rounded is None else DisplayRate(from_ms(start), rounded, rate.charge.band)
+
+
+def _span_end(start: int, rate: Rate | None, next_start: int | None) -> int | None:
+    """Return the end of a span: the start of the next one. The price of a half hour ends with it."""
+    if rate is None or rate.charge.rate is not None:
+        return next_start
+    return min(start + HALF_HOUR_MS, next_start or start + HALF_HOUR_MS)
 
 
 def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:

@@ -47,6 +47,7 @@ ADMINISTRATIVE_FOR_OTHERS = frozenset(
         *("update_account", "change_email", "change_name", "change_password", "rename_user", "update_user"),
         *("new_token", "delete_token", "revoke_token", "add_mobile_app_token", "remove_mobile_app_token"),
         *("enrol_second_factor", "confirm_second_factor", "remove_second_factor"),
+        *("approve_display_pairing", "deny_display_pairing", "rename_paired_display", "revoke_paired_display"),
         *("set_account_profile", "update_account_session"),
         *("add_virtual_entity", "update_virtual_entity", "deactivate_virtual_entity"),
         *("set_virtual_entity_attributes", "remove_virtual_entity_attributes"),
@@ -67,6 +68,9 @@ _WORK = "A worker carries out what another operation or a setting has decided."
 NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("authenticate", "register", "request_verification", "verify_user"), _LOGIN),
+        **dict.fromkeys(("start_display_pairing", "claim_display_pairing"), "A display acts on its own pairing only."),
+        "check_display_pairing": "It changes only the count of wrong codes.",
+        "end_own_display": "A display ends its own credential.",
         "confirm_email_change": "The holder of an account proves an address that was requested before.",
         **dict.fromkeys(("request_password_reset", "reset_password", "authorise", "grant_oauth_tokens"), _LOGIN),
         **dict.fromkeys(("record_readings", "record_reading_columns", "record_reading_arrays"), _MEASUREMENT),
@@ -77,7 +81,7 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("claim_catch_up", "update_catch_up", "claim_deliveries", "release_delivery"), _WORK),
         **dict.fromkeys(("record_webhook", "prepare_webhook", "record_webhook_outcome", "purge_events"), _WORK),
         **dict.fromkeys(("record_notification_outcome", "record_push_outcome", "record_mail_outcome"), _WORK),
-        **dict.fromkeys(("record_account_mail_outcome", "purge_login_failures"), _WORK),
+        **dict.fromkeys(("record_account_mail_outcome", "purge_login_failures", "purge_pairings"), _WORK),
         **dict.fromkeys(("purge_unverified_accounts", "purge_account_mails"), _WORK),
         **dict.fromkeys(("record_test_mail_outcome", "store_kept_mail", "evaluate_rule"), _WORK),
         **dict.fromkeys(("purge_readings", "run_maintenance", "store_accesses", "purge_accesses"), _WORK),

@@ -259,6 +259,8 @@ def with_caller_note(description: str, needs: Permission) -> str:
         note = "Requires the credentials or a token of an account."
     elif needs is Permission.OWN_STATUS:
         note = "Requires the credentials or a token of an account, or a token of an external directory."
+    elif needs is Permission.OWN_DISPLAY:
+        note = "For paired displays only."
     elif needs not in GRANTS[Role.TEMPLATE_EDITOR]:
         note = "For administrators and applications only."
     elif needs not in GRANTS[Role.ACCOUNT]:

@@ -49,6 +49,11 @@ ENROL_FIRST = (
 )
 """The message for an administrator without the second factor that a setting requires."""
 
+DISPLAY_ONLY = (
+    "The token is that of a paired display, which can read its home and nothing else. Leave it out, or log in."
+)
+"""The message for a paired display that calls any other operation."""
+
 
 class Runner:
     """Run operations and edges for principals. Nothing else opens a session or commits.
@@ -227,6 +232,7 @@ class Runner:
             session,
             scope.application_id,
             scope.user_id,
+            scope.ve_id,
             now=self._clock(),
             quotas=quotas,
             key_ring=key_ring,
@@ -236,10 +242,15 @@ class Runner:
 
 def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
     """Return the rows that a principal may see. Raise Forbidden if these are a user's and it names none."""
+    application_id = principal.application_id or NO_APPLICATION
+    if scope is AccessScope.HOME:
+        if principal.user_id is None or principal.ve_id is None:
+            raise Forbidden("these credentials belong to no home")
+        return RowScope(application_id, principal.user_id, principal.ve_id)
     own_rows_only = scope is AccessScope.OWN
     if own_rows_only and principal.user_id is None:
         raise Forbidden("this needs a user; applications name one in the header userId")
-    return RowScope(principal.application_id or NO_APPLICATION, principal.user_id if own_rows_only else None)
+    return RowScope(application_id, principal.user_id if own_rows_only else None)
 
 
 def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
@@ -260,6 +271,8 @@ def check_permission(principal: Principal, permission: Permission) -> AccessScop
         raise Unauthenticated(EXCHANGE_FIRST if principal.directory_token else NO_CREDENTIALS)
     if principal.role is Role.UNENROLLED_ADMINISTRATOR:
         raise Forbidden(ENROL_FIRST)
+    if principal.role is Role.DISPLAY:
+        raise Forbidden(DISPLAY_ONLY)
     subject = permission.name.lower().replace("_", " ")
     if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
         raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")

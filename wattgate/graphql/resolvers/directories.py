@@ -79,6 +79,7 @@ async def _end_sessions(call: Call, directory_id: str) -> None:
         col(models.ExternalAccount.application_id) == call.rows.application_id,
         col(models.ExternalAccount.directory_id) == directory_id,
     )
+    await call.rows.delete(models.PairedDisplay, col(models.PairedDisplay.account_id).in_(accounts))
     await call.rows.delete(models.Token, col(models.Token.account_id).in_(accounts))
     of_directory = col(models.ExternalAccount.directory_id) == directory_id
     await call.rows.update(models.ExternalAccount, of_directory, token=None, access_token=None)

@@ -15,13 +15,16 @@ from wattgate.client import AddressPolicy
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
+from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_grant
+from wattgate.graphql.services.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
 from wattgate.graphql.services.login import TOKEN_LIFETIME, issue_token, log_in, rows_for_login
 from wattgate.graphql.types import oauth as types
 from wattgate.principal import OAUTH_SCOPES, Permission
@@ -122,11 +125,17 @@ async def grant_oauth_tokens(
     code_verifier: str | None = None,
     redirect_uri: str | None = None,
     refresh_token: str | None = None,
+    device_code: str | None = None,
 ) -> types.OAuthTokens:
-    """Exchange an authorization code or a refresh token for new tokens. Each is valid once.
+    """Exchange an authorization code, a refresh token or a device code for new tokens. Each is valid once.
 
-    `grantType` is authorization_code (with code, codeVerifier and redirectUri) or refresh_token (with refreshToken).
+    `grantType` is authorization_code (with code, codeVerifier and redirectUri), refresh_token (with refreshToken), or
+    urn:ietf:params:oauth:grant-type:device_code (with deviceCode, and the application ID as clientId). The last one is
+    for displays, whose token needs no refresh token: it is empty.
     """
+    if grant_type == DEVICE_GRANT:
+        (code_of_device,) = _require_arguments(deviceCode=device_code)
+        return _display_tokens(await claim_pairing(call, rows_for_login(call, client_id), code_of_device))
     client = await call.rows.oauth_client(client_id)
     if client is None or not client.active or not _is_secret_valid(client, client_secret):
         raise Unauthenticated("The client id or the client secret is wrong.", reason="invalid_client")
@@ -305,6 +314,23 @@ async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> typ
         expires_in=int(TOKEN_LIFETIME.total_seconds()),
         refresh_token=refresh,
         scope=source.scope,
+    )
+
+
+def _display_tokens(claimed: ClaimedPairing) -> types.OAuthTokens:
+    """Return the tokens of a paired display. Raise BadInput with the reason of RFC 8628 if it has none yet."""
+    if claimed.state is PairingState.PENDING:
+        reason = "slow_down" if claimed.is_too_early else "authorization_pending"
+        message = f"The user has not answered yet. Retry in {claimed.interval} s."
+        raise BadInput(message, reason=reason, retry_after=claimed.interval, commits_changes=True)
+    if claimed.token is None:
+        raise BadInput("The user has refused the display.", reason="access_denied")
+    return types.OAuthTokens(
+        token_type="bearer",  # noqa: S106 (not a credential)
+        access_token=claimed.token,
+        expires_in=int(DISPLAY_LIFETIME.total_seconds()),
+        refresh_token="",
+        scope="read",
     )
 
 

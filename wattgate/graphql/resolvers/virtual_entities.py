@@ -18,6 +18,7 @@ from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, oper
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.services import home_resources
 from wattgate.graphql.services.changes import emit_home_changed
+from wattgate.graphql.services.credential_endings import end_home
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 from wattgate.stored_json import UnstorableJson, check_json
@@ -128,6 +129,8 @@ async def update_virtual_entity(
         if not (was_active or entity.active):
             raise home_resources.closed_home_error(ve_id)
         await _replace_resources(call, entity, [owned.resource_id for owned in input.resources])
+    if not entity.active:
+        await end_home(call, call.rows, ve_id)
     emit_home_changed(call, ve_id)
     return entity
 
@@ -153,6 +156,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     """
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.active = False
+    await end_home(call, call.rows, ve_id)
     emit_home_changed(call, ve_id)
     return entity
 

@@ -33,6 +33,8 @@ class StoredCapability:
 
 
 STORED_CAPABILITIES = (
+    StoredCapability(models.PairedDisplay, token_column="token_id"),  # noqa: S106 (the name of a column)
+    StoredCapability(models.DisplayPairing),
     StoredCapability(models.Token, token_column="token_id", grant_column="family"),  # noqa: S106 (the name of a column)
     StoredCapability(models.RefreshToken, grant_column="family"),
     StoredCapability(models.AuthorizationCode),
@@ -69,6 +71,20 @@ async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
         return await end_grant(call, rows, token.family)
     await _delete_of_tokens(rows, [token.token_id])
     return _emit(call, CredentialsRevoked(token.account_id, (token.token_id,)))
+
+
+async def end_displays(call: Call, rows: Rows, displays: Collection[models.PairedDisplay]) -> None:
+    """End the credentials of paired displays, and the displays with them."""
+    for account_id in {display.account_id for display in displays}:
+        token_ids = tuple(display.token_id for display in displays if display.account_id == account_id)
+        await _delete_of_tokens(rows, token_ids)
+        _emit(call, CredentialsRevoked(account_id, token_ids))
+
+
+async def end_home(call: Call, rows: Rows, ve_id: str) -> None:
+    """End what depends on a home that was closed: the displays that are paired with it."""
+    await rows.delete(models.DisplayPairing, col(models.DisplayPairing.ve_id) == ve_id)
+    await end_displays(call, rows, await rows.all(models.PairedDisplay, col(models.PairedDisplay.ve_id) == ve_id))
 
 
 async def end_grant(call: Call, rows: Rows, family: str) -> None:

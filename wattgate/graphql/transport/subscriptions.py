@@ -292,7 +292,11 @@ def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -
     A selection of only the payload depends on the rows that the caller may see. Others are executed with the caller's
     permissions, and so also depend on its role, user, account and OAuth scopes.
     """
-    rows = (principal.application_id, principal.user_id if scope is AccessScope.OWN else None)
+    rows = (
+        principal.application_id,
+        None if scope is AccessScope.APPLICATION else principal.user_id,
+        principal.ve_id if scope is AccessScope.HOME else None,
+    )
     return (
         rows
         if payload_only

@@ -16,6 +16,7 @@ from wattgate.enums import (
     AmbientLevel,
     Baseline,
     BucketQuality,
+    CarbonIndex,
     CatchUpState,
     ConsentBasis,
     CostLineKind,
@@ -29,6 +30,7 @@ from wattgate.enums import (
     JobState,
     NotificationState,
     NoValueReason,
+    PairingState,
     Period,
     ReadingQuality,
     RuleKind,
@@ -50,6 +52,7 @@ strawberry.enum(MeterKind, description="Kind of energy that a meter of a home co
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")
 strawberry.enum(NotificationState, description="State of an alert's delivery through one channel.")
 strawberry.enum(JobState, description="State of an erasure or an export.")
+strawberry.enum(PairingState, description="Answer of a user to a display that wants to be paired.")
 strawberry.enum(ErasureAction, description="Treatment of the records of a table by an erasure.")
 strawberry.enum(CatchUpState, description="State of a retrieval of readings from the meter network.")
 strawberry.enum(
@@ -67,6 +70,7 @@ strawberry.enum(
 )
 strawberry.enum(DeviceProof, description="How it was proved that a user may have a device.")
 strawberry.enum(AmbientLevel, description="Level of the present energy use or price, compared with the usual value.")
+strawberry.enum(CarbonIndex, description="How high the carbon intensity of electricity is.")
 strawberry.enum(AmbientBasis, description="Reference that a level is compared with.")
 strawberry.enum(
     FreshnessState,

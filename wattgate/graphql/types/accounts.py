@@ -98,10 +98,12 @@ class Token:
     created_at: datetime
     expires_at: datetime
     authentication_framework: str | None = strawberry.field(
-        description="`oauth` if an OAuth client requested the token. Null if the user logged in."
+        description="`oauth` if an OAuth client requested the token, `display` for the token of a paired display. Null "
+        "if the user logged in."
     )
     grant_type: str | None = strawberry.field(
-        description="OAuth grant type of the token: authorization_code or refresh_token. Null if the user logged in."
+        description="OAuth grant type of the token: authorization_code, refresh_token, or that of RFC 8628 for a "
+        "paired display. Null if the user logged in."
     )
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import strawberry
 
 from wattgate.energy.display.meter import MeterKind
-from wattgate.enums import AmbientBasis, AmbientLevel, NoValueReason, WithheldReason
+from wattgate.enums import AmbientBasis, AmbientLevel, CarbonIndex, NoValueReason, WithheldReason
 from wattgate.graphql.core.fields import list_field
 from wattgate.graphql.types.freshness import Freshness
 
@@ -20,6 +20,10 @@ class DisplayPower:
     exported: float = strawberry.field(name="export", description="Power fed into the grid, in W.")
     unit: str = strawberry.field(description="Unit of the values: W.")
     at: datetime = strawberry.field(description="Instant of the newest power reading.")
+    valid_until: datetime = strawberry.field(
+        description="Instant of the gateway's clock from which the power is too old to be shown. Blank it then, unless "
+        "a newer frame has arrived."
+    )
 
 
 @strawberry.type(description="Energy of one kind in a day or month so far.")
@@ -75,8 +79,8 @@ class DisplayPeriod:
 
 
 @strawberry.type(
-    description="Level for an ambient light: LOW below 0.8 times the usual value, HIGH from 1.25 times. LEARNED and "
-    "BUDGET compare the imported power, PRICE compares the rate."
+    description="Level for an ambient light. LEARNED and BUDGET compare the imported power with what is usual at the "
+    "time of day, PRICE compares the rate with the mean rate of the day."
 )
 class DisplayAmbient:
     level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")
@@ -111,6 +115,21 @@ class DisplayTariff:
     )
 
 
+@strawberry.type(description="Span of time with one rate of electricity, in pence with VAT.")
+class DisplaySlot:
+    start: datetime = strawberry.field(description="Start of the slot, inclusive. It may be in the past.")
+    end: datetime = strawberry.field(description="End of the slot, exclusive. It is in the future.")
+    rate: Decimal = strawberry.field(description="Rate in pence per unit of energy, with VAT.")
+
+
+@strawberry.type(description="Carbon intensity of a home's electricity.")
+class DisplayCarbon:
+    intensity: float = strawberry.field(description="Carbon intensity, in `unit`.")
+    unit: str = strawberry.field(description="Unit of the intensity: gCO2/kWh.")
+    at: datetime = strawberry.field(description="Start of the half hour that the intensity applies to.")
+    index: CarbonIndex = strawberry.field(description="How high the intensity is.")
+
+
 @strawberry.type(description="Meter of a home whose data is not in the display, because it is withheld.")
 class DisplayWithheld:
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose data is withheld.")
@@ -140,6 +159,29 @@ class Display:
         description="Freshness of the live power, or of the stored readings if the home has no live power."
     )
     unread_alerts: int = strawberry.field(description="Number of unread alerts of the home's owner.")
+    frame_version: int = strawberry.field(
+        description="Version of the content, now 1. New fields do not change it. Do not draw a version that the screen "
+        "does not know."
+    )
+    locale: str = strawberry.field(
+        description="Language and region of the home's owner, such as en-GB, to format numbers and times."
+    )
+    utc_offset_minutes: int = strawberry.field(
+        description="Minutes by which the wall clock of the home is ahead of UTC now, for screens without time zones."
+    )
+    currency: str = strawberry.field(description="ISO 4217 code of the currency of all amounts. Always GBP.")
+    link_timeout_seconds: int = strawberry.field(
+        description="Seconds without anything from the gateway, heartbeats included, after which a screen treats the "
+        "connection as lost and blanks the power."
+    )
+    cheapest: DisplaySlot | None = strawberry.field(
+        description="Slot with the lowest electricity rate of today and tomorrow that has not ended, as far as prices "
+        "are known. Null if the rate does not depend on the time, or does not change."
+    )
+    carbon: DisplayCarbon | None = strawberry.field(
+        description="Present carbon intensity of the electricity. Null if the home has no resource with the "
+        "classifier carbon.intensity, or no recent reading of it."
+    )
     withheld: list[DisplayWithheld] = list_field(
         1,
         description="Meters of the home that the content leaves out, because there is no valid consent to their data.",

@@ -19,6 +19,7 @@ from wattgate.graphql.types.alerts import Alert
 from wattgate.graphql.types.consent import ConsentReceipt, MeterPointConsent
 from wattgate.graphql.types.content import TermsConditionsUser
 from wattgate.graphql.types.flexibility import DfsParticipation, DfsUser
+from wattgate.graphql.types.paired_displays import PairedDisplay
 from wattgate.graphql.types.prompts import PromptUser, UserAction
 from wattgate.graphql.types.resources import Device, Resource
 from wattgate.graphql.types.virtual_entities import VirtualEntity
@@ -83,6 +84,12 @@ class UserRecords:
         needs=Permission.NOTIFICATION_READ,
         sizes=[ListSize(10)],
         description="Alert rules of the user, oldest first. A user has at most 100.",
+    )
+    paired_displays: list[PairedDisplay] = edge(
+        queries.paired_displays,
+        needs=Permission.PAIRED_DISPLAY_READ,
+        sizes=[ListSize(3)],
+        description="Paired displays of the user, oldest first. A user has at most 50.",
     )
     consents: Connection[MeterPointConsent] = _records(
         "MeterPointConsent",

@@ -9,6 +9,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.db.queries import displays as queries
 from wattgate.db.queries import virtual_entities as home_queries
+from wattgate.db.queries.display_extras import carbon_resources
 from wattgate.db.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame
@@ -20,12 +21,16 @@ from wattgate.realtime.subscriptions.freshness_reducers import topics_of_resourc
 
 
 async def display_topics(rows: Rows, home: VirtualEntity, resources: Sequence[Resource]) -> tuple[str, ...]:
-    """Return the topics with events that change the display of a home with these resources."""
+    """Return the topics with events that change the display of a home with these resources.
+
+    A paired display sees the rows of its home, and no alerts of its user.
+    """
     shown = queries.display_resources(resources)
     tariff_topics = [topics.tariffs(resource.resource_id) for resource in shown]
-    alert_topics = (topics.alerts(home.owner_id), topics.alerts_read(home.owner_id))
+    alert_topics = () if rows.ve_id else (topics.alerts(home.owner_id), topics.alerts_read(home.owner_id))
+    carbon_topics = [topics.readings(resource.resource_id) for resource in carbon_resources(resources)]
     freshness_topics = await topics_of_resources(rows, shown)
-    return (topics.virtual_entities(home.ve_id), *tariff_topics, *alert_topics, *freshness_topics)
+    return (topics.virtual_entities(home.ve_id), *tariff_topics, *alert_topics, *carbon_topics, *freshness_topics)
 
 
 RELOAD_SPREAD_SECONDS = 60

@@ -18,11 +18,12 @@ OAUTH_NAMES = (
     "code_challenge",
     "code_challenge_method",
     "code_verifier",
+    "device_code",
     "grant_type",
     "redirect_uri",
     "refresh_token",
 )
-"""Members whose names RFC 6749 and RFC 7636 define."""
+"""Members whose names RFC 6749, RFC 7636 and RFC 8628 define."""
 
 OAUTH_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = {(to_camel_case(name),): (name,) for name in OAUTH_NAMES}
 
@@ -45,15 +46,39 @@ def _transform_new_password_error(error: GatewayError, body: dict[str, Any]) -> 
 
 
 def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
-    """Return the tokens. The refresh token is repeated as `refresh_type`, which legacy clients read."""
+    """Return the tokens. The refresh token is repeated as `refresh_type`, which legacy clients read.
+
+    A display has no refresh token.
+    """
     granted = result.result
+    refresh = {"refresh_token": granted.refresh_token, "refresh_type": granted.refresh_token}
     return {
         "token_type": granted.token_type,
         "access_token": granted.access_token,
         "expires_in": granted.expires_in,
-        "refresh_token": granted.refresh_token,
-        "refresh_type": granted.refresh_token,
+        **(refresh if granted.refresh_token else {}),
         "scope": granted.scope,
+    }
+
+
+def _parse_device_arguments(request: LegacyRequest) -> RawArguments:
+    """Convert the body: `client_id` is the ID of the application. A display has no choice of scopes."""
+    names = {"client_id": "applicationId"}
+    members = request.body_members.items()
+    return RawArguments({names.get(name, name): value for name, value in members if name != "scope"})
+
+
+def _device_body(result: RestResult) -> dict[str, Any]:
+    """Return the response of RFC 8628, section 3.2, and the modules of the QR code."""
+    started = result.result
+    return {
+        "device_code": started.device_code,
+        "user_code": started.user_code,
+        "verification_uri": started.verification_uri,
+        "verification_uri_complete": started.verification_uri_complete,
+        "expires_in": started.expires_in,
+        "interval": started.interval,
+        "qr_code": started.qr_code,
     }
 
 
@@ -98,6 +123,14 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         request_paths=OAUTH_REQUEST_PATHS,
         render_body=_oauth_tokens_body,
         response=wire.OAUTH_TOKENS,
+        accepts_form=True,
+        transform_error=_transform_oauth_error,
+    ),
+    "POST /auth/oauth/device": LegacyFormat(
+        parse_arguments=_parse_device_arguments,
+        request_paths={("applicationId",): ("client_id",)},
+        render_body=_device_body,
+        response=wire.DEVICE_CODES,
         accepts_form=True,
         transform_error=_transform_oauth_error,
     ),

@@ -47,11 +47,12 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
                 "smartMeterInventory",
             }
         ),
-        NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview"}),
+        NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise"}),
         Forbidden: frozenset({"authenticate", "authorise", "register"}),
         NotFound: frozenset(
             {
+                *("approveDisplayPairing", "checkDisplayPairing", "denyDisplayPairing"),
                 *("accessLog", "accountProfiles", "accountSession", "authenticate", "authorise", "changeEmail"),
                 *("changeName", "changePassword", "confirmEmailChange", "confirmSecondFactor", "consentReceipts"),
                 *("currentTermsConditions", "deleteToken", "dfsTermsConditions", "discover", "displayAtMeterPoint"),
@@ -65,8 +66,8 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         Conflict: frozenset(
             {
-                *("catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor", "dataExportPart"),
-                *("enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource"),
+                *("approveDisplayPairing", "catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor"),
+                *("dataExportPart", "enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource"),
                 *("pingWebhookEndpoint", "publishTemplate", "recordReadingColumns", "recordReadings"),
                 *("redriveWebhooks", "resetPassword", "removeSecondFactor"),
                 *("removeVirtualEntityResource", "renameUser", "renewConsents", "replayWebhooks", "restoreTemplate"),
@@ -78,8 +79,9 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         QuotaExceeded: frozenset(
             {
-                *("catchUp", "moveDevice", "moveResource", "renewConsents", "setAccountProfile", "updateDevice"),
-                *("updateTemplate", "updateVirtualEntity"),
+                *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "grantOauthTokens", "moveDevice"),
+                *("moveResource", "renewConsents", "setAccountProfile", "updateDevice", "updateTemplate"),
+                *("updateVirtualEntity",),
             }
         ),
     }

@@ -34,6 +34,11 @@ TAG_GROUPS: Mapping[str, tuple[Tag, ...]] = MappingProxyType(
         ),
         "Homes and readings": (
             Tag("Homes", "Virtual entities: homes with their resources and attributes.", ("/virtualentity",)),
+            Tag(
+                "Paired displays",
+                "Displays that a user pairs with a home by a code.",
+                ("/displaypairing", "/paireddisplay"),
+            ),
             Tag("Home types", "Types of virtual entities.", ("/vetype",)),
             Tag("Home statistics", "Numbers of homes of an application.", ("/vesys",)),
             Tag(

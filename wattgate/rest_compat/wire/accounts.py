@@ -1,6 +1,6 @@
 """Types of users, accounts, tokens, profiles and sessions in legacy formats."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -27,8 +27,10 @@ class DeletedUser(TypedDict):
 class OAuthTokenMembers(TypedDict, total=False):
     """Members that only OAuth tokens have."""
 
-    authenticationFramework: Annotated[str, Meta(description="How the token was requested: oauth.")]
-    grant_type: Annotated[str, Meta(description="OAuth grant type: authorization_code or refresh_token.")]
+    authenticationFramework: Annotated[str, Meta(description="How the token was requested: oauth or display.")]
+    grant_type: Annotated[
+        str, Meta(description="OAuth grant type: authorization_code, refresh_token, or that of RFC 8628.")
+    ]
 
 
 class OAuthTokensMembers(TypedDict):
@@ -39,8 +41,26 @@ class OAuthTokensMembers(TypedDict):
         str, Meta(description="Token to send in the header `token`, or as `Authorization: Bearer`.")
     ]
     expires_in: Annotated[int, Meta(description="Lifetime of the access token, in seconds.")]
-    refresh_token: Annotated[str, Meta(description="Token for the next exchange. Valid once.")]
-    refresh_type: Annotated[str, Meta(description="The refresh token again, under a name that legacy clients read.")]
+    refresh_token: NotRequired[
+        Annotated[str, Meta(description="Token for the next exchange. Valid once. A display has none.")]
+    ]
+    refresh_type: NotRequired[
+        Annotated[str, Meta(description="The refresh token again, under a name that legacy clients read.")]
+    ]
+
+
+class DeviceCodesMembers(TypedDict):
+    """Members of a started pairing with the names of RFC 8628."""
+
+    device_code: Annotated[str, Meta(description="Secret with which the display asks for its credential.")]
+    user_code: Annotated[str, Meta(description="Code that the user enters, such as WXYZ-2345.")]
+    verification_uri: Annotated[str, Meta(description="Address of the page on which the user enters the code.")]
+    verification_uri_complete: Annotated[str, Meta(description="Same address with the code, for a link or QR code.")]
+    expires_in: Annotated[int, Meta(description="Lifetime of both codes, in seconds.")]
+    interval: Annotated[int, Meta(description="Minimum time between two token requests, in seconds.")]
+    qr_code: Annotated[
+        list[str], Meta(description="Rows of the QR code of `verification_uri_complete`: 1 is dark, 0 is light.")
+    ]
 
 
 class SavedProfile(TypedDict):
@@ -65,6 +85,9 @@ OAUTH_TOKENS = RecordShape(
     OAuthTokens,
     OAuthTokensMembers,
     omitted=frozenset({"tokenType", "accessToken", "expiresIn", "refreshToken"}),
+)
+DEVICE_CODES = RecordShape(
+    "DeviceCodes", added=DeviceCodesMembers, description="Codes of a pairing, as in RFC 8628, section 3.2."
 )
 PROFILE = RecordShape(
     "StoredProfile", added=ProfileName, is_open=True, description="Profile: its name, and members that clients choose."

@@ -4,12 +4,14 @@
  */
 
 import { closestTo, element, find } from "../shared/dom.js";
+import { RovingFocus } from "./roving-focus.js";
 import { roundSteps } from "./scale.js";
 
 /**
  * A bar of the chart.
  * @typedef {object} Bar
  * @property {[name: string, value: number][]} parts  From the bottom up.
+ * @property {number | null} before  An earlier value to compare with, drawn as a line. Null if there is none.
  * @property {Set<string>} marks  What limits the value, for example `estimated`.
  * @property {string} label  The text for screen readers.
  * @property {Tick | null} tick
@@ -25,6 +27,8 @@ export class BarChart {
   #axis;
   /** @type {HTMLElement} */
   #bars;
+  /** @type {RovingFocus} */
+  #focus;
   /** @type {(index: number | null) => void} */
   #onSelect;
   /** @type {HTMLElement | null} */
@@ -38,8 +42,8 @@ export class BarChart {
   constructor(section, onSelect) {
     this.#axis = find(section, ".axis");
     this.#bars = find(section, ".bars");
+    this.#focus = new RovingFocus(this.#bars);
     this.#onSelect = onSelect;
-    this.#bars.addEventListener("keydown", (event) => this.#moveFocus(event));
     this.#bars.addEventListener("focusin", () => this.#setPointed(null));
     this.#bars.addEventListener("focusout", () => this.#updateSelection());
     this.#bars.addEventListener("pointerover", (event) => this.#setPointed(closestTo(event, ".bar")));
@@ -59,42 +63,20 @@ export class BarChart {
    * @param {(value: number) => string} formatAxisValue
    */
   show(bars, formatAxisValue) {
-    const steps = roundSteps(Math.max(0, ...bars.map(height)));
+    const steps = roundSteps(Math.max(0, ...bars.map(height), ...bars.map(({ before }) => before ?? 0)));
     const top = Math.max(...steps);
     this.#axis.replaceChildren(...steps.map((step) => gridline(step / top, formatAxisValue(step))));
     this.#resize(bars.length);
-    const elements = this.#elements;
+    const { elements } = this.#focus;
     bars.forEach((bar, index) => fill(elements[index], bar, top));
     this.#updateSelection();
-  }
-
-  get #elements() {
-    return /** @type {HTMLElement[]} */ ([...this.#bars.children]);
   }
 
   /** @param {number} count */
   #resize(count) {
     while (this.#bars.children.length > count) this.#bars.lastElementChild?.remove();
     while (this.#bars.children.length < count) this.#bars.append(emptyBar());
-    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#setTabStop(this.#elements[count - 1]);
-  }
-
-  /** @param {KeyboardEvent} event */
-  #moveFocus(event) {
-    const bars = this.#elements;
-    const index = bars.findIndex((bar) => bar === event.target);
-    /** @type {Record<string, HTMLElement | undefined>} */
-    const targets = { ArrowRight: bars[index + 1], ArrowLeft: bars[index - 1], Home: bars[0], End: bars.at(-1) };
-    const next = targets[event.key];
-    if (!next) return;
-    event.preventDefault();
-    this.#setTabStop(next);
-    next.focus();
-  }
-
-  /** @param {HTMLElement} bar */
-  #setTabStop(bar) {
-    for (const other of this.#elements) other.tabIndex = other === bar ? 0 : -1;
+    this.#focus.ensureStop(this.#focus.elements.at(-1));
   }
 
   /** @param {HTMLElement | null} bar */
@@ -105,7 +87,7 @@ export class BarChart {
 
   #updateSelection() {
     const selected = this.#pointed ?? this.#bars.querySelector(".bar:focus");
-    const bars = this.#elements;
+    const bars = this.#focus.elements;
     for (const bar of bars) bar.classList.toggle("selected", bar === selected);
     const index = bars.findIndex((bar) => bar === selected);
     this.#onSelect(index < 0 ? null : index);
@@ -120,7 +102,7 @@ function height({ parts }) {
 function emptyBar() {
   const bar = element("div", { class: "bar", role: "img" });
   bar.tabIndex = -1;
-  bar.append(element("span", { class: "stack" }), element("span", { class: "tick" }));
+  bar.append(element("span", { class: "stack" }), element("span", { class: "tick" }), element("span", { class: "before" }));
   return bar;
 }
 
@@ -129,8 +111,8 @@ function emptyBar() {
  * @param {Bar} content
  * @param {number} top  The value at the top of the axis.
  */
-function fill(bar, { parts, marks, label, tick }, top) {
-  const [stack, tickLabel] = bar.children;
+function fill(bar, { parts, before, marks, label, tick }, top) {
+  const [stack, tickLabel, line] = /** @type {HTMLElement[]} */ ([...bar.children]);
   bar.dataset.marks = [...marks].join(" ");
   bar.classList.toggle("empty", parts.length === 0);
   bar.setAttribute("aria-label", label);
@@ -141,6 +123,8 @@ function fill(bar, { parts, marks, label, tick }, top) {
     part.dataset.part = name;
     part.style.setProperty("--share", String(Math.max(0, value) / top));
   });
+  line.hidden = before === null;
+  line.style.setProperty("--share", String((before ?? 0) / top));
   tickLabel.textContent = tick?.label ?? "";
   tickLabel.classList.toggle("minor", Boolean(tick?.minor));
 }

@@ -1,7 +1,9 @@
 /** Names of the buckets of the history: in full, and as short labels below the bars. */
 
+import { text } from "./texts.js";
+
 /** @import { Tick } from "./bar-chart.js" */
-/** @import { WallClock } from "./format.js" */
+/** @import { TimeForm, WallClock } from "./format.js" */
 /** @import { ViewName } from "./history.js" */
 
 /**
@@ -19,11 +21,11 @@
 export function bucketName(view, { start, end }, wallClock) {
   switch (view) {
     case "hours":
-      return `${wallClock.format("minutes", start)} to ${wallClock.format("minutes", end)}`;
+      return text("time.hourRange", range("minutes", start, end, wallClock));
     case "days":
       return wallClock.format("date", start);
     case "weeks":
-      return `${wallClock.format("dayOfMonth", start)} to ${wallClock.format("dayOfMonth", end - 1)}`;
+      return text("time.dayRange", range("dayOfMonth", start, end - 1, wallClock));
     default:
       return wallClock.format("monthOfYear", start);
   }
@@ -40,14 +42,13 @@ export function bucketName(view, { start, end }, wallClock) {
 export function bucketTick(view, { start, end }, wallClock, now) {
   switch (view) {
     case "hours": {
-      const label = wallClock.format("minutes", start);
-      const hour = Number.parseInt(label, 10);
-      return hour % 3 === 0 ? { label, minor: hour % 6 !== 0 } : null;
+      const { hour } = wallClock.numbers(start);
+      return hour % 3 === 0 ? { label: wallClock.format("minutes", start), minor: hour % 6 !== 0 } : null;
     }
     case "days":
-      return { label: now < end ? "Today" : wallClock.format("weekday", start), minor: false };
+      return { label: now < end ? text("view.currentDay") : wallClock.format("weekday", start), minor: false };
     case "weeks":
-      return { label: now < end ? "This week" : wallClock.format("dayOfMonth", start), minor: false };
+      return { label: now < end ? text("view.currentWeek") : wallClock.format("dayOfMonth", start), minor: false };
     default:
       return monthTick(start, wallClock);
   }
@@ -58,7 +59,16 @@ export function bucketTick(view, { start, end }, wallClock, now) {
  * @param {WallClock} wallClock
  */
 function monthTick(start, wallClock) {
-  const label = wallClock.format("month", start);
-  const number = Number.parseInt(wallClock.format("monthNumber", start), 10);
-  return { label: number === 1 ? wallClock.format("year", start) : label, minor: number % 2 === 0 };
+  const { month } = wallClock.numbers(start);
+  return { label: wallClock.format(month === 1 ? "year" : "month", start), minor: month % 2 === 0 };
+}
+
+/**
+ * @param {TimeForm} form
+ * @param {number} first
+ * @param {number} last
+ * @param {WallClock} wallClock
+ */
+function range(form, first, last, wallClock) {
+  return { start: wallClock.format(form, first), end: wallClock.format(form, last) };
 }

@@ -1,19 +1,13 @@
 /** Says in words what an amount of money includes, and why a cost is not known. */
 
+import { text } from "./texts.js";
+
 /**
  * The parts of an amount of money, as the gateway states them.
  * @typedef {{ includesStandingCharge: boolean, includesVat: boolean }} Inclusions
  */
 
 /** @typedef {"NO_READINGS" | "NO_POWER" | "NO_TARIFF" | "NO_PRICE"} NoValueReason */
-
-/** @type {Record<NoValueReason, string>} */
-const REASONS = {
-  NO_READINGS: "No readings",
-  NO_POWER: "No power",
-  NO_TARIFF: "No tariff",
-  NO_PRICE: "No price",
-};
 
 /**
  * Return what an amount includes, such as "incl. 53p standing charge and VAT".
@@ -22,9 +16,9 @@ const REASONS = {
  * @returns {string}
  */
 export function inclusionText({ includesStandingCharge, includesVat }, amount = "") {
-  const charge = amount ? `${amount} standing charge` : "standing charge";
-  if (includesStandingCharge) return includesVat ? `incl. ${charge} and VAT` : `incl. ${charge}, without VAT`;
-  return includesVat ? "incl. VAT, without standing charge" : "without standing charge and VAT";
+  if (!includesStandingCharge) return text(includesVat ? "cost.vat" : "cost.bare");
+  if (amount) return text(includesVat ? "cost.chargeOfAndVat" : "cost.chargeOf", { amount });
+  return text(includesVat ? "cost.chargeAndVat" : "cost.charge");
 }
 
 /**
@@ -33,5 +27,5 @@ export function inclusionText({ includesStandingCharge, includesVat }, amount = 
  * @returns {string}
  */
 export function reasonText(reason) {
-  return reason ? REASONS[reason] : "";
+  return reason ? text(`cost.${reason}`) : "";
 }

@@ -2,17 +2,21 @@
 
 import { clock, now } from "../shared/clock.js";
 import { Connection } from "../shared/connection.js";
-import { find } from "../shared/dom.js";
+import { find, findAs } from "../shared/dom.js";
 import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
 import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
 import { freshnessAt } from "./frame.js";
-import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
+import { Household } from "./household.js";
+import { useNotation } from "./notation.js";
+import { PanelDialog } from "./panel-dialog.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
+import { PricePanel } from "./price-panel.js";
+import { readTariffs } from "./price-requests.js";
 import { StatusBar } from "./status-bar.js";
 import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
@@ -21,11 +25,14 @@ import { WithheldNotice } from "./withheld-notice.js";
 /** @import { Home } from "../shared/gateway.js" */
 /** @import { Session } from "../shared/session.js" */
 /** @import { ConnectionState } from "../shared/connection.js" */
+/** @import { Requester } from "./household.js" */
 /** @import { Frame } from "./subscription.js" */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const RETRY_DELAY = 15 * SECOND;
+/** A wall display shows the newest history again when nobody has moved it for this time. */
+const RETURN_DELAY = 5 * MINUTE;
 /** All displays learn of a new half hour at the same moment. They spread their requests over this time. */
 const HISTORY_SPREAD = 5 * SECOND;
 
@@ -47,6 +54,12 @@ export class Display {
   #month;
   /** @type {TariffPanel} */
   #tariff;
+  /** @type {Household} */
+  #household;
+  /** @type {PricePanel} */
+  #prices;
+  /** @type {PanelDialog} */
+  #pricesDialog;
   /** @type {HistoryPanel} */
   #history;
   /** @type {WithheldNotice} */
@@ -77,6 +90,11 @@ export class Display {
     this.#today = new PeriodPanel(part("today"));
     this.#month = new PeriodPanel(part("month"));
     this.#tariff = new TariffPanel(part("tariff"));
+    this.#pricesDialog = new PanelDialog(findAs(root, ".prices-dialog", HTMLDialogElement), part("prices"));
+    part("open-prices").addEventListener("click", () => this.#pricesDialog.open());
+    this.#prices = new PricePanel(part("prices"), () => this.#readPrices(), (known) => this.#offerPrices(known));
+    const bell = findAs(root, ".alerts", HTMLButtonElement);
+    this.#household = new Household(bell, findAs(root, ".household-dialog", HTMLDialogElement), this.#requester());
     this.#withheld = new WithheldNotice(root);
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
     this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
@@ -106,6 +124,7 @@ export class Display {
   /** Disconnect and remove everything that was shown. */
   stop() {
     this.#connection.close();
+    this.#household.clear();
     this.#timers.clear();
     this.#session = this.#home = null;
     this.#clear();
@@ -133,7 +152,10 @@ export class Display {
     const energies = resourceIdsByEnergy(home);
     this.#today.setEnergies(energies);
     this.#month.setEnergies(energies);
-    this.#history.setHome(energies, this.#wallClock);
+    this.#history.setHome(energies, this.#wallClock, zoneOf(home));
+    const { electricity: resourceId } = energies;
+    this.#prices.setHome(resourceId ? { resourceId, timeZone: zoneOf(home), wallClock: this.#wallClock } : null);
+    this.#household.setHome(home.veId, this.#wallClock, isOfUser(this.#session));
     this.#connection.open(() => ({ query: SUBSCRIPTION, variables: { veId: home.veId } }));
     this.#readHistory();
   }
@@ -141,8 +163,8 @@ export class Display {
   #clear() {
     this.#frame = null;
     this.#connectionState = "connecting";
-    for (const panel of [this.#power, this.#today, this.#month, this.#tariff, this.#history]) panel.clear();
-    this.#status.showAlerts(0);
+    const panels = [this.#power, this.#today, this.#month, this.#tariff, this.#prices, this.#history];
+    for (const panel of panels) panel.clear();
     this.#withheld.show([]);
   }
 
@@ -157,8 +179,9 @@ export class Display {
     else clock.advanceTo(at);
     const previous = this.#frame;
     this.#frame = frame;
+    useNotation(frame);
     this.#render();
-    if (previous && (first || historyChanged(previous, frame))) {
+    if (previous && this.#history.wanted.steps === 0 && (first || historyChanged(previous, frame))) {
       this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());
     }
   }
@@ -171,14 +194,16 @@ export class Display {
 
   #render() {
     const frame = this.#frame;
-    const connected = this.#connectionState === "live";
-    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), connected));
+    const link = { connected: this.#connectionState === "live", silence: this.#connection.silence };
+    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), link));
     if (!frame) return;
-    this.#power.show(frame, this.#wallClock, connected);
+    this.#power.show(frame, this.#wallClock, link);
     this.#today.show(frame.today, this.#wallClock);
     this.#month.show(frame.month, this.#wallClock);
     this.#tariff.show(frame.tariff, this.#wallClock);
-    this.#status.showAlerts(frame.unreadAlerts);
+    this.#tariff.showCarbon(frame.carbon);
+    this.#prices.show(frame);
+    this.#household.showUnread(frame.unreadAlerts);
     this.#withheld.show(frame.withheld);
   }
 
@@ -194,15 +219,28 @@ export class Display {
   async #readHistory() {
     const home = this.#home;
     if (!home) return;
-    const { view } = this.#history;
-    const { period, lookback } = VIEWS[view];
-    const zone = home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const range = { start: now() - lookback, end: now(), period, zone };
+    const { range, ...selection } = this.#history.wanted;
+    if (selection.steps === 0) this.#timers.cancel("newest");
+    else this.#timers.schedule(RETURN_DELAY, "newest", () => this.#history.returnToNewest());
     const read = () => readHistory(this.#token, resourceIdsByEnergy(home), range);
     const series = await this.#request("history", read, () => this.#readHistory());
     if (!series) this.#history.fail();
-    else if (Object.keys(series).length > 0) this.#history.show(view, series);
+    else if (Object.keys(series).length > 0) this.#history.show(selection, series);
     else this.#history.clear();
+  }
+
+  async #readPrices() {
+    const { wanted } = this.#prices;
+    if (!wanted) return;
+    const read = () => readTariffs(this.#token, wanted.resourceId, wanted.range);
+    const tariffs = await this.#request("prices", read, () => this.#readPrices());
+    if (tariffs) this.#prices.setTariffs(tariffs);
+  }
+
+  /** @param {boolean} known */
+  #offerPrices(known) {
+    find(this.#root, ".open-prices").hidden = !known;
+    if (!known) this.#pricesDialog.close();
   }
 
   /**
@@ -211,7 +249,7 @@ export class Display {
    * @template T
    * @param {string} name  The name of the timer of the retry.
    * @param {() => Promise<T>} send
-   * @param {() => void} retry
+   * @param {(() => void) | null} retry  Null if the request is not repeated.
    * @returns {Promise<T | null>}
    */
   async #request(name, send, retry) {
@@ -226,10 +264,22 @@ export class Display {
       if (toGatewayError(error).unauthenticated) this.#onSessionEnded();
       else {
         console.warn(error);
-        this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
+        if (retry) this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
       }
       return null;
     }
+  }
+
+  /** @returns {Requester} */
+  #requester() {
+    const getToken = () => this.#token;
+    return {
+      get token() {
+        return getToken();
+      },
+      read: (name, send, retry) => this.#request(name, send, retry),
+      act: (send) => this.#request("action", send, null),
+    };
   }
 
   /** @param {Session} session */
@@ -264,6 +314,22 @@ export class Display {
     if (code === "NOT_FOUND") this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
     else this.#timers.schedule(MINUTE * spread, "connection", () => location.reload());
   }
+}
+
+/**
+ * Return whether a session is that of a user. The credential of a paired display only shows the home.
+ * @param {Session | null} session
+ */
+function isOfUser(session) {
+  return session !== null && /** @type {{ kind?: string }} */ (/** @type {unknown} */ (session)).kind !== "display";
+}
+
+/**
+ * Return the time zone of a home's days. Homes without one use that of the device.
+ * @param {Home} home
+ */
+function zoneOf({ timeZone }) {
+  return timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /**

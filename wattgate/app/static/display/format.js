@@ -1,15 +1,41 @@
-/** Numbers, money and times in British notation. */
+/** Numbers, money and times in the notation of the current locale, and in the currency of the home. */
+
+import { currentLocale, text } from "./texts.js";
+
+/** @import { TextKey } from "./texts.js" */
 
 /** Shown in place of a value that is not known. */
 export const NOTHING = "–";
 
-/** @param {number} digits */
-const decimals = (digits) =>
-  new Intl.NumberFormat("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-const [whole, tenths, hundredths] = [0, 1, 2].map(decimals);
-const upToHundredths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
-const upToTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
-const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GBP" });
+/** The gateway states prices and small amounts in hundredths of the currency. */
+const MINOR_UNITS = 100;
+/** From this part of the currency on, an amount rounds to a whole of it. */
+const ROUNDS_TO_WHOLE = 0.995;
+
+/**
+ * The texts of the hundredths of a currency. Other currencies have none in use: their small amounts have decimals.
+ * @type {Readonly<Record<string, TextKey>>}
+ */
+const MINOR_TEXTS = Object.freeze({ GBP: "money.pence", EUR: "money.cents", USD: "money.cents" });
+
+/** @type {string | null} */
+let currency = null;
+/**
+ * Formatters are expensive to build, and the display writes every second.
+ * @type {Map<string, Intl.NumberFormat | Intl.DateTimeFormat>}
+ */
+const formatters = new Map();
+
+/**
+ * Use a currency from now on. Return whether it has changed. Amounts have no symbol before the first call.
+ * @param {string} code  ISO 4217.
+ * @returns {boolean}
+ */
+export function setCurrency(code) {
+  if (code === currency) return false;
+  currency = code;
+  return true;
+}
 
 /**
  * Return the size of a power as a number and its unit, without its sign.
@@ -18,8 +44,8 @@ const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GB
  */
 export function formatPower(watts) {
   const size = Math.round(Math.abs(watts));
-  if (size < 1000) return { number: whole.format(size), unit: "W" };
-  return { number: (size < 9995 ? hundredths : tenths).format(size / 1000), unit: "kW" };
+  if (size < 1000) return { number: formatDecimals(size, 0), unit: "W" };
+  return { number: formatDecimals(size / 1000, size < 9995 ? 2 : 1), unit: "kW" };
 }
 
 /**
@@ -31,35 +57,41 @@ export function formatPower(watts) {
 export function formatEnergy(amount, unit = "kWh") {
   if (amount === null) return NOTHING;
   const size = Math.abs(amount);
-  const digits = size < 9.995 ? hundredths : size < 99.95 ? tenths : whole;
-  return `${digits.format(amount)} ${unit}`;
+  return `${formatDecimals(amount, size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} ${unit}`;
 }
 
 /**
- * Return an amount in pounds, for example £1.20.
+ * Return an amount of the currency, for example £1.20.
  * @param {number | null} amount
  * @returns {string}
  */
 export function formatMoney(amount) {
-  return amount === null ? NOTHING : pounds.format(amount);
+  if (amount === null) return NOTHING;
+  return currency ? numbers(currencyStyle(currency)).format(amount) : formatDecimals(amount, 2);
 }
 
 /**
- * Return an amount in pounds; below one pound, in whole pence.
- * @param {number} amount  Pounds.
+ * Return an amount of the currency; below one of it, in whole hundredths such as pence.
+ * @param {number} amount
  * @returns {string}
  */
 export function formatMoneyShort(amount) {
-  return Math.abs(amount) < 0.995 ? `${whole.format(amount * 100)}p` : formatMoney(amount);
+  const minor = minorText();
+  if (!minor || Math.abs(amount) >= ROUNDS_TO_WHOLE) return formatMoney(amount);
+  return text(minor, { amount: formatDecimals(amount * MINOR_UNITS, 0) });
 }
 
 /**
- * Return a price in pence, to a tenth.
- * @param {string | number | null} pence
+ * Return a price in hundredths of the currency, to a tenth.
+ * @param {string | number | null} price  In hundredths.
  * @returns {string}
  */
-export function formatRate(pence) {
-  return pence === null ? NOTHING : `${upToTenths.format(Number(pence))}p`;
+export function formatRate(price) {
+  if (price === null) return NOTHING;
+  const minor = minorText();
+  if (minor) return text(minor, { amount: formatUpTo(Number(price), 1) });
+  const amount = Number(price) / MINOR_UNITS;
+  return currency ? numbers({ ...currencyStyle(currency), maximumFractionDigits: 3 }).format(amount) : formatUpTo(amount, 3);
 }
 
 /**
@@ -68,16 +100,17 @@ export function formatRate(pence) {
  * @returns {string}
  */
 export function formatAxisNumber(value) {
-  return upToHundredths.format(value);
+  return formatUpTo(value, 2);
 }
 
 /**
- * Return an amount of an axis, in whole pounds where it is one.
- * @param {number} value  Pounds.
+ * Return an amount of an axis, without decimals where it has none.
+ * @param {number} value
  * @returns {string}
  */
 export function formatAxisMoney(value) {
-  return Number.isInteger(value) ? `£${whole.format(value)}` : formatMoneyShort(value);
+  if (!Number.isInteger(value)) return formatMoneyShort(value);
+  return currency ? numbers({ ...currencyStyle(currency), maximumFractionDigits: 0 }).format(value) : formatDecimals(value, 0);
 }
 
 /**
@@ -87,38 +120,35 @@ export function formatAxisMoney(value) {
  */
 export function formatAge(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} hours`;
-  return `${whole.format(Math.floor(seconds / 86_400))} days`;
+  if (seconds < 120) return text("age.seconds", { count: seconds });
+  if (seconds < 7200) return text("age.minutes", { count: Math.floor(seconds / 60) });
+  if (seconds < 172_800) return text("age.hours", { count: Math.floor(seconds / 3600) });
+  return text("age.days", { count: Math.floor(seconds / 86_400) });
 }
 
-/**
- * @typedef {"minutes" | "seconds" | "weekday" | "day" | "date" | "dayOfMonth" | "month" | "monthOfYear" | "monthNumber"
- *   | "year"} TimeForm
- */
+/** The forms of a time that the display writes. */
+const TIME_FORMS = /** @satisfies {Record<string, Intl.DateTimeFormatOptions>} */ ({
+  minutes: { hour: "2-digit", minute: "2-digit" },
+  seconds: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  weekday: { weekday: "short" },
+  day: { weekday: "short", day: "numeric", month: "short" },
+  date: { weekday: "long", day: "numeric", month: "long" },
+  dayOfMonth: { day: "numeric", month: "short" },
+  month: { month: "short" },
+  monthOfYear: { month: "long", year: "numeric" },
+  year: { year: "numeric" },
+});
 
-/** Times and dates in one time zone. */
+/** @typedef {keyof typeof TIME_FORMS} TimeForm */
+
+/** Times and dates in one time zone, in the notation of the current locale. */
 export class WallClock {
-  /** @type {Record<TimeForm, Intl.DateTimeFormat>} */
-  #formats;
+  /** @type {string | undefined} */
+  #timeZone;
 
   /** @param {string} [timeZone]  An IANA name; by default the time zone of the device. */
   constructor(timeZone) {
-    /** @param {Intl.DateTimeFormatOptions} options */
-    const format = (options) => new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
-    this.#formats = {
-      minutes: format({ hour: "2-digit", minute: "2-digit" }),
-      seconds: format({ hour: "2-digit", minute: "2-digit", second: "2-digit" }),
-      weekday: format({ weekday: "short" }),
-      day: format({ weekday: "short", day: "numeric", month: "short" }),
-      date: format({ weekday: "long", day: "numeric", month: "long" }),
-      dayOfMonth: format({ day: "numeric", month: "short" }),
-      month: format({ month: "short" }),
-      monthOfYear: format({ month: "long", year: "numeric" }),
-      monthNumber: format({ month: "numeric" }),
-      year: format({ year: "numeric" }),
-    };
+    this.#timeZone = timeZone;
   }
 
   /**
@@ -128,7 +158,19 @@ export class WallClock {
    * @returns {string}
    */
   format(form, instant) {
-    return this.#formats[form].format(instant);
+    return dates(this.#timeZone, TIME_FORMS[form]).format(instant);
+  }
+
+  /**
+   * Return the numbers of an instant on the clock and the calendar, whatever the locale writes.
+   * @param {number} instant
+   * @returns {{ month: number, hour: number, minute: number }}
+   */
+  numbers(instant) {
+    const options = /** @type {const} */ ({ month: "numeric", hour: "numeric", minute: "numeric", hourCycle: "h23" });
+    const parts = dates(this.#timeZone, { ...options, numberingSystem: "latn", calendar: "gregory" }).formatToParts(instant);
+    const part = (/** @type {string} */ name) => Number(parts.find(({ type }) => type === name)?.value);
+    return { month: part("month"), hour: part("hour"), minute: part("minute") };
   }
 
   /**
@@ -138,8 +180,8 @@ export class WallClock {
    * @returns {string}
    */
   moment(instant, now) {
-    const time = this.format("minutes", instant);
-    return this.format("day", instant) === this.format("day", now) ? time : `${this.format("day", instant)}, ${time}`;
+    const [day, time] = [this.format("day", instant), this.format("minutes", instant)];
+    return day === this.format("day", now) ? time : text("time.dayAndTime", { day, time });
   }
 
   /**
@@ -149,7 +191,65 @@ export class WallClock {
    * @returns {string}
    */
   endMoment(instant, now) {
-    if (this.format("minutes", instant) !== "00:00") return this.moment(instant, now);
-    return `the end of ${this.format("day", instant - 1)}`;
+    const { hour, minute } = this.numbers(instant);
+    if (hour + minute > 0) return this.moment(instant, now);
+    return text("time.endOf", { day: this.format("day", instant - 1) });
   }
+}
+
+function minorText() {
+  return currency === null ? undefined : MINOR_TEXTS[currency];
+}
+
+/**
+ * A home has one currency, so the short symbol is enough.
+ * @param {string} code
+ * @returns {Intl.NumberFormatOptions}
+ */
+function currencyStyle(code) {
+  return { style: "currency", currency: code, currencyDisplay: "narrowSymbol" };
+}
+
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
+function formatDecimals(value, digits) {
+  return numbers({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+}
+
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
+function formatUpTo(value, digits) {
+  return numbers({ maximumFractionDigits: digits }).format(value);
+}
+
+/** @param {Intl.NumberFormatOptions} options */
+function numbers(options) {
+  return cached(JSON.stringify(options), (locale) => new Intl.NumberFormat(locale, options));
+}
+
+/**
+ * @param {string | undefined} timeZone
+ * @param {Intl.DateTimeFormatOptions} options
+ */
+function dates(timeZone, options) {
+  return cached(`${timeZone}/${JSON.stringify(options)}`, (locale) => new Intl.DateTimeFormat(locale, { timeZone, ...options }));
+}
+
+/**
+ * Return the formatter of a name for the current locale. Build it at its first use.
+ * @template {Intl.NumberFormat | Intl.DateTimeFormat} T
+ * @param {string} name
+ * @param {(locale: string) => T} build
+ * @returns {T}
+ */
+function cached(name, build) {
+  const locale = currentLocale();
+  const key = `${locale} ${name}`;
+  const known = formatters.get(key) ?? build(locale);
+  formatters.set(key, known);
+  return /** @type {T} */ (known);
 }

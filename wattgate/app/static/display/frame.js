@@ -3,12 +3,21 @@
 /** @import { Frame, FreshnessCause, FreshnessState } from "./subscription.js" */
 
 /**
+ * The link to the gateway: whether it is open, and the milliseconds since the last message.
+ * @typedef {{ connected: boolean, silence: number }} Link
+ */
+
+/**
  * The freshness of the readings. `asOf` is in milliseconds since 1970. The cause CONNECTION is this page's own.
  * @typedef {{ state: FreshnessState, asOf: number | null, cause: FreshnessCause | "CONNECTION" | null }} Freshness
  */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
+/** A link without a message for so long is lost, and the power that it brought is no longer live. */
+const LINK_TIMEOUT = 35 * SECOND;
+/** The page checks the time once a second. It blanks one second early rather than late. */
+const CHECK_INTERVAL = SECOND;
 /** @type {FreshnessState[]} */
 const STATES = ["LIVE", "DELAYED", "STALE", "OFFLINE"];
 /**
@@ -26,24 +35,35 @@ const LIMITS = [
  * connection is lost.
  * @param {Frame} frame
  * @param {number} now
- * @param {boolean} connected
+ * @param {Link} link
  * @returns {Freshness}
  */
-export function freshnessAt(frame, now, connected) {
+export function freshnessAt(frame, now, { connected, silence }) {
   const { state, asOf, expectedEverySeconds, cause } = frame.freshness;
   const time = asOf === null ? null : Date.parse(asOf);
   const aged = time === null ? "OFFLINE" : stateAt(now - time, expectedEverySeconds * SECOND);
-  return { state: worse(state, aged), asOf: time, cause: connected ? cause : "CONNECTION" };
+  return { state: worse(state, aged), asOf: time, cause: connected && !isLinkLost(silence) ? cause : "CONNECTION" };
 }
 
 /**
- * Return the power in watts and its time, or null if there is none or if it is too old to be shown as current.
+ * Return whether the link to the gateway is lost.
+ * @param {number} silence  Milliseconds since the last message of the gateway.
+ * @returns {boolean}
+ */
+function isLinkLost(silence) {
+  return silence >= LINK_TIMEOUT - CHECK_INTERVAL;
+}
+
+/**
+ * Return the power in watts and its time, or null if there is none, if it is too old to be shown as current, or if the
+ * link is lost.
  * @param {Frame} frame
  * @param {number} now
+ * @param {Link} link
  * @returns {{ net: number, at: number } | null}
  */
-export function currentPower(frame, now) {
-  if (!frame.power) return null;
+export function currentPower(frame, now, { silence }) {
+  if (!frame.power || isLinkLost(silence)) return null;
   const at = Date.parse(frame.power.at);
   const state = stateAt(now - at, frame.freshness.expectedEverySeconds * SECOND);
   return state === "LIVE" || state === "DELAYED" ? { net: frame.power.net, at } : null;

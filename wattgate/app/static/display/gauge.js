@@ -6,7 +6,7 @@ const FULL_SCALE = 10_000;
 const LABELS = [0, 500, 1000, 2000, 3000, 5000, 7500, 10_000];
 const TWO_SIDED_LABELS = [-10_000, -5000, -2000, -500, 0, 500, 2000, 5000, 10_000];
 const CENTRE = { x: 160, y: 150 };
-const RADIUS = { ring: 116, label: 138 };
+const RADIUS = { ring: 116, label: 142 };
 /** Degrees from one end of the ring to the other. */
 const SWEEP = 244;
 const LEVELS = ["LOW", "MEDIUM", "HIGH"];

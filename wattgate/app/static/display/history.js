@@ -13,7 +13,7 @@ const PENCE = 100;
 /**
  * A view of the history: the length of its buckets (ISO 8601), how many it shows, and how far back it reads, in
  * milliseconds.
- * @typedef {{ period: string, count: number, lookback: number, title: string, unit: string }} View
+ * @typedef {{ period: string, count: number, lookback: number }} View
  */
 
 /**
@@ -31,7 +31,7 @@ const PENCE = 100;
  * @property {[name: string, value: number][]} parts
  * @property {number | null} value
  * @property {Set<Mark>} marks
- * @property {string} unit
+ * @property {string} unit  Of an energy, or the currency of a cost.
  */
 
 /**
@@ -44,6 +44,7 @@ const PENCE = 100;
  * @property {string} unit
  * @property {Set<Mark>} marks
  * @property {CostBucket | null} cost
+ * @property {string} currency  Empty without costs.
  * @property {NoValueReason | null} reason  Why the cost is not known.
  */
 
@@ -52,10 +53,10 @@ const PENCE = 100;
  * @type {Record<ViewName, View>}
  */
 export const VIEWS = {
-  hours: { period: "PT1H", count: 24, lookback: DAY, title: "Last 24 hours", unit: "an hour" },
-  days: { period: "P1D", count: 8, lookback: 8 * DAY, title: "Last 8 days", unit: "a day" },
-  weeks: { period: "P1W", count: 5, lookback: 35 * DAY, title: "Last 5 weeks", unit: "a week" },
-  months: { period: "P1M", count: 13, lookback: 397 * DAY, title: "Last 13 months", unit: "a month" },
+  hours: { period: "PT1H", count: 24, lookback: DAY },
+  days: { period: "P1D", count: 8, lookback: 8 * DAY },
+  weeks: { period: "P1W", count: 5, lookback: 35 * DAY },
+  months: { period: "P1M", count: 13, lookback: 397 * DAY },
 };
 
 /** Milliseconds after its end for which a bucket may still wait for readings that the meter network delivers late. */
@@ -67,10 +68,10 @@ const LATE_WINDOW = 2 * DAY;
  * @param {Record<string, Series>} series  By energy.
  * @param {ViewName} view
  * @param {number} now
+ * @param {number} [count]  At most so many of the newest buckets.
  * @returns {Column[]}
  */
-export function buildColumns(measure, series, view, now) {
-  const { count } = VIEWS[view];
+export function buildColumns(measure, series, view, now, count = VIEWS[view].count) {
   const names = measure === "cost" ? billedEnergies(series) : [measure];
   const chosen = names.map((name) => ({ name, readings: series[name].readings, costs: series[name].costs }));
   const length = Math.min(count, ...chosen.map(({ readings }) => readings.buckets.length));
@@ -114,7 +115,8 @@ function sampleAt(name, { readings, costs }, index, now) {
   // Costs have the same buckets as readings, counted from the end.
   const cost = costs?.buckets.at(index - readings.buckets.length) ?? null;
   const reason = costs ? (cost?.noValueReason ?? null) : "NO_TARIFF";
-  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost, reason };
+  const currency = costs?.currency ?? "";
+  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost, currency, reason };
 }
 
 /**
@@ -147,7 +149,8 @@ function costColumn(samples, view) {
     marks.delete("missing");
     marks.add(reason);
   } else if (!marks.has("running") && !marks.has("late")) marks.add("missing");
-  return { start: samples[0].start, end: samples[0].end, parts, value, marks, unit: "GBP" };
+  const unit = samples.map(({ currency }) => currency).find(Boolean) ?? "";
+  return { start: samples[0].start, end: samples[0].end, parts, value, marks, unit };
 }
 
 /**

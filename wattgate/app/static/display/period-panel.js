@@ -4,6 +4,7 @@ import { now } from "../shared/clock.js";
 import { find, findAll } from "../shared/dom.js";
 import { inclusionText, reasonText } from "./cost-basis.js";
 import { NOTHING, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
+import { text } from "./texts.js";
 
 /** @import { ResourceIds } from "../shared/gateway.js" */
 /** @import { WallClock } from "./format.js" */
@@ -52,8 +53,8 @@ export class PeriodPanel {
     const isKnown = cost !== null && cost.total !== null;
     this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
     this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
-    const to = hasEnergy(period) && period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
-    this.#part(".complete-to").textContent = to ? `Complete up to ${to}` : "";
+    const time = hasEnergy(period) && period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
+    this.#part(".complete-to").textContent = time ? text("period.completeTo", { time }) : "";
   }
 
   /**
@@ -98,7 +99,7 @@ function toNumber(value) {
  */
 export function basisText(cost) {
   const texts = [inclusionText(cost, formatMoneyShort(Number(cost.standingCharge)))];
-  if (Number(cost.unpriced) !== 0) texts.push("partly without a price");
-  if (cost.estimated) texts.push("partly estimated");
+  if (Number(cost.unpriced) !== 0) texts.push(text("cost.unpriced"));
+  if (cost.estimated) texts.push(text("cost.estimated"));
   return texts.join(", ");
 }

@@ -6,27 +6,15 @@ import { Announcer } from "./announcer.js";
 import { NOTHING, formatAge, formatMoneyShort, formatPower, formatRate } from "./format.js";
 import { currentPower, freshnessAt, levelBounds } from "./frame.js";
 import { Gauge } from "./gauge.js";
+import { capitalise, text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { Freshness } from "./frame.js" */
+/** @import { Freshness, Link } from "./frame.js" */
 /** @import { Ambient, Frame, Tariff } from "./subscription.js" */
 
 /** @typedef {"direction" | "number" | "unit" | "hourly" | "explanation"} TextPart */
 
 const PENCE = 100;
-const LEVELS = { LOW: "Low", MEDIUM: "Medium", HIGH: "High" };
-const BASES = {
-  LEARNED: "Compared with your usual use",
-  BUDGET: "Compared with your budget",
-  PRICE: "Based on the current price of electricity",
-};
-const CAUSES = {
-  METER: "The meter has stopped sending.",
-  GATEWAY: "The device that sends the readings has stopped sending.",
-  PLATFORM: "The energy service is not accepting readings at the moment.",
-  UNKNOWN: "No newer reading has arrived.",
-  CONNECTION: "This screen has lost its connection.",
-};
 
 export class PowerPanel {
   /** @type {HTMLElement} */
@@ -45,7 +33,7 @@ export class PowerPanel {
 
   /** Show that no reading has arrived yet. */
   clear() {
-    this.#showBlank("Waiting for a reading", "");
+    this.#showBlank(text("power.waiting"), "");
     this.#showLevel(null);
   }
 
@@ -53,15 +41,16 @@ export class PowerPanel {
    * Show what a frame says about the current power.
    * @param {Frame} frame
    * @param {WallClock} wallClock
-   * @param {boolean} connected
+   * @param {Link} link
    */
-  show(frame, wallClock, connected) {
+  show(frame, wallClock, link) {
     const time = now();
-    const current = currentPower(frame, time);
-    const freshness = freshnessAt(frame, time, connected);
+    const current = currentPower(frame, time, link);
+    const freshness = freshnessAt(frame, time, link);
     if (current) this.#showPower(frame, current.net, time - current.at, freshness);
     else this.#showNoPower(freshness, time, wallClock);
-    this.#showLevel(current || frame.ambient?.basis === "PRICE" ? frame.ambient : null);
+    const isPriceKnown = link.connected && frame.ambient?.basis === "PRICE";
+    this.#showLevel(current || isPriceKnown ? frame.ambient : null);
   }
 
   /**
@@ -73,13 +62,14 @@ export class PowerPanel {
   #showPower(frame, net, age, { state, cause }) {
     const { number, unit } = formatPower(net);
     const exporting = net < 0;
-    const direction = exporting ? "Exporting" : "Importing";
+    const direction = text(exporting ? "power.exporting" : "power.importing");
     this.#section.dataset.flow = exporting ? "exporting" : "importing";
     const explanation = state === "LIVE" ? comparisonText(frame.ambient) : delayText(age, cause);
     this.#setTexts({ direction, number, unit: ` ${unit}`, hourly: hourlyCost(frame.tariff, net), explanation });
     this.#gauge.show(net, Boolean(frame.today.exported), levelBounds(frame));
-    const level = frame.ambient ? `, ${LEVELS[frame.ambient.level].toLowerCase()}` : "";
-    this.#announcer.announce(`${direction}${level}`, `${direction}: ${number} ${unit}${level}`);
+    const level = frame.ambient ? text(`level.${frame.ambient.level}`) : "";
+    const values = { direction, power: `${number} ${unit}`, level };
+    this.#announcer.announce(direction + level, text(level ? "power.announcedWithLevel" : "power.announced", values));
   }
 
   /**
@@ -88,14 +78,13 @@ export class PowerPanel {
    * @param {WallClock} wallClock
    */
   #showNoPower(freshness, time, wallClock) {
-    const { state, asOf } = freshness;
+    const { state, asOf, cause } = freshness;
     const reason = reasonText(freshness);
     // If the readings are fresh but there is no power, the newest reading is not of power: its time would mislead.
-    const newest = asOf !== null && state !== "LIVE" ? asOf : null;
-    const lastReading =
-      newest === null ? "" : `Last reading ${wallClock.format("seconds", newest)}, ${formatAge(time - newest)} ago. `;
-    this.#showBlank("No live power", lastReading + reason);
-    this.#announcer.announce(reason, `No live power. ${reason}`);
+    const newest = asOf !== null && (state !== "LIVE" || cause === "CONNECTION") ? asOf : null;
+    const values = newest === null ? null : { time: wallClock.format("seconds", newest), age: formatAge(time - newest) };
+    this.#showBlank(text("power.none"), values ? text("power.lastReading", { ...values, reason }) : reason);
+    this.#announcer.announce(reason, text("power.noneBecause", { reason }));
   }
 
   /**
@@ -112,23 +101,24 @@ export class PowerPanel {
   #showLevel(ambient) {
     this.#section.dataset.level = ambient?.level ?? "none";
     find(this.#section, ".level").hidden = !ambient;
-    if (ambient) find(this.#section, ".level-word").textContent = LEVELS[ambient.level];
+    if (ambient) find(this.#section, ".level-word").textContent = capitalise(text(`level.${ambient.level}`));
   }
 
   /** @param {Record<TextPart, string>} texts */
   #setTexts(texts) {
-    for (const [name, text] of Object.entries(texts)) {
+    for (const [name, words] of Object.entries(texts)) {
       const part = find(this.#section, `.${name}`);
       // Setting the same text again would cause work for screen readers and for the browser's layout.
-      if (part.textContent !== text) part.textContent = text;
+      if (part.textContent !== words) part.textContent = words;
     }
   }
 }
 
 /** @param {Freshness} freshness */
 function reasonText({ state, asOf, cause }) {
-  if (asOf === null) return "There has been no reading yet.";
-  return state === "LIVE" ? "The meter of this home does not send its power." : CAUSES[cause ?? "UNKNOWN"];
+  if (asOf === null) return text("power.noReading");
+  if (cause === "CONNECTION") return text("cause.CONNECTION");
+  return text(state === "LIVE" ? "power.notSent" : `cause.${cause ?? "UNKNOWN"}`);
 }
 
 /**
@@ -139,7 +129,7 @@ function reasonText({ state, asOf, cause }) {
  */
 export function hourlyCost(tariff, watts) {
   if (!tariff?.rate || watts < 0) return "";
-  return `${formatMoneyShort(((watts / 1000) * Number(tariff.rate)) / PENCE)} an hour`;
+  return text("power.hourly", { amount: formatMoneyShort(((watts / 1000) * Number(tariff.rate)) / PENCE) });
 }
 
 /**
@@ -150,7 +140,7 @@ export function hourlyCost(tariff, watts) {
 export function comparisonText(ambient) {
   if (!ambient) return "";
   const [low, high] = [ambient.lowBelow, ambient.highFrom].map((value) => formatBound(value, ambient.unit));
-  return `${BASES[ambient.basis]}: low under ${low}, high from ${high}`;
+  return text(`level.${ambient.basis}`, { low, high });
 }
 
 /**
@@ -160,8 +150,9 @@ export function comparisonText(ambient) {
  * @returns {string}
  */
 export function delayText(age, cause) {
-  const reason = cause && cause !== "UNKNOWN" ? ` ${CAUSES[cause]}` : "";
-  return `This reading is ${formatAge(age)} old.${reason}`;
+  const values = { age: formatAge(age) };
+  if (!cause || cause === "UNKNOWN") return text("power.old", values);
+  return text("power.oldBecause", { ...values, reason: text(`cause.${cause}`) });
 }
 
 /**

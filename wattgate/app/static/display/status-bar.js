@@ -1,31 +1,13 @@
-/** The status bar: the state of the connection and of the readings, unread alerts, and the local time of the home. */
+/** The status bar: the state of the connection and of the readings, and the local time of the home. */
 
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
 import { formatAge } from "./format.js";
+import { text } from "./texts.js";
 
 /** @import { ConnectionState } from "../shared/connection.js" */
 /** @import { WallClock } from "./format.js" */
 /** @import { Freshness } from "./frame.js" */
-/** @import { FreshnessState } from "./subscription.js" */
-
-/**
- * Texts of the connection's states and, while it is live, of the freshness of the readings.
- * @type {Record<Exclude<ConnectionState, "live"> | FreshnessState, string>}
- */
-const TEXTS = {
-  connecting: "Connecting",
-  reconnecting: "Reconnecting",
-  offline: "No network",
-  displaced: "Too many screens, waiting",
-  outdated: "Updating this page",
-  withheld: "No consent",
-  LIVE: "Live",
-  DELAYED: "Delayed",
-  STALE: "Not up to date",
-  OFFLINE: "No readings",
-};
-
 export class StatusBar {
   /** @type {HTMLElement} */
   #header;
@@ -45,18 +27,9 @@ export class StatusBar {
     const connection = this.#part("connection");
     connection.dataset.state = connectionState;
     connection.dataset.freshness = freshness?.state ?? "UNKNOWN";
-    setText(connection, TEXTS[state]);
-    const title = freshness?.asOf ? `Newest reading ${formatAge(Math.max(0, now() - freshness.asOf))} ago` : "";
+    setText(connection, text(`status.${state}`));
+    const title = freshness?.asOf ? text("status.newest", { age: formatAge(Math.max(0, now() - freshness.asOf)) }) : "";
     if (connection.title !== title) connection.title = title;
-  }
-
-  /**
-   * Show the number of unread alerts.
-   * @param {number} count
-   */
-  showAlerts(count) {
-    this.#part("alerts").hidden = count === 0;
-    setText(this.#part("count"), count > 99 ? "99+" : `${count}`);
   }
 
   /**
@@ -78,8 +51,8 @@ export class StatusBar {
 /**
  * Set a text that has changed. The status bar is updated every second; most texts stay the same.
  * @param {HTMLElement} part
- * @param {string} text
+ * @param {string} words
  */
-function setText(part, text) {
-  if (part.textContent !== text) part.textContent = text;
+function setText(part, words) {
+  if (part.textContent !== words) part.textContent = words;
 }

@@ -49,17 +49,22 @@
  * @property {{ start: string, rate: Decimal } | null} next
  */
 
+/** @typedef {{ intensity: number, unit: string, at: string, index: string }} Carbon */
+
 /**
  * A payload of the subscription: the whole state of a home at an instant.
  * @typedef {object} Frame
  * @property {string} at
  * @property {string} timeZone
+ * @property {string} locale  BCP 47, of the owner.
+ * @property {string} currency  ISO 4217.
  * @property {number} unreadAlerts
  * @property {{ net: number, unit: string, at: string } | null} power
  * @property {Period} today
  * @property {Period} month
  * @property {Ambient | null} ambient
  * @property {Tariff | null} tariff
+ * @property {Carbon | null} [carbon]  Null or absent where the home has no series of it.
  * @property {FrameFreshness} freshness
  * @property {Withheld[]} withheld
  */
@@ -87,12 +92,15 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
   display(veId: $veId) {
     at
     timeZone
+    locale
+    currency
     unreadAlerts
     power { net unit at }
     today { ...Period }
     month { ...Period }
     ambient { level basis lowBelow highFrom unit }
     tariff { name rate unit standingCharge until next { start rate } }
+    carbon { intensity unit at index }
     freshness { state asOf expectedEverySeconds cause }
     withheld { resourceId kind mpxn reason }
   }

@@ -2,10 +2,12 @@
 
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";
+import { carbonText } from "./carbon.js";
 import { NOTHING, formatRate } from "./format.js";
+import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
-/** @import { Tariff } from "./subscription.js" */
+/** @import { Carbon, Tariff } from "./subscription.js" */
 
 /**
  * Return the price at an instant, in pence, and its end where it is known. After the end of the tariff's current price,
@@ -46,7 +48,19 @@ export class TariffPanel {
     this.#section.hidden = false;
     this.#setText(".amount", NOTHING);
     for (const part of [".basis", ".next", ".standing"]) this.#setText(part, "");
+    this.showCarbon(null);
     find(this.#section, ".next").hidden = true;
+  }
+
+  /**
+   * Show the carbon intensity of a frame, if it has one.
+   * @param {Carbon | null | undefined} carbon
+   */
+  showCarbon(carbon) {
+    const words = carbonText(carbon);
+    find(this.#section, ".carbon").hidden = !words;
+    find(this.#section, ".carbon").dataset.index = carbon?.index ?? "";
+    this.#setText(".carbon", words);
   }
 
   /**
@@ -60,9 +74,11 @@ export class TariffPanel {
     const time = now();
     const { rate, until } = currentRate(tariff, time);
     this.#setText(".amount", formatRate(rate));
-    const unit = `a ${tariff.unit.split("/").at(-1)}`;
-    this.#setText(".basis", until ? `${unit} until ${wallClock.moment(Date.parse(until), time)}` : unit);
-    this.#setText(".standing", `${tariff.name} · ${formatRate(tariff.standingCharge)} a day standing charge`);
+    const unit = tariff.unit.split("/").at(-1) ?? "";
+    const end = until && wallClock.moment(Date.parse(until), time);
+    this.#setText(".basis", end ? text("tariff.perUntil", { unit, time: end }) : text("tariff.per", { unit }));
+    const amount = formatRate(tariff.standingCharge);
+    this.#setText(".standing", text("tariff.standing", { name: tariff.name, amount }));
     this.#showNext(nextRate(tariff, time), wallClock);
   }
 
@@ -75,15 +91,15 @@ export class TariffPanel {
     part.hidden = !next;
     if (!next) return;
     part.dataset.change = next.change;
-    const start = wallClock.moment(Date.parse(next.start), now());
-    this.#setText(".next", `${formatRate(next.rate)} from ${start}, ${next.change}`);
+    const time = wallClock.moment(Date.parse(next.start), now());
+    this.#setText(".next", text(`tariff.${next.change}`, { rate: formatRate(next.rate), time }));
   }
 
   /**
    * @param {string} selector
-   * @param {string} text
+   * @param {string} words
    */
-  #setText(selector, text) {
-    find(this.#section, selector).textContent = text;
+  #setText(selector, words) {
+    find(this.#section, selector).textContent = words;
   }
 }

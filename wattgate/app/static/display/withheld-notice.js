@@ -1,20 +1,9 @@
 /** The notice about meters whose data is withheld, with the reason and the remedy. */
 
 import { find } from "../shared/dom.js";
+import { text } from "./texts.js";
 
-/** @import { Withheld, WithheldReason } from "./subscription.js" */
-
-/** @type {Record<Withheld["kind"], string>} */
-const KINDS = { ELECTRICITY: "Electricity", EXPORTED: "Exported electricity", GAS: "Gas" };
-
-/** @type {Record<WithheldReason, string>} */
-const REASONS = {
-  REVOKED: "consent was revoked. To show it again, renew the consent in your app.",
-  EXPIRED: "consent has expired. To show it again, renew the consent in your app.",
-  MISSING: "no consent is recorded. Ask the provider of your app to record it.",
-};
-
-const ALL_WITHHELD = "The data of this home is withheld, because there is no valid consent. Renew the consent in your app.";
+/** @import { Withheld } from "./subscription.js" */
 
 export class WithheldNotice {
   /** @type {HTMLElement} */
@@ -35,13 +24,13 @@ export class WithheldNotice {
 
   /** Say that all data of the home is withheld. */
   showAll() {
-    this.#setText(ALL_WITHHELD);
+    this.#setText(text("withheld.all"));
   }
 
-  /** @param {string} text */
-  #setText(text) {
-    this.#notice.hidden = !text;
-    if (this.#notice.textContent !== text) this.#notice.textContent = text;
+  /** @param {string} words */
+  #setText(words) {
+    this.#notice.hidden = !words;
+    if (this.#notice.textContent !== words) this.#notice.textContent = words;
   }
 }
 
@@ -51,7 +40,9 @@ export class WithheldNotice {
  * @returns {string}
  */
 export function withheldText(withheld) {
-  return withheld.map(({ kind, mpxn, reason }) => `${nameOf(kind, mpxn)} is not shown: ${REASONS[reason]}`).join(" ");
+  return withheld
+    .map(({ kind, mpxn, reason }) => text(`withheld.${reason}`, { meter: nameOf(kind, mpxn) }))
+    .join(" ");
 }
 
 /**
@@ -59,5 +50,6 @@ export function withheldText(withheld) {
  * @param {string | null} mpxn
  */
 function nameOf(kind, mpxn) {
-  return mpxn ? `${KINDS[kind]} (meter point ${mpxn})` : KINDS[kind];
+  const name = text(`withheld.${kind}`);
+  return mpxn ? text("withheld.meterPoint", { kind: name, mpxn }) : name;
 }

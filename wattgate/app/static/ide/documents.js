@@ -1,6 +1,9 @@
-/** The open documents: the tabs, which one is active, and their copy in the browser's storage. */
+/**
+ * The open documents: the tabs, which one is active, and their copy in the browser's storage. Windows of the browser share
+ * the documents: each takes over from the storage what another has opened, changed or closed. Each has its own active one.
+ */
 
-import { redactDocument, redactHeaders, redactVariables } from "./secrets.js";
+import { redact } from "./secrets.js";
 
 /**
  * A document with the texts of its editors. `variables` is JSON, `headers` has a line `name: value` for each header.
@@ -11,6 +14,7 @@ import { redactDocument, redactHeaders, redactVariables } from "./secrets.js";
  * @property {string} variables
  * @property {string} headers
  * @property {string | null} operationName  The chosen operation.
+ * @property {number} changedAt  Milliseconds since 1970. The newest version counts in all windows.
  */
 
 /**
@@ -21,6 +25,7 @@ import { redactDocument, redactHeaders, redactVariables } from "./secrets.js";
 /** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} TextStorage */
 
 export const STORAGE_KEY = "wattgate.ide.documents";
+const ACTIVE_KEY = "wattgate.ide.active";
 export const MAX_DOCUMENTS = 30;
 /** Characters above which a document is not stored, so that the storage stays small. */
 export const MAX_STORED = 200_000;
@@ -29,21 +34,38 @@ export const MAX_STORED = 200_000;
 const STORE_AFTER = 400;
 
 export class Documents {
+  /** Called after documents have come from another window. */
+  onMerge = () => {};
+  /**
+   * Called with a document that is closed because there are too many.
+   * @type {(closed: IdeDocument) => void}
+   */
+  onOverflow = () => {};
   /** @type {IdeDocument[]} */
   #list = [];
   #active = 0;
-  #created = 0;
   #timer = 0;
-  /** @type {TextStorage} */
   #storage;
+  #windowStorage;
+  /**
+   * The documents that the storage had last, by ID, with the times of their changes.
+   * @type {Map<string, number>}
+   */
+  #known = new Map();
 
-  /** @param {TextStorage} storage */
-  constructor(storage) {
+  /**
+   * @param {TextStorage} storage  Shared by the windows of the browser.
+   * @param {TextStorage} [windowStorage]  Of this window.
+   */
+  constructor(storage, windowStorage = storage) {
     this.#storage = storage;
+    this.#windowStorage = windowStorage;
     const stored = read(storage);
-    this.#list = stored.list.map((one) => ({ ...one, id: this.#nextId() }));
-    if (!this.#list.length) this.#list.push(this.#create({ text: "" }));
-    this.#active = Math.min(stored.active, this.#list.length - 1);
+    this.#list = stored?.list ?? [];
+    this.#remember(this.#list);
+    if (!this.#list.length) this.#list.push(create({ text: "" }));
+    const indexes = [windowStorage.getItem(ACTIVE_KEY), stored?.active].map((wanted) => this.#list.findIndex(({ id }) => id === wanted));
+    this.#active = indexes.find((index) => index >= 0) ?? 0;
   }
 
   get list() {
@@ -67,8 +89,8 @@ export class Documents {
       this.#active = same;
     } else {
       if (isEmpty(this.active)) this.#list.splice(this.#active, 1);
-      else if (this.#list.length >= MAX_DOCUMENTS) this.#list.shift();
-      this.#list.push(this.#create({ title, text, variables, headers }));
+      else if (this.#list.length >= MAX_DOCUMENTS) this.onOverflow(this.#list.splice(this.#active === 0 ? 1 : 0, 1)[0]);
+      this.#list.push(create({ title, text, variables, headers }));
       this.#active = this.#list.length - 1;
     }
     this.store();
@@ -79,6 +101,16 @@ export class Documents {
   openEmpty() {
     if (!isEmpty(this.active)) this.open({ text: "" });
     return this.active;
+  }
+
+  /**
+   * Change the active document.
+   * @param {Partial<Pick<IdeDocument, "text" | "variables" | "headers" | "operationName">>} texts
+   */
+  change(texts) {
+    const { active } = this;
+    Object.assign(active, texts, { changedAt: Math.max(Date.now(), active.changedAt + 1) });
+    this.storeSoon();
   }
 
   /** @param {string} id */
@@ -92,18 +124,14 @@ export class Documents {
     const index = this.#list.findIndex((one) => one.id === id);
     if (index < 0) return;
     this.#list.splice(index, 1);
-    if (!this.#list.length) this.#list.push(this.#create({ text: "" }));
+    if (!this.#list.length) this.#list.push(create({ text: "" }));
     if (index < this.#active || this.#active >= this.#list.length) this.#active = Math.max(0, this.#active - 1);
     this.store();
   }
 
   /** Remove the secrets of all documents, from the editors too. */
   forgetSecrets() {
-    for (const one of this.#list) {
-      one.text = redactDocument(one.text);
-      one.variables = redactVariables(one.variables);
-      one.headers = redactHeaders(one.headers);
-    }
+    for (const one of this.#list) Object.assign(one, redact(one));
     this.store();
   }
 
@@ -113,38 +141,64 @@ export class Documents {
     this.#timer = setTimeout(() => this.store(), STORE_AFTER);
   }
 
-  /** Write the documents to the storage, without secrets. A full storage is ignored. */
+  /** Write the documents to the storage, without empty ones and without secrets. A full storage is ignored. */
   store() {
     clearTimeout(this.#timer);
-    const list = this.#list.filter(({ text, variables }) => text.length + variables.length <= MAX_STORED);
-    const stored = list.map(({ title, text, variables, headers, operationName }) => {
-      return {
-        title,
-        text: redactDocument(text),
-        variables: redactVariables(variables),
-        headers: redactHeaders(headers),
-        operationName,
-      };
-    });
+    this.merge();
+    const list = this.#list.filter((one) => !isEmpty(one) && one.text.length + one.variables.length <= MAX_STORED);
+    const stored = list.map((one) => ({ ...one, ...redact(one) }));
     try {
-      this.#storage.setItem(STORAGE_KEY, JSON.stringify({ list: stored, active: Math.max(0, list.indexOf(this.active)) }));
+      this.#storage.setItem(STORAGE_KEY, JSON.stringify({ list: stored, active: this.active.id }));
+      this.#remember(list);
     } catch {
       this.#storage.removeItem(STORAGE_KEY);
+      this.#known.clear();
+    }
+    try {
+      this.#windowStorage.setItem(ACTIVE_KEY, this.active.id);
+    } catch {
+      // Without space in the storage, a reload shows the first document.
     }
   }
 
-  /**
-   * @param {NewDocument} wanted
-   * @returns {IdeDocument}
-   */
-  #create({ title = "", text, variables = "", headers = "" }) {
-    return { id: this.#nextId(), title, text, variables, headers, operationName: null };
+  /** Take over what other windows have stored: documents that they opened, changed or closed. */
+  merge() {
+    const stored = read(this.#storage)?.list;
+    if (!stored) return;
+    const { active } = this;
+    const before = this.#list;
+    const kept = before.filter(({ id, changedAt }) => {
+      const storedAt = this.#known.get(id);
+      // A document with newer changes stays open, although another window has closed it.
+      return storedAt === undefined || storedAt < changedAt || stored.some((one) => one.id === id);
+    });
+    const opened = stored.filter(({ id }) => !this.#known.has(id) && !before.some((one) => one.id === id));
+    const changed = kept.filter((one) => {
+      const newest = stored.find(({ id, changedAt }) => id === one.id && changedAt > one.changedAt);
+      return newest && Object.assign(one, newest);
+    });
+    this.#remember(stored);
+    if (kept.length === before.length && !opened.length && !changed.length) return;
+    this.#list = [...kept, ...opened];
+    if (!this.#list.length) this.#list.push(create({ text: "" }));
+    const index = this.#list.indexOf(active);
+    this.#active = index < 0 ? Math.min(this.#active, this.#list.length - 1) : index;
+    this.onMerge();
   }
 
-  #nextId() {
-    this.#created += 1;
-    return `document-${this.#created}`;
+  /** @param {IdeDocument[]} stored */
+  #remember(stored) {
+    this.#known = new Map(stored.map(({ id, changedAt }) => [id, changedAt]));
   }
+}
+
+/**
+ * @param {NewDocument} wanted
+ * @returns {IdeDocument}
+ */
+function create({ title = "", text, variables = "", headers = "" }) {
+  const id = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("-");
+  return { id, title, text, variables, headers, operationName: null, changedAt: Date.now() };
 }
 
 /** @param {IdeDocument} document */
@@ -153,21 +207,32 @@ function isEmpty({ text, variables, headers }) {
 }
 
 /**
+ * Return the documents in a storage and the ID of the active one. Null if there are none.
  * @param {TextStorage} storage
- * @returns {{ list: Omit<IdeDocument, "id">[], active: number }}
+ * @returns {{ list: IdeDocument[], active: string } | null}
  */
 function read(storage) {
   try {
     const { list, active } = JSON.parse(storage.getItem(STORAGE_KEY) ?? "");
-    const texts = list.slice(0, MAX_DOCUMENTS).map((/** @type {any} */ one) => ({
-      title: String(one.title ?? ""),
-      text: String(one.text ?? ""),
-      variables: String(one.variables ?? ""),
-      headers: String(one.headers ?? ""),
-      operationName: one.operationName === null ? null : String(one.operationName ?? ""),
-    }));
-    return { list: texts, active: Number(active) || 0 };
+    return { list: list.slice(0, 2 * MAX_DOCUMENTS).map(readDocument), active: String(active) };
   } catch {
-    return { list: [], active: 0 };
+    return null;
   }
+}
+
+/**
+ * @param {any} stored
+ * @param {number} index
+ * @returns {IdeDocument}
+ */
+function readDocument({ id, title, text, variables, headers, operationName, changedAt }, index) {
+  return {
+    id: String(id ?? index),
+    title: String(title ?? ""),
+    text: String(text ?? ""),
+    variables: String(variables ?? ""),
+    headers: String(headers ?? ""),
+    operationName: operationName === null ? null : String(operationName ?? ""),
+    changedAt: Number(changedAt) || 0,
+  };
 }

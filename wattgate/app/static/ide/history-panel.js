@@ -1,11 +1,11 @@
 /** The panel of the history: search, open, pin and remove operations that ran. */
 
 import { closestTo, element, findAll } from "../shared/dom.js";
-import { History } from "./history.js";
-import { titleOf } from "./tabs.js";
+import { titleOf } from "./document-title.js";
+import { History, STORAGE_KEY } from "./history.js";
 
 /** @import { HistoryEntry } from "./history.js" */
-/** @import { Panel, Workspace } from "./workspace.js" */
+/** @import { CurrentRequest, Panel, Workspace } from "./workspace.js" */
 
 const TIME = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
@@ -16,20 +16,26 @@ const TIME = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", 
  */
 export function createHistoryPanel(workspace) {
   const history = new History(localStorage);
-  /** @param {Pick<HistoryEntry, "status" | "errors">} outcome */
-  const add = ({ status, errors }) => {
-    const { text, variables, headers } = workspace.document;
+  /**
+   * @param {CurrentRequest} request
+   * @param {Pick<HistoryEntry, "status" | "errors">} outcome
+   */
+  const add = ({ source }, { status, errors }) => {
+    const { text, variables, headers } = source;
     const isPersonal = workspace.session !== null || headers.trim() !== "";
-    history.add({ title: titleOf(workspace.document), text, variables, headers, ranAt: Date.now(), status, errors, isPersonal });
+    history.add({ title: titleOf(source), text, variables, headers, ranAt: Date.now(), status, errors, isPersonal });
     workspace.emit("history");
   };
-  workspace.on("response", ({ status, body }) => add({ status, errors: body?.errors?.length ?? 0 }));
-  workspace.on("subscription", ({ type }) => {
-    if (type === "start") add({ status: null, errors: 0 });
+  workspace.on("response", ({ request, status, body }) => add(request, { status, errors: body?.errors?.length ?? 0 }));
+  workspace.on("subscription", ({ type, request }) => {
+    if (type === "start") add(request, { status: null, errors: 0 });
   });
   workspace.on("logout", () => {
     history.forgetPersonal();
     workspace.emit("history");
+  });
+  addEventListener("storage", ({ key }) => {
+    if (key === STORAGE_KEY) workspace.emit("history");
   });
   return {
     id: "history",

@@ -3,7 +3,7 @@
  * stay. A log-out removes those that ran with a log-in.
  */
 
-import { holdsSecrets, redactDocument, redactHeaders, redactVariables } from "./secrets.js";
+import { holdsSecrets, redact } from "./secrets.js";
 
 /** @import { TextStorage } from "./documents.js" */
 
@@ -34,12 +34,19 @@ export const MAX_ENTRY = 50_000;
 export class History {
   #storage;
   /** @type {HistoryEntry[]} */
-  #entries;
+  #present;
+  /** Whether the storage has all entries. Another window may have changed them there. */
+  #isStored = true;
 
   /** @param {TextStorage} storage */
   constructor(storage) {
     this.#storage = storage;
-    this.#entries = read(storage);
+    this.#present = read(storage);
+  }
+
+  get #entries() {
+    if (this.#isStored) this.#present = read(this.#storage);
+    return this.#present;
   }
 
   /** All entries, pinned ones first, then the newest. */
@@ -52,12 +59,11 @@ export class History {
    * @param {Run} run
    */
   add(run) {
-    const entry = redact(run);
+    const entry = entryOf(run);
     if (sizeOf(entry) > MAX_ENTRY) return;
-    const same = this.#entries.find((one) => isSame(one, entry));
-    const kept = this.#entries.filter((one) => one !== same);
-    this.#entries = bound([{ ...entry, isPinned: same?.isPinned ?? false }, ...kept]);
-    this.#store();
+    const entries = this.#entries;
+    const same = entries.find((one) => isSame(one, entry));
+    this.#store(bound([{ ...entry, isPinned: same?.isPinned ?? false }, ...entries.filter((one) => one !== same)]));
   }
 
   /**
@@ -77,39 +83,41 @@ export class History {
    * @param {HistoryEntry} entry
    */
   togglePin(entry) {
-    const found = this.#entries.find((one) => isSame(one, entry));
+    const entries = this.#entries;
+    const found = entries.find((one) => isSame(one, entry));
     if (!found) return true;
-    if (!found.isPinned && this.#entries.filter(({ isPinned }) => isPinned).length >= MAX_PINNED) return false;
+    if (!found.isPinned && entries.filter(({ isPinned }) => isPinned).length >= MAX_PINNED) return false;
     found.isPinned = !found.isPinned;
-    this.#store();
+    this.#store(entries);
     return true;
   }
 
   /** @param {HistoryEntry} entry */
   remove(entry) {
-    this.#entries = this.#entries.filter((one) => !isSame(one, entry));
-    this.#store();
+    this.#store(this.#entries.filter((one) => !isSame(one, entry)));
   }
 
   /** Remove all entries that are not pinned. */
   clear() {
-    this.#entries = this.#entries.filter(({ isPinned }) => isPinned);
-    this.#store();
+    this.#store(this.#entries.filter(({ isPinned }) => isPinned));
   }
 
   /** Remove what ran with a log-in, pinned entries too, except for their variables: a pinned document stays. */
   forgetPersonal() {
-    this.#entries = this.#entries.filter(({ isPersonal, isPinned }) => !isPersonal || isPinned)
-      .map((entry) => (entry.isPersonal ? { ...entry, variables: "", headers: "", isPersonal: false } : entry));
-    this.#store();
+    const kept = this.#entries.filter(({ isPersonal, isPinned }) => !isPersonal || isPinned);
+    this.#store(kept.map((entry) => (entry.isPersonal ? { ...entry, variables: "", headers: "", isPersonal: false } : entry)));
   }
 
-  #store() {
+  /** @param {HistoryEntry[]} entries */
+  #store(entries) {
+    this.#present = entries;
     try {
-      if (this.#entries.length) this.#storage.setItem(STORAGE_KEY, JSON.stringify(this.#entries));
+      if (entries.length) this.#storage.setItem(STORAGE_KEY, JSON.stringify(entries));
       else this.#storage.removeItem(STORAGE_KEY);
+      this.#isStored = true;
     } catch {
       // Without space in the storage, the history lasts until the page is closed.
+      this.#isStored = false;
     }
   }
 }
@@ -118,12 +126,8 @@ export class History {
  * @param {Run} run
  * @returns {HistoryEntry}
  */
-function redact(run) {
-  const { text, variables, headers } = run;
-  return {
-    ...run, isPinned: false, isRedacted: holdsSecrets(run),
-    text: redactDocument(text), variables: redactVariables(variables), headers: redactHeaders(headers),
-  };
+function entryOf(run) {
+  return { ...run, ...redact(run), isPinned: false, isRedacted: holdsSecrets(run) };
 }
 
 /**

@@ -3,7 +3,7 @@
 import { find } from "../shared/dom.js";
 import { mountActions } from "./actions.js";
 import { DocumentPane } from "./document-pane.js";
-import { Documents } from "./documents.js";
+import { Documents, STORAGE_KEY } from "./documents.js";
 import { createHistoryPanel } from "./history-panel.js";
 import { IdeSession } from "./ide-session.js";
 import { InputsPane } from "./inputs-pane.js";
@@ -21,7 +21,7 @@ import { Workspace } from "./workspace.js";
 
 const session = new IdeSession();
 const facts = { ...JSON.parse(document.body.dataset.facts ?? "{}"), applicationId: session.applicationId };
-const documents = new Documents(localStorage);
+const documents = new Documents(localStorage, sessionStorage);
 const workspace = new Workspace(facts, session, documents);
 const runner = new Runner(workspace, subscribe);
 const documentPane = new DocumentPane(workspace, runner);
@@ -71,6 +71,9 @@ const openLink = () => {
   history.replaceState(null, "", location.pathname + location.search);
 };
 addEventListener("hashchange", openLink);
+addEventListener("storage", ({ key }) => {
+  if (key === STORAGE_KEY) documents.merge();
+});
 addEventListener("pagehide", () => documents.store());
 openLink();
 documentPane.show(workspace.document);

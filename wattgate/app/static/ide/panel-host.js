@@ -76,7 +76,7 @@ export class PanelHost {
     const close = element("button", { type: "button", class: "icon-button", "aria-label": `Close ${title}`, title: "Close" }, "×");
     close.addEventListener("click", () => {
       this.close();
-      this.#rail.querySelector(`[data-panel="${id}"]`)?.dispatchEvent(new Event("focus"));
+      find(this.#rail, `[data-panel="${id}"]`).focus();
     });
     const section = element("section", { class: "panel-section", "aria-label": title }, element("header", { class: "panel-head" }, element("h2", {}, title), close), body);
     this.#aside.append(section);

@@ -1,6 +1,6 @@
 /** The pane of the response: status, time, size, cost, errors with links to the document, and the body. */
 
-import { closestTo, element, find } from "../shared/dom.js";
+import { closestTo, element, find, findAs } from "../shared/dom.js";
 import { offsetOf, positionOf } from "./editor/positions.js";
 import { describeResponse, explainFailure } from "./response-facts.js";
 import { ResponseText } from "./response-text.js";
@@ -9,124 +9,131 @@ import { showPane } from "./layout.js";
 /** @import { GraphQLResponse } from "./requests.js" */
 /** @import { CurrentRequest, Workspace } from "./workspace.js" */
 
-/** @typedef {GraphQLResponse & { request: CurrentRequest }} Received */
 /** @typedef {{ message: string, path?: (string | number)[], locations?: { line: number, column: number }[], extensions?: { code?: string, docUrl?: string } }} GraphQLError */
 
+/**
+ * The response to a document, as far as it has arrived. `text` is empty while there is none; the hint is shown then.
+ * @typedef {object} DocumentResponse
+ * @property {(HTMLElement | string)[]} facts
+ * @property {{ message: string, offersLogin: boolean } | null} failure
+ * @property {GraphQLError[]} errors
+ * @property {string} query  The text to which the places of the errors refer.
+ * @property {string} text
+ * @property {boolean} isJson
+ * @property {string} hint
+ */
+
 const MAX_ERRORS = 20;
-const WAITING = "Run the operation to see its response.";
 const NO_RESPONSE = "There is no response.";
 const NO_EVENT = "No event has arrived yet.";
+/** @type {Readonly<DocumentResponse>} */
+const NOTHING = Object.freeze({ facts: [], failure: null, errors: [], query: "", text: "", isJson: true, hint: "Run the operation to see its response." });
 
 export class ResponsePane {
   #workspace;
   #facts = find(document, ".response-facts");
   #notice = find(document, ".response-notice");
   #errors = find(document, ".response-errors");
-  #copy = find(document, ".copy-response");
+  #copy = findAs(document, ".copy-response", HTMLButtonElement);
   #text = new ResponseText(find(document, ".response-body"));
   /**
    * The last response of each document, by its ID.
-   * @type {Map<string, () => void>}
+   * @type {Map<string, DocumentResponse>}
    */
-  #shown = new Map();
-  /** The document whose response is shown, and the one that runs. */
-  #current = "";
-  #running = "";
-  #isRunning = false;
+  #responses = new Map();
+  /** The response that is shown, and its document. @type {DocumentResponse | null} */
+  #shown = null;
+  #shownId = "";
 
   /** @param {Workspace} workspace */
   constructor(workspace) {
     this.#workspace = workspace;
-    this.#text.showHint(WAITING);
-    this.#current = workspace.document.id;
-    workspace.on("run", () => {
-      [this.#running, this.#isRunning] = [workspace.document.id, true];
-      this.#keep(() => this.#begin());
+    workspace.on("run", ({ source }) => this.#change(source.id, { facts: ["Running…"], failure: null, errors: [] }));
+    workspace.on("response", (received) => this.#receive(received));
+    workspace.on("refused", ({ documentId, message, wasSent }) => {
+      if (wasSent) this.#fail(documentId, message);
+      else this.#change(documentId, { facts: ["Not sent."], failure: { message, offersLogin: false } });
+      if (documentId === workspace.document.id) showPane("response");
     });
-    workspace.on("response", (received) => {
-      this.#keep(() => this.#show(received));
-      showPane("response");
+    workspace.on("stopped", ({ source }) => this.#change(source.id, { facts: ["Stopped."] }));
+    workspace.on("subscription", (event) => this.#receiveEvent(event));
+    workspace.on("documents", (documents) => {
+      for (const id of this.#responses.keys()) {
+        if (!documents.some((/** @type {{ id: string }} */ one) => one.id === id)) this.#responses.delete(id);
+      }
+      this.#render();
     });
-    workspace.on("refused", (message) => {
-      // A request that is not even sent is of the active document.
-      const wasSent = this.#isRunning;
-      if (!wasSent) this.#running = workspace.document.id;
-      this.#keep(() => this.#refuse(message, wasSent));
-      showPane("response");
-    });
-    workspace.on("stopped", () => this.#keep(() => { this.#facts.textContent = "Stopped."; }));
-    for (const event of ["response", "refused", "stopped", "idle"]) workspace.on(event, () => { this.#isRunning = false; });
-    workspace.on("subscription", (event) => this.#keep(() => this.#showEvent(event)));
-    workspace.on("documents", () => this.#change());
     workspace.on("logout", () => {
-      this.#shown.clear();
-      this.#clear();
+      this.#responses.clear();
+      this.#render();
     });
     this.#copy.addEventListener("click", () => void this.#copyText());
     this.#errors.addEventListener("click", (event) => {
       const offset = closestTo(event, "[data-offset]")?.dataset.offset;
       if (offset !== undefined) this.#workspace.goTo(Number(offset));
     });
+    this.#render();
   }
 
   /**
-   * Show something for the document that runs, now or when its tab is opened again.
-   * @param {() => void} show
+   * Note what has changed in the response to a document. It is shown now, or when its tab is opened again.
+   * @param {string} documentId
+   * @param {Partial<DocumentResponse>} change
    */
-  #keep(show) {
-    this.#shown.set(this.#running, show);
-    if (this.#running === this.#current) show();
+  #change(documentId, change) {
+    // A document that was closed has no response.
+    if (!this.#workspace.documents.some(({ id }) => id === documentId)) return;
+    this.#responses.set(documentId, { ...(this.#responses.get(documentId) ?? NOTHING), ...change });
+    this.#render();
   }
 
-  /** Show the response of the document that is active now. */
-  #change() {
-    const { document: active, documents } = this.#workspace;
-    for (const id of this.#shown.keys()) if (!documents.some((one) => one.id === id)) this.#shown.delete(id);
-    if (active.id === this.#current) return;
-    this.#current = active.id;
-    this.#clear();
-    this.#shown.get(active.id)?.();
-  }
-
-  #begin() {
-    this.#facts.textContent = "Running…";
-    this.#notice.hidden = true;
-    this.#errors.hidden = true;
-  }
-
-  /** @param {Received} received */
-  #show(received) {
-    const { body, text } = received;
-    this.#facts.replaceChildren(...describeResponse(received));
-    this.#showNotice(explainFailure(received, this.#workspace.usesSession));
-    this.#showErrors(body?.errors ?? [], received.request.query);
-    this.#text.show(body === undefined ? text : JSON.stringify(body, null, 2), body !== undefined);
-    this.#copy.hidden = false;
-  }
-
-  /**
-   * @param {string} message
-   * @param {boolean} wasSent
-   */
-  #refuse(message, wasSent) {
-    this.#facts.textContent = wasSent ? "Failed." : "Not sent.";
-    this.#showNotice({ message, offersLogin: false });
-    if (wasSent) this.#showHint(NO_RESPONSE);
+  /** @param {GraphQLResponse & { request: CurrentRequest }} received */
+  #receive(received) {
+    const { request, body, text } = received;
+    this.#change(request.source.id, {
+      facts: describeResponse(received), failure: explainFailure(received, request.usesSession),
+      errors: body?.errors ?? [], query: request.query,
+      text: body === undefined ? text : JSON.stringify(body, null, 2), isJson: body !== undefined, hint: NO_RESPONSE,
+    });
+    if (request.source.id === this.#workspace.document.id) showPane("response");
   }
 
   /** @param {{ type: string, request: CurrentRequest, value: any }} event */
-  #showEvent({ type, value, request }) {
-    if (type === "start") {
-      this.#facts.textContent = "Connecting…";
-      this.#showHint(NO_EVENT);
-    }
-    if (type === "status") this.#facts.textContent = value;
-    if (type === "complete") this.#facts.textContent = "The subscription has ended.";
-    if (type === "error") this.#refuse(value, true);
-    if (type !== "next") return;
-    this.#showErrors(value?.errors ?? [], request.query);
-    this.#text.show(JSON.stringify(value, null, 2), true);
-    this.#copy.hidden = false;
+  #receiveEvent({ type, value, request: { source, query } }) {
+    if (type === "start") this.#change(source.id, { facts: ["Connecting…"], text: "", hint: NO_EVENT });
+    if (type === "status") this.#change(source.id, { facts: [value] });
+    if (type === "stopped") this.#change(source.id, { facts: ["Stopped."] });
+    if (type === "complete") this.#change(source.id, { facts: ["The subscription has ended."] });
+    if (type === "error") this.#fail(source.id, value);
+    if (type === "next") this.#change(source.id, { errors: value?.errors ?? [], query, text: JSON.stringify(value, null, 2), isJson: true });
+  }
+
+  /**
+   * @param {string} documentId
+   * @param {string} message
+   */
+  #fail(documentId, message) {
+    this.#change(documentId, { facts: ["Failed."], failure: { message, offersLogin: false }, text: "", hint: NO_RESPONSE });
+  }
+
+  /** Show the response to the active document, as far as it is not shown yet. */
+  #render() {
+    const { id } = this.#workspace.document;
+    const next = this.#responses.get(id) ?? NOTHING;
+    if (id !== this.#shownId) this.#text.showHint(""); // so that the next text begins at its top
+    const before = id === this.#shownId ? this.#shown : null;
+    [this.#shownId, this.#shown] = [id, next];
+    if (next.facts !== before?.facts) this.#facts.replaceChildren(...next.facts);
+    if (next.failure !== before?.failure) this.#showNotice(next.failure);
+    if (next.errors !== before?.errors) this.#showErrors(next.errors, next.query);
+    if (next.text !== before?.text || next.hint !== before?.hint) this.#showText(next);
+  }
+
+  /** @param {DocumentResponse} response */
+  #showText({ text, isJson, hint }) {
+    this.#copy.hidden = !text;
+    if (text) this.#text.show(text, isJson);
+    else this.#text.showHint(hint);
   }
 
   /** @param {{ message: string, offersLogin: boolean } | null} failure */
@@ -149,18 +156,6 @@ export class ResponsePane {
     const rows = errors.slice(0, MAX_ERRORS).map((error) => element("li", {}, describeError(error, query)));
     const more = errors.length > MAX_ERRORS ? element("li", {}, `${errors.length - MAX_ERRORS} more`) : null;
     this.#errors.replaceChildren(element("ul", {}, rows, more));
-  }
-
-  #clear() {
-    this.#begin();
-    this.#facts.textContent = "";
-    this.#showHint(WAITING);
-  }
-
-  /** @param {string} text */
-  #showHint(text) {
-    this.#copy.hidden = true;
-    this.#text.showHint(text);
   }
 
   async #copyText() {

@@ -1,74 +1,93 @@
-/** Runs the active operation, and reports what comes back as events of the workspace. */
+/** Runs operations, one at a time, and reports what comes back as events of the workspace. */
 
 import { toGatewayError } from "../shared/gateway.js";
 
-/** @import { Subscribe, Workspace } from "./workspace.js" */
+/** @import { CurrentRequest, Subscribe, Workspace } from "./workspace.js" */
 
 export class Runner {
-  /** @type {(() => void) | null} */
-  #stop = null;
+  /** @type {{ request: CurrentRequest, stop: () => void } | null} */
+  #running = null;
   #workspace;
   #subscribe;
 
   /**
    * @param {Workspace} workspace
-   * @param {Subscribe | null} subscribe
+   * @param {Subscribe} subscribe
    */
   constructor(workspace, subscribe) {
     this.#workspace = workspace;
     this.#subscribe = subscribe;
+    workspace.on("documents", (documents) => {
+      const source = this.#running?.request.source;
+      if (source && !documents.some((/** @type {{ id: string }} */ { id }) => id === source.id)) this.stop();
+    });
   }
 
   get isRunning() {
-    return this.#stop !== null;
+    return this.#running !== null;
   }
 
   stop() {
-    this.#stop?.();
+    const running = this.#running;
+    this.#running = null;
+    running?.stop();
   }
 
-  /** Run the chosen operation. A run that is under way is stopped before. */
+  /** Run the chosen operation of the active document. A run that is under way is stopped before. */
   async run() {
     this.stop();
     let request;
     try {
       request = this.#workspace.currentRequest();
     } catch (thrown) {
-      this.#workspace.emit("refused", toGatewayError(thrown).message);
+      this.#refuse(this.#workspace.document.id, thrown, false);
       return;
     }
-    if (this.#workspace.operation?.kind === "subscription") this.#runSubscription(request);
+    await this.start(request);
+  }
+
+  /**
+   * Run a request, whatever document is active. A run that is under way is stopped before.
+   * @param {CurrentRequest} request
+   */
+  async start(request) {
+    this.stop();
+    if (request.kind === "subscription") this.#runSubscription(request);
     else await this.#runOnce(request);
   }
 
-  /** @param {import("./workspace.js").CurrentRequest} request */
+  /** @param {CurrentRequest} request */
   async #runOnce(request) {
     const controller = new AbortController();
-    this.#begin(request, () => controller.abort());
+    this.#begin(request, () => {
+      controller.abort();
+      this.#workspace.emit("stopped", request);
+    });
     try {
       const { query, variables, operationName, headers } = request;
       const response = await this.#workspace.send({ query, variables, operationName }, { headers, signal: controller.signal });
-      if (!controller.signal.aborted) this.#end("response", { request, ...response });
+      if (controller.signal.aborted) return;
+      this.#running = null;
+      this.#workspace.emit("response", { request, ...response });
     } catch (thrown) {
-      if (!controller.signal.aborted) this.#end("refused", toGatewayError(thrown).message);
+      if (controller.signal.aborted) return;
+      this.#running = null;
+      this.#refuse(request.source.id, thrown, true);
     }
-    if (controller.signal.aborted) this.#workspace.emit("stopped", request);
   }
 
-  /** @param {import("./workspace.js").CurrentRequest} request */
+  /** @param {CurrentRequest} request */
   #runSubscription(request) {
-    if (!this.#subscribe) {
-      this.#workspace.emit("refused", "This page cannot run subscriptions.");
-      return;
-    }
     let isOpen = true;
     /** @type {(type: string, value?: unknown) => void} */
     const report = (type, value) => {
       if (isOpen) this.#workspace.emit("subscription", { type, request, value });
     };
     const close = () => {
-      if (isOpen) this.#end("idle", request);
+      if (!isOpen) return;
       isOpen = false;
+      this.#running = null;
+      this.#workspace.emit("idle", request);
     };
     /** @type {{ stop(): void } | null} */
     let running = null;
@@ -93,23 +112,20 @@ export class Runner {
   }
 
   /**
-   * @param {import("./workspace.js").CurrentRequest} request
+   * @param {CurrentRequest} request
    * @param {() => void} stop
    */
   #begin(request, stop) {
-    this.#stop = () => {
-      this.#stop = null;
-      stop();
-    };
-    this.#workspace.emit("run", { request, startedAt: performance.now() });
+    this.#running = { request, stop };
+    this.#workspace.emit("run", request);
   }
 
   /**
-   * @param {string} event
-   * @param {unknown} payload
+   * @param {string} documentId
+   * @param {unknown} thrown
+   * @param {boolean} wasSent
    */
-  #end(event, payload) {
-    this.#stop = null;
-    this.#workspace.emit(event, payload);
+  #refuse(documentId, thrown, wasSent) {
+    this.#workspace.emit("refused", { documentId, message: toGatewayError(thrown).message, wasSent });
   }
 }

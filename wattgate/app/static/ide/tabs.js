@@ -1,7 +1,7 @@
 /** The tabs of documents. Delete closes the tab that has the focus, arrow keys change it. */
 
 import { closestTo, element, find, findAll } from "../shared/dom.js";
-import { parse } from "./language/parser.js";
+import { titleOf } from "./document-title.js";
 import { nextTab } from "./layout.js";
 
 /** @import { IdeDocument } from "./documents.js" */
@@ -65,18 +65,4 @@ function makeTab(one, isActive) {
     // The tab is one stop of the keyboard: Delete closes it, so the cross is for pointers only.
     element("span", { class: "close-tab", "aria-hidden": "true", "data-testid": "close-tab" }, "×"),
   );
-}
-
-/**
- * Return the title of a document: its own, else the name of its first operation or its first field.
- * @param {IdeDocument} one
- */
-export function titleOf({ title, text }) {
-  if (title) return title;
-  const { definitions } = parse(text.slice(0, 20_000));
-  const named = definitions.find(({ name }) => name)?.name?.value;
-  if (named) return named;
-  const [first] = definitions;
-  const [selection] = first?.selectionSet?.selections ?? [];
-  return selection && "name" in selection && selection.name ? selection.name.value : "New document";
 }

@@ -4,6 +4,9 @@
  */
 
 import { GatewayError } from "../shared/gateway.js";
+import { titleOf } from "./document-title.js";
+import { MAX_DOCUMENTS } from "./documents.js";
+import { DryRunQueue } from "./dry-run-queue.js";
 import { Emitter } from "./emitter.js";
 import { parseHeaders } from "./headers.js";
 import { parseJson } from "./language/json.js";
@@ -12,7 +15,9 @@ import { loadSchema } from "./schema-loader.js";
 
 /** @import { Analysis, OperationChoice } from "./analysis.js" */
 /** @import { Documents, IdeDocument, NewDocument } from "./documents.js" */
+/** @import { DryRunOptions } from "./dry-run-queue.js" */
 /** @import { IdeSession } from "./ide-session.js" */
+/** @import { Cost } from "./panels/spending.js" */
 /** @import { GraphQLRequest, GraphQLResponse } from "./requests.js" */
 /** @import { SchemaState } from "./schema-loader.js" */
 
@@ -22,8 +27,15 @@ import { loadSchema } from "./schema-loader.js";
  */
 
 /**
- * The active operation with everything that a request needs.
- * @typedef {{ query: string, variables: Record<string, unknown>, operationName: string | null, headers: Record<string, string> }} CurrentRequest
+ * An operation with everything that a request needs.
+ * @typedef {object} CurrentRequest
+ * @property {string} query
+ * @property {Record<string, unknown>} variables
+ * @property {string | null} operationName
+ * @property {OperationChoice["kind"]} kind
+ * @property {Record<string, string>} headers
+ * @property {boolean} usesSession  Whether its token is the one of the page's session.
+ * @property {Readonly<IdeDocument>} source  A copy of the document that it comes from.
  */
 
 /**
@@ -31,6 +43,7 @@ import { loadSchema } from "./schema-loader.js";
  * @typedef {{ shown?(detail?: unknown): void, hidden?(): void }} MountedPanel
  */
 /** @typedef {{ id: string, title: string, icon: string, mount(root: HTMLElement, workspace: Workspace): MountedPanel | void }} Panel */
+/** @typedef {{ isRunning: boolean, run(): Promise<void>, start(request: CurrentRequest): Promise<void>, stop(): void }} OperationRunner */
 /** @typedef {{ id: string, label: string, hint?: string, run(workspace: Workspace): void }} Action */
 /** @typedef {{ next(result: unknown): void, error(message: string): void, complete(): void, status(text: string): void }} SubscriptionSink */
 /** @typedef {(request: CurrentRequest, sink: SubscriptionSink) => { stop(): void }} Subscribe */
@@ -55,12 +68,15 @@ export class Workspace {
   analysis = null;
   /** @type {OperationChoice | null} */
   operation = null;
+  /** The cost of the chosen operation by the last dry run, null if it is not known. @type {Cost | null} */
+  cost = null;
   #events = new Emitter();
+  #dryRuns = new DryRunQueue((request, options) => this.send(request, options));
   #documents;
   #session;
   /** @type {PageParts | null} */
   #page = null;
-  /** @type {{ run(): Promise<void>, stop(): void } | null} */
+  /** @type {OperationRunner | null} */
   #runner = null;
 
   /**
@@ -72,6 +88,10 @@ export class Workspace {
     this.facts = facts;
     this.#session = session;
     this.#documents = documents;
+    documents.onMerge = () => this.#show(this.document);
+    documents.onOverflow = (closed) => {
+      this.notify(`Closed the oldest tab, “${titleOf(closed)}”: at most ${MAX_DOCUMENTS} documents are open.`);
+    };
     session.onChange = (ended) => {
       if (ended) {
         this.stop();
@@ -85,7 +105,7 @@ export class Workspace {
 
   /**
    * @param {PageParts} page
-   * @param {{ run(): Promise<void>, stop(): void }} runner
+   * @param {OperationRunner} runner
    */
   attach(page, runner) {
     this.#page = page;
@@ -168,8 +188,7 @@ export class Workspace {
    * @param {Partial<Pick<IdeDocument, "text" | "variables" | "headers" | "operationName">>} texts
    */
   edit(texts) {
-    Object.assign(this.document, texts);
-    this.#documents.storeSoon();
+    this.#documents.change(texts);
     this.emit("edit", this.document);
   }
 
@@ -214,17 +233,13 @@ export class Workspace {
     return { ...headers, ...own };
   }
 
-  /** Whether the token of a request is the one of the page's session. */
-  get usesSession() {
-    return Boolean(this.session && this.requestHeaders().token === this.session.token);
-  }
-
   /**
    * Return the request of the active document. Throw an Error with a sentence if a part of it is malformed.
    * @returns {CurrentRequest}
    */
   currentRequest() {
-    const { text, variables, headers } = this.document;
+    const source = { ...this.document };
+    const { text, variables, headers } = source;
     if (!text.trim()) throw new Error("The document is empty. Write an operation, or open one of the guides.");
     const parsed = parseJson(variables);
     if (parsed.problems.length) throw new Error(`The variables are not JSON: ${parsed.problems[0].message}`);
@@ -233,8 +248,12 @@ export class Workspace {
     }
     const [problem] = parseHeaders(headers).problems;
     if (problem) throw new Error(problem.message);
-    const operationName = this.operation?.name ?? null;
-    return { query: text, variables: /** @type {any} */ (parsed.value), operationName, headers: this.requestHeaders() };
+    const sent = this.requestHeaders();
+    return {
+      query: text, variables: /** @type {any} */ (parsed.value), operationName: this.operation?.name ?? null,
+      kind: this.operation?.kind ?? "query", headers: sent, source,
+      usesSession: this.session !== null && sent.token === this.session.token,
+    };
   }
 
   /**
@@ -247,8 +266,34 @@ export class Workspace {
     return sendRequest(request, headers, signal);
   }
 
+  /**
+   * Ask the gateway what a request costs and whether it is valid. All dry runs share one queue.
+   * @param {GraphQLRequest} request
+   * @param {Partial<DryRunOptions>} [options]
+   */
+  dryRun(request, { headers = this.requestHeaders(), ...options } = {}) {
+    return this.#dryRuns.ask(request, { headers, ...options });
+  }
+
+  /** @param {Cost | null} cost */
+  setCost(cost) {
+    this.cost = cost;
+    this.emit("cost", cost);
+  }
+
+  /** Whether an operation is under way, of any document. */
+  get isRunning() {
+    return this.#runner?.isRunning ?? false;
+  }
+
+  /** Run the chosen operation of the active document. */
   run() {
     return this.#runner?.run();
+  }
+
+  /** Run a request, whatever document is active. @param {CurrentRequest} request */
+  start(request) {
+    return this.#runner?.start(request);
   }
 
   stop() {

@@ -1,5 +1,6 @@
 /** The request of an operation with the values of its form: what the page sends, and what the samples of code show. */
 
+import { redactJson } from "../shared/secrets.js";
 import { plainMembers } from "./body-fields.js";
 import { example, isSecret, secretMembers } from "./schema.js";
 
@@ -231,33 +232,31 @@ export function fileName(media) {
  * @returns {RequestPlan}
  */
 export function hideSecrets(plan, operation, reference) {
-  const { body } = plan;
-  if (body?.kind === "form") {
-    const pairs = body.pairs.map(
-      ([name, value]) => /** @type {[string, string]} */ ([name, isSecret(name) && value ? SECRET_PLACEHOLDER : value]),
-    );
-    return { ...plan, body: { ...body, pairs } };
-  }
-  if (body?.kind !== "json") return plan;
-  const content = operation.bodies.find(({ media }) => media === body.media);
-  const text = content ? maskText(body.text, secretMembers(content.schema, reference)) : body.text;
-  return { ...plan, body: { ...body, text } };
+  const query = plan.query.map(hideValue);
+  const headers = plan.headers.map(hideValue);
+  return { ...plan, query, headers, body: plan.body && hideInBody(plan.body, operation, reference) };
 }
 
 /**
- * @param {string} text
- * @param {string[]} names
+ * @param {[string, string]} pair
+ * @returns {[string, string]}
  */
-function maskText(text, names) {
-  if (names.length === 0) return text;
-  try {
-    const value = JSON.parse(text);
-    const secret = names.filter((name) => typeof value?.[name] === "string" && value[name]);
-    if (secret.length === 0) return text;
-    return JSON.stringify({ ...value, ...Object.fromEntries(secret.map((name) => [name, SECRET_PLACEHOLDER])) }, null, 2);
-  } catch {
-    return text;
-  }
+function hideValue([name, value]) {
+  return [name, isSecret(name) && value ? SECRET_PLACEHOLDER : value];
+}
+
+/**
+ * @param {BodyValue} body
+ * @param {Operation} operation
+ * @param {Pick<Reference, "resolve">} reference
+ * @returns {BodyValue}
+ */
+function hideInBody(body, operation, reference) {
+  if (body.kind === "form") return { ...body, pairs: body.pairs.map(hideValue) };
+  if (body.kind !== "json") return body;
+  const content = operation.bodies.find(({ media }) => media === body.media);
+  const names = content ? secretMembers(content.schema, reference) : [];
+  return { ...body, text: redactJson(body.text, { placeholder: SECRET_PLACEHOLDER, names }) };
 }
 
 /**
@@ -268,7 +267,7 @@ function maskText(text, names) {
  * @returns {boolean}
  */
 export function hasSecrets(plan, operation, reference) {
-  return JSON.stringify(hideSecrets(plan, operation, reference).body) !== JSON.stringify(plan.body);
+  return JSON.stringify(hideSecrets(plan, operation, reference)) !== JSON.stringify(plan);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The facts of a response as text: its budget, and what to do about an error. */
 
 import { formatCount } from "../shared/quantities.js";
+import { readRateLimit } from "../shared/rate-limit.js";
 
 /** @typedef {{ remaining: string, reset: string }} Budget */
 
@@ -10,12 +11,10 @@ import { formatCount } from "../shared/quantities.js";
  * @returns {Budget | null}
  */
 export function readBudget(headers) {
-  const remaining = /;\s*r=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1];
-  if (remaining === undefined) return null;
-  const seconds = /;\s*t=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1];
-  const limit = /;\s*q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "")?.[1];
-  const of = limit ? ` of ${formatCount(Number(limit))}` : "";
-  return { remaining: `${formatCount(Number(remaining))}${of}`, reset: seconds ? `full in ${seconds} s` : "" };
+  const { remaining, reset, limit } = readRateLimit(headers.get("RateLimit"), headers.get("RateLimit-Policy"));
+  if (remaining === null) return null;
+  const of = limit ? ` of ${formatCount(limit)}` : "";
+  return { remaining: `${formatCount(remaining)}${of}`, reset: reset === null ? "" : `full in ${reset} s` };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** JSON Schemas: the name of a type, its members, its limits, and a sample value. */
 
 import { plural } from "../shared/quantities.js";
+import { isSecretName } from "../shared/secrets.js";
 
 /** @import { Content, Reference, SchemaNode } from "./openapi.js" */
 
@@ -22,7 +23,6 @@ const SAMPLE_ID = "3f2b8c1e-6d54-4a7b-9c0d-1e2f3a4b5c6d";
 const SAMPLE_INSTANT = "2026-11-01T00:00:00Z";
 /** Characters of a pattern that a reader understands. */
 const MAX_PATTERN = 40;
-const SECRET_NAME = /password|secret$|^token$|refreshToken|^code(Verifier)?$/i;
 
 /**
  * Describe a schema.
@@ -196,7 +196,7 @@ export function isBinary(schema) {
  * @returns {boolean}
  */
 export function isSecret(name, schema = {}) {
-  return schema.format === "password" || schema.writeOnly === true || SECRET_NAME.test(name);
+  return schema.format === "password" || schema.writeOnly === true || isSecretName(name);
 }
 
 /**

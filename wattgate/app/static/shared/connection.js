@@ -31,8 +31,8 @@ import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
  */
 
 const ACKNOWLEDGEMENT_TIMEOUT = 10_000;
-/** The gateway sends a ping every 20 seconds. */
-const SILENCE_TIMEOUT = 30_000;
+/** The gateway sends a ping every 20 seconds. A link without an answer to the probe is lost before 35 seconds. */
+const SILENCE_TIMEOUT = 24_000;
 const PONG_TIMEOUT = 10_000;
 
 export class Connection {
@@ -51,6 +51,7 @@ export class Connection {
   #failures = 0;
   #awaitingFirst = false;
   #needsToken = false;
+  #heardAt = -Infinity;
 
   /**
    * @param {TimerQueue} timers  The connection uses the name "connection" in it.
@@ -69,6 +70,11 @@ export class Connection {
   /** Whether a payload has arrived on the current connection. */
   get isLive() {
     return this.#state === "live";
+  }
+
+  /** Milliseconds since the last message of the gateway. Infinite before the first one. */
+  get silence() {
+    return performance.now() - this.#heardAt;
   }
 
   /**
@@ -147,6 +153,7 @@ export class Connection {
 
   /** @param {{ type: string, payload?: any }} message */
   #receive(message) {
+    this.#heardAt = performance.now();
     switch (message.type) {
       case "connection_ack":
         this.#awaitingFirst = true;

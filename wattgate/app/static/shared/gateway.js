@@ -43,7 +43,12 @@ const TIMEOUT = 15_000;
  * Readings and costs of one resource, in buckets of the same length. Costs are null without a tariff.
  * @typedef {object} Series
  * @property {{ unit: string, collectedTo: string | null, buckets: ReadingBucket[] }} readings
- * @property {{ includesVat: boolean, buckets: CostBucket[] } | null} costs
+ * @property {{ currency: string, includesVat: boolean, buckets: CostBucket[] } | null} costs
+ */
+
+/**
+ * A series with the time of its first reading, and the series of an earlier range if it was read.
+ * @typedef {Series & { firstTime: string | null, before: Series | null }} HistorySeries
  */
 
 /**
@@ -52,8 +57,10 @@ const TIMEOUT = 15_000;
  */
 
 /**
- * A range of time in milliseconds since 1970, the length of its buckets (ISO 8601) and their time zone.
- * @typedef {{ start: number, end: number, period: string, zone: string }} HistoryRange
+ * A range of time in milliseconds since 1970, the length of its buckets (ISO 8601) and their time zone. `before` is an
+ * earlier range to compare with, or null.
+ * @typedef {{ start: number, end: number, period: string, zone: string, before: { start: number, end: number } | null
+ *   }} HistoryRange
  */
 
 /** An error that the gateway returned, or a request that failed. */
@@ -145,13 +152,14 @@ export async function listHomes(token) {
 }
 
 const SERIES = `fragment Series on Resource {
-  readings(range: $range, period: $period, timeZone: $zone) {
-    unit collectedTo buckets { start end value quality estimated }
-  }
-  costs(range: $range, period: $period, timeZone: $zone) {
-    includesVat buckets { energy standingCharge unpriced noValueReason }
-  }
-}`;
+  firstTime
+  readings(range: $range, period: $period, timeZone: $zone) { ...Readings }
+  costs(range: $range, period: $period, timeZone: $zone) { ...Costs }
+  readingsBefore: readings(range: $before, period: $period, timeZone: $zone) @include(if: $compare) { ...Readings }
+  costsBefore: costs(range: $before, period: $period, timeZone: $zone) @include(if: $compare) { ...Costs }
+}
+fragment Readings on ReadingSeries { unit collectedTo buckets { start end value quality estimated } }
+fragment Costs on CostSeries { currency includesVat buckets { energy standingCharge unpriced noValueReason } }`;
 
 /**
  * Return the readings and costs of a home in a range, by energy, in one request. Energies whose data is withheld are
@@ -159,20 +167,41 @@ const SERIES = `fragment Series on Resource {
  * @param {string} token
  * @param {ResourceIds} resources
  * @param {HistoryRange} range
- * @returns {Promise<Record<string, Series>>}
+ * @returns {Promise<Record<string, HistorySeries>>}
  */
-export async function readHistory(token, resources, { start, end, period, zone }) {
+export async function readHistory(token, resources, { start, end, period, zone, before }) {
   const names = Object.keys(resources);
   const declared = names.map((name) => `, $${name}: ID!`).join("");
   const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Series }`).join(" ");
-  const range = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
+  const range = toTimeRange({ start, end });
+  const compared = { before: before ? toTimeRange(before) : range, compare: before !== null };
   const { data } = await callInPart(
-    `query History($range: TimeRange!, $period: Period!, $zone: TimeZone!${declared}) { ${fields} } ${SERIES}`,
-    { range, period, zone, ...resources },
+    `query History($range: TimeRange!, $before: TimeRange!, $compare: Boolean!, $period: Period!, $zone: TimeZone!${declared}) {
+      ${fields}
+    } ${SERIES}`,
+    { range, ...compared, period, zone, ...resources },
     token,
     "CONSENT_REVOKED",
   );
-  return Object.fromEntries(names.filter((name) => data[name]?.readings).map((name) => [name, data[name]]));
+  const read = names.filter((name) => data[name]?.readings).map((name) => [name, toHistorySeries(data[name])]);
+  return Object.fromEntries(read);
+}
+
+/**
+ * @param {any} resource
+ * @returns {HistorySeries}
+ */
+function toHistorySeries({ firstTime, readings, costs, readingsBefore, costsBefore }) {
+  const before = readingsBefore ? { readings: readingsBefore, costs: costsBefore ?? null } : null;
+  return { firstTime, readings, costs, before };
+}
+
+/**
+ * Return a range as the gateway takes it.
+ * @param {{ start: number, end: number }} range  In milliseconds since 1970.
+ */
+export function toTimeRange({ start, end }) {
+  return { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
 }
 
 /**

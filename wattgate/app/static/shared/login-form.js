@@ -2,6 +2,7 @@
 
 import { find, findAs } from "./dom.js";
 import { logIn, toGatewayError } from "./gateway.js";
+import { loginText } from "./login-texts.js";
 
 /** @import { GatewayError, Login } from "./gateway.js" */
 
@@ -46,7 +47,7 @@ export class LoginForm {
     const password = this.#input("password").value;
     if (!username || !password) {
       const empty = username ? "password" : "username";
-      this.#showError(`Enter your ${empty}.`, [empty]);
+      this.#showError(loginText(`login.${empty}Missing`), [empty]);
       return null;
     }
     this.#button.disabled = true;
@@ -118,15 +119,14 @@ function fieldsOf(error) {
  * @returns {string}
  */
 export function explainLoginError(error, sentCode = false) {
-  if (error.needsCode && sentCode) return "The code is wrong, has expired, or was used before. Enter the present one.";
-  if (error.needsCode) return "Enter the code of your app, or a recovery code.";
-  if (error.unauthenticated) return "The username or the password is wrong.";
-  if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  if (error.code === "RATE_LIMITED") return `Too many attempts to log in. Try again in ${formatWait(error.retryAfter)}.`;
-  if (error.code === "UNAVAILABLE") {
-    return `The gateway cannot log you in at the moment. Try again in ${formatWait(error.retryAfter)}.`;
-  }
-  return `The login failed: ${error.message.replace(/\.$/, "")}.`;
+  if (error.needsCode && sentCode) return loginText("login.codeWrong");
+  if (error.needsCode) return loginText("login.codeMissing");
+  if (error.unauthenticated) return loginText("login.wrong");
+  if (error.unreachable) return loginText("login.unreachable");
+  const wait = formatWait(error.retryAfter);
+  if (error.code === "RATE_LIMITED") return loginText("login.tooMany", { wait });
+  if (error.code === "UNAVAILABLE") return loginText("login.unavailable", { wait });
+  return loginText("login.failed", { message: error.message.replace(/\.$/, "") });
 }
 
 /**
@@ -135,7 +135,6 @@ export function explainLoginError(error, sentCode = false) {
  * @returns {string}
  */
 export function formatWait(seconds = 60) {
-  if (seconds < 60) return seconds === 1 ? "1 second" : `${seconds} seconds`;
-  const minutes = Math.ceil(seconds / 60);
-  return minutes === 1 ? "1 minute" : `${minutes} minutes`;
+  if (seconds < 60) return loginText("login.seconds", { count: seconds });
+  return loginText("login.minutes", { count: Math.ceil(seconds / 60) });
 }

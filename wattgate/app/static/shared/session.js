@@ -1,7 +1,7 @@
 /** The session that the browser keeps between visits: a token and its times. The password is never stored. */
 
 import { now } from "./clock.js";
-import { renew } from "./gateway.js";
+import { logOut, renew } from "./gateway.js";
 
 /** @import { Login } from "./gateway.js" */
 
@@ -39,7 +39,7 @@ export class Session {
    * @returns {Session | null}
    */
   static resume(key = DEFAULT_KEY) {
-    const stored = read(key);
+    const stored = readStored(key);
     return stored?.token && stored.expires > now() ? new Session(stored, key) : null;
   }
 
@@ -51,7 +51,7 @@ export class Session {
    */
   static create(login, key = DEFAULT_KEY) {
     const session = new Session(storable(login), key);
-    session.#write();
+    session.store();
     return session;
   }
 
@@ -71,7 +71,7 @@ export class Session {
 
   /** Get a new token, unless another tab has already stored one. */
   async renew() {
-    const newest = read(this.#key);
+    const newest = readStored(this.#key);
     if (newest && newest.expires > this.#stored.expires) {
       this.#stored = newest;
       return;
@@ -79,6 +79,16 @@ export class Session {
     const wait = this.#stored.since + MIN_RENEWAL_AGE - now();
     if (wait > 0) await new Promise((resolve) => { setTimeout(resolve, wait); });
     await this.#renewOnce();
+  }
+
+  /** Revoke the token at the gateway. */
+  async revoke() {
+    await logOut(this.token);
+  }
+
+  /** Write the session into the storage of the browser. */
+  store() {
+    localStorage.setItem(this.#key, JSON.stringify(this.#stored));
   }
 
   /** Remove the session from the browser. */
@@ -99,27 +109,25 @@ export class Session {
     // The response to a renewal may arrive after the log-out. It must not restore the session.
     if (this.#discarded) return;
     this.#stored = storable(login);
-    this.#write();
-  }
-
-  #write() {
-    localStorage.setItem(this.#key, JSON.stringify(this.#stored));
+    this.store();
   }
 }
 
 /**
+ * Return a token that was just received as it is stored.
  * @param {Login} login
  * @returns {StoredSession}
  */
-function storable({ token, exp }) {
+export function storable({ token, exp }) {
   return { token, since: now(), expires: exp * 1000 };
 }
 
 /**
+ * Return what the browser has stored under a key, or null.
  * @param {string} key
  * @returns {StoredSession | null}
  */
-function read(key) {
+export function readStored(key) {
   try {
     return JSON.parse(localStorage.getItem(key) ?? "null");
   } catch {

@@ -1,5 +1,8 @@
 /** A JSON parser that keeps positions, reports problems in sentences, and finds the place of the caret. */
 
+import { tokenizeJson } from "../../shared/json-tokens.js";
+
+/** @import { JsonToken } from "../../shared/json-tokens.js" */
 /** @import { Problem } from "./ast.js" */
 
 /** @typedef {{ key: JsonScalar, value: JsonNode | null }} JsonMember */
@@ -16,7 +19,6 @@
 /** @typedef {{ value: unknown, node: JsonNode | null, problems: Problem[], context: JsonContext | null }} ParsedJson */
 
 const MAX_DEPTH = 200;
-const TOKEN = /[{}[\]:,]|"(?:[^"\\\n]|\\.)*"?|[^\s{}[\]:,"]+/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
@@ -39,7 +41,7 @@ export function parseJson(text, caret = -1) {
 }
 
 class JsonParser {
-  /** @type {{ text: string, start: number, end: number }[]} */
+  /** @type {JsonToken[]} */
   #tokens;
   #at = 0;
   #depth = 0;
@@ -57,7 +59,7 @@ class JsonParser {
    * @param {number} caret
    */
   constructor(text, caret) {
-    this.#tokens = [...text.matchAll(TOKEN)].map(({ 0: token, index }) => ({ text: token, start: index, end: index + token.length }));
+    this.#tokens = tokenizeJson(text);
     this.#caret = caret;
     this.#length = text.length;
   }
@@ -175,7 +177,7 @@ class JsonParser {
   }
 
   /**
-   * @param {{ text: string, start: number, end: number }} token
+   * @param {JsonToken} token
    * @returns {JsonScalar}
    */
   #scalar(token) {
@@ -187,7 +189,7 @@ class JsonParser {
     return { kind: "scalar", value: null, start, end };
   }
 
-  /** @param {{ text: string, start: number, end: number }} token */
+  /** @param {JsonToken} token */
   #string(token) {
     try {
       return String(JSON.parse(token.text));

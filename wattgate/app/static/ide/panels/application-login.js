@@ -36,7 +36,6 @@ export function mountApplicationForm(root, workspace) {
     const values = { applicationId: applicationId.field.value.trim(), secret: secret.field.value, userId: userId.field.value.trim() };
     workspace.edit({ headers: withApplication(workspace.document.headers, values) });
     workspace.activateDocument(workspace.document.id);
-    workspace.emit("session", workspace.session);
     secret.field.value = "";
     details.open = false;
     root.closest("dialog")?.close();

@@ -1,13 +1,18 @@
 /** Why a connection was closed and what happens next, in words. */
 
 import { CLOSE_CODES } from "../../shared/close-codes.js";
+import { reactionTo } from "../../shared/reconnect.js";
 
 /** @type {Readonly<Record<number, string>>} */
 const REASONS = Object.freeze({
   1000: "The connection was closed as requested.",
   1001: "The gateway or the page went away.",
+  1002: "The page and the gateway, or a proxy in between, do not follow the same protocol.",
+  1003: "The gateway does not accept messages of this kind.",
   1006: "The link was cut without a message.",
+  1007: "A message was not valid text.",
   1009: "A message was larger than 64 KiB. Move long values from the document into variables.",
+  1010: "The gateway lacks an extension that the page needs.",
   1012: "The gateway restarts.",
   4400: "The gateway did not understand a message.",
   4401: "A subscription was sent before the gateway had accepted the connection.",
@@ -22,7 +27,7 @@ const REASONS = Object.freeze({
   4510: "This page sent too many messages.",
 });
 
-/** @type {Readonly<Record<string, string>>} */
+/** @type {Readonly<Record<import("../../shared/reconnect.js").Reaction["action"], string>>} */
 const NEXT = Object.freeze({
   stop: "Another attempt would fail too.",
   renewToken: "Log in again to continue.",
@@ -39,5 +44,5 @@ export function explainClose(code) {
   const known = CLOSE_CODES[code];
   const reason = REASONS[code] ?? "The connection was closed.";
   const name = known ? `${code} ${known.name}` : String(code);
-  return `${reason} ${NEXT[known?.action ?? "backOff"]} (${name})`;
+  return `${reason} ${NEXT[reactionTo(code).action]} (${name})`;
 }

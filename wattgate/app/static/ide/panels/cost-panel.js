@@ -2,7 +2,8 @@
 
 import { element } from "../../shared/dom.js";
 import { formatCount } from "../../shared/quantities.js";
-import { describeBudget, formatShare, pollingCosts, windowOf } from "./spending.js";
+import { readRateLimit } from "../../shared/rate-limit.js";
+import { describeBudget, formatShare, pollingCosts } from "./spending.js";
 
 /** @import { Workspace } from "../workspace.js" */
 /** @import { Cost } from "./spending.js" */
@@ -31,27 +32,31 @@ class CostView {
     this.#root = root;
     this.#workspace = workspace;
     root.classList.add("cost-panel");
-    workspace.on("cost", (cost) => {
+    /** @param {Cost | null} cost */
+    const show = (cost) => {
       this.#cost = cost;
       this.#window = cost?.window ?? this.#window;
       this.#render();
-    });
+    };
+    workspace.on("cost", show);
     workspace.on("response", ({ headers, body }) => {
-      this.#window = windowOf(headers["ratelimit-policy"]) ?? this.#window;
+      this.#window = readRateLimit(null, headers["ratelimit-policy"]).window ?? this.#window;
       this.#cost = body?.extensions?.cost ?? this.#cost;
       this.#render();
     });
     workspace.on("session", () => this.#render());
-    this.#render();
-    void this.#ask();
+    show(workspace.cost);
+    if (!workspace.cost) void this.#ask();
   }
 
-  /** Ask once for the cost of the present document: the panel may open long after the last change. */
+  /** Ask once for the cost of the present document. While somebody types, the editor asks for that of short documents. */
   async #ask() {
     try {
       const { query, variables, operationName, headers } = this.#workspace.currentRequest();
-      const received = await this.#workspace.send({ query, variables, operationName, extensions: { dryRun: true } }, { headers });
-      this.#window = windowOf(received.headers["ratelimit-policy"]) ?? this.#window;
+      const received = await this.#workspace.dryRun({ query, variables, operationName }, { headers });
+      // The editor may have asked in the meantime.
+      if (!received || this.#workspace.cost) return;
+      this.#window = readRateLimit(null, received.headers["ratelimit-policy"]).window ?? this.#window;
       this.#cost = received.body?.extensions?.cost ?? null;
       this.#render();
     } catch {

@@ -167,11 +167,13 @@ class ExplorerView {
    * @returns {Promise<string>}
    */
   #estimate(path, kind) {
-    const key = `${kind} ${path.join(".")}`;
+    const key = JSON.stringify([kind, path, this.#workspace.requestHeaders()]);
     const known = this.#costs.get(key);
     if (known) return known;
     const asked = this.#ask(path, kind);
     this.#costs.set(key, asked);
+    // Without an answer, the next look at the field asks again.
+    void asked.then((text) => text || this.#costs.delete(key));
     return asked;
   }
 
@@ -186,8 +188,8 @@ class ExplorerView {
     const own = await ownData(this.#workspace);
     const { values } = fillVariables(declaredVariables(composition.text), own, schema, Date.now());
     try {
-      const { body } = await this.#workspace.send({ query: composition.text, variables: values, extensions: { dryRun: true } });
-      const cost = body?.extensions?.cost?.requested;
+      const received = await this.#workspace.dryRun({ query: composition.text, variables: values });
+      const cost = received?.body?.extensions?.cost?.requested;
       return cost === undefined ? "" : `Costs ${formatCount(cost)} units with its first fields.`;
     } catch {
       return "";

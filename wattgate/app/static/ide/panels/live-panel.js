@@ -61,7 +61,7 @@ class LiveView {
       this.#drawChart();
     });
     stream.onChange = () => this.#schedule();
-    workspace.on("operation", () => this.#schedule());
+    for (const event of ["operation", "run", "response", "refused", "stopped", "idle"]) workspace.on(event, () => this.#schedule());
     this.render();
   }
 
@@ -96,6 +96,8 @@ class LiveView {
     this.#pause.hidden = !isRunning;
     this.#pause.textContent = this.#isPaused ? "Continue" : "Pause";
     this.#resume.hidden = isRunning || !canResume;
+    // Operations run one at a time: to resume would stop the one that is under way.
+    this.#resume.disabled = this.#workspace.isRunning;
     this.#clear.hidden = log.count === 0;
     this.#facts.textContent = this.#describe();
     if (this.#isPaused && isRunning) return;
@@ -124,7 +126,7 @@ class LiveView {
 
   #toggleRun() {
     if (stream.isRunning) this.#workspace.stop();
-    else void this.#workspace.run();
+    else if (this.#workspace.operation?.kind === "subscription") void this.#workspace.run();
   }
 
   #clearLog() {

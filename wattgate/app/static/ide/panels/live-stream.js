@@ -5,6 +5,7 @@
 
 import { Connection } from "../../shared/connection.js";
 import { TimerQueue } from "../../shared/timer-queue.js";
+import { askCaller } from "./caller.js";
 import { explainClose } from "./close-reasons.js";
 import { canResume, requestSince } from "./resume.js";
 import { StreamLog } from "./stream-log.js";
@@ -30,7 +31,8 @@ export const STATE_TEXTS = Object.freeze({
   stopped: "Stopped",
 });
 
-const POSITION_HEADERS = /^(?:token|authorization|applicationid|userid)$/i;
+const OTHER_CALLER = "Another account has logged in, so the subscription has ended. Run it again to see the data of that account.";
+const CREDENTIALS = /^(?:token|authorization|applicationid|userid)$/i;
 
 export class LiveStream {
   log = new StreamLog();
@@ -52,7 +54,8 @@ export class LiveStream {
   #sink = null;
   /** @type {Workspace | null} */
   #workspace = null;
-  #continues = false;
+  /** The account of the session with which the subscription began. @type {Promise<string | null>} */
+  #caller = Promise.resolve(null);
 
   constructor() {
     this.#connection = new Connection(this.#timers, () => this.#credentials(), {
@@ -70,31 +73,51 @@ export class LiveStream {
     return this.#sink !== null;
   }
 
-  /** Whether the last subscription can continue after its last position. */
+  /** Whether the last subscription can continue after its last position. It needs the tab of its document. */
   get canResume() {
-    return Boolean(this.position && this.#request && canResume(this.#request));
+    const request = this.#request;
+    const isOpen = request !== null && this.#workspace?.documents.some(({ id }) => id === request.source.id);
+    return Boolean(this.position && isOpen && canResume(request));
   }
 
   /** @param {Workspace} workspace */
   attach(workspace) {
     this.#workspace = workspace;
-    workspace.on("session", (session) => {
-      if (!session || !this.#request) return;
-      if ("token" in this.#request.headers) this.#request.headers = { ...this.#request.headers, token: session.token };
-      this.#connection.sendToken(session.token);
-    });
-    workspace.on("logout", () => {
-      this.log.clear();
-      this.position = null;
-      this.reason = "";
-      this.onChange();
-    });
+    workspace.on("session", () => void this.#followSession());
+    workspace.on("documents", () => this.onChange());
+    workspace.on("logout", () => this.#forget());
   }
 
-  /** Run the last subscription from its last position. */
+  /** Run the last subscription from its last position, whatever document is active. */
   resume() {
-    this.#continues = true;
-    void this.#workspace?.run();
+    if (!this.isRunning && this.canResume && this.#request) void this.#workspace?.start(this.#request);
+  }
+
+  /** Forget the last subscription, because its data is of an account that is no longer logged in. */
+  #forget(reason = "") {
+    this.#request = null;
+    this.position = null;
+    this.reason = reason;
+    this.log.clear();
+    this.onChange();
+  }
+
+  /** Continue with the token of a new log-in of the same account. End the subscription if another account has logged in. */
+  async #followSession() {
+    const [workspace, request] = [this.#workspace, this.#request];
+    const session = workspace?.session;
+    // A subscription with credentials of its own keeps them.
+    if (!session || !request?.usesSession || request.headers.token === session.token) return;
+    const headers = { ...request.headers, token: session.token };
+    const [before, now] = await Promise.all([this.#caller, askCaller(workspace, headers)]);
+    if (this.#request !== request || workspace.session !== session) return;
+    if (before && before === now) {
+      this.#request = { ...request, headers };
+      if (this.isRunning) this.#connection.sendToken(session.token);
+    } else {
+      if (this.isRunning) this.#fail([{ message: OTHER_CALLER }], undefined);
+      this.#forget(OTHER_CALLER);
+    }
   }
 
   /**
@@ -104,11 +127,10 @@ export class LiveStream {
    * @returns {{ stop(): void }}
    */
   start(request, sink) {
-    const continues = this.#continues && this.#request?.query === request.query;
-    this.#continues = false;
-    if (!continues) {
+    if (request !== this.#request) {
       this.position = null;
       this.log.clear();
+      if (request.usesSession && this.#workspace) this.#caller = askCaller(this.#workspace, request.headers);
     }
     this.#request = request;
     this.#sink = sink;
@@ -125,7 +147,7 @@ export class LiveStream {
 
   #credentials() {
     const headers = Object.entries(this.#request?.headers ?? {});
-    return Object.fromEntries(headers.filter(([name]) => POSITION_HEADERS.test(name)));
+    return Object.fromEntries(headers.filter(([name]) => CREDENTIALS.test(name)));
   }
 
   #stop() {
@@ -158,7 +180,7 @@ export class LiveStream {
     if (!this.#connection.isLive) this.state = "expired";
     this.#sink?.status(STATE_TEXTS.expired);
     this.onChange();
-    if (this.#workspace?.usesSession) this.#workspace.askToLogIn("The token of the running subscription has expired.");
+    if (this.#request?.usesSession) this.#workspace?.askToLogIn("The token of the running subscription has expired.");
     else if (!this.#connection.isLive) this.#fail([{ message: `${STATE_TEXTS.expired}: write new credentials under Headers.` }], "UNAUTHENTICATED");
   }
 

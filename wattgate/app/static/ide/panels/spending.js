@@ -2,7 +2,7 @@
 
 import { formatCount } from "../../shared/quantities.js";
 
-/** @typedef {{ requested: number, estimated: number, remaining?: number, limit?: number, reset?: number }} Cost */
+/** @typedef {{ requested: number, estimated: number, remaining?: number, limit?: number, reset?: number, window?: number | null }} Cost */
 
 /** An interval of polling. `budget` is the share of the budget that it uses, null if the budget is not known. @typedef {{ label: string, seconds: number, units: number, budget: number | null }} Polling */
 
@@ -22,16 +22,6 @@ export function pollingCosts({ requested, limit }, seconds) {
     const units = Math.round((requested * HOUR) / interval);
     return { label, seconds: interval, units, budget: hourly === null ? null : units / hourly };
   });
-}
-
-/**
- * Return the seconds in which a budget refills, from the header RateLimit-Policy. Null if it has none.
- * @param {string | undefined} header
- * @returns {number | null}
- */
-export function windowOf(header) {
-  const found = /;\s*w=(\d+)/.exec(header ?? "");
-  return found ? Number(found[1]) : null;
 }
 
 /**

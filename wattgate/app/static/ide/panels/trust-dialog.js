@@ -84,10 +84,9 @@ function status(workspace, { variables, operationName, headers }, digest) {
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
-      const extensions = { dryRun: true };
-      const { body } = await workspace.send({ documentId: `sha256:${digest}`, variables, operationName, extensions }, { headers });
-      const [error] = body?.errors ?? [];
-      result.textContent = describe(error, Boolean(body?.extensions?.cost));
+      const received = await workspace.dryRun({ documentId: `sha256:${digest}`, variables, operationName }, { headers, isFirst: true });
+      const [error] = received?.body?.errors ?? [];
+      result.textContent = describe(error, Boolean(received?.body?.extensions?.cost));
     } catch (thrown) {
       result.textContent = toGatewayError(thrown).message;
     } finally {

@@ -1,0 +1,145 @@
+"""Every state of the display at every size: nothing overflows, nothing collides, and axe finds nothing.
+
+WATTGATE_TEST_SCREENSHOTS names a folder for a screenshot of each state at each size, in light and dark.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from tests.browser.display_states import STATES, StatefulHomes, stateful_homes
+from tests.browser.test_display import accessibility_violations
+
+pytestmark = pytest.mark.browser
+
+SIZES = (
+    (320, 240),
+    (480, 320),
+    (800, 480),
+    (1024, 600),
+    (1280, 800),
+    (1920, 1080),
+    (390, 844),
+    (768, 1024),
+)
+ZOOMED = (320, 256)
+"""A screen of 1280x1024 at 400 %. The page may scroll there."""
+
+GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
+CUT = ".home-name, .home select"
+"""Elements whose text may end in an ellipsis: the name of a home."""
+
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+AUDITED_SIZES = ((1280, 800), (390, 844))
+"""The sizes at which axe checks a state: one in light and one in dark."""
+
+SHOW_POWER = """
+async ([watts, exports]) => {
+  const { Gauge } = await import("/static/display/gauge.js");
+  const { formatPower } = await import("/static/display/format.js");
+  new Gauge(document.querySelector(".gauge")).show(watts, exports, [400, 900]);
+  const { number, unit } = formatPower(watts);
+  document.querySelector(".reading .number").textContent = number;
+  document.querySelector(".reading .unit").textContent = ` ${unit}`;
+}
+"""
+"""Show a power in W without a reading, on the scale of a home that exports or not."""
+
+SCREENSHOTS = os.environ.get("WATTGATE_TEST_SCREENSHOTS")
+
+
+@pytest.fixture(scope="module")
+async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[StatefulHomes]:
+    async with stateful_homes(tmp_path_factory.mktemp("states")) as homes:
+        yield homes
+
+
+async def problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:
+    """Resize the page and return what is wrong with its geometry."""
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    options = {"scrolls": size == ZOOMED, "coarse": coarse, "cut": CUT}
+    found: list[str] = await page.evaluate(GEOMETRY, options)
+    return [f"{size[0]}x{size[1]}: {problem}" for problem in found]
+
+
+async def pages(page: Page, size: tuple[int, int]) -> list[str]:
+    """Resize the page and return the names of the pages that its layout has."""
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    if not await page.get_by_test_id("pages").is_visible():
+        return ["now"]
+    return ["now", "history"]
+
+
+async def show_page(page: Page, name: str) -> None:
+    if await page.get_by_test_id("pages").is_visible():
+        await page.locator(f".pages [value={name}]").check(force=True)
+
+
+async def page_problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:
+    """Return what is wrong with the geometry of all pages of a size."""
+    found = []
+    for name in await pages(page, size):
+        await show_page(page, name)
+        found += [f"{name}, {problem}" for problem in await problems(page, size, coarse=coarse)]
+    return found
+
+
+async def take_screenshots(page: Page, state: str) -> None:
+    folder = Path(SCREENSHOTS or "")
+    for width, height in (*SIZES, ZOOMED):
+        for name in await pages(page, (width, height)):
+            await show_page(page, name)
+            for scheme in SCHEMES:
+                await page.emulate_media(color_scheme=scheme)
+                await page.screenshot(path=folder / f"{state}-{width}x{height}-{name}-{scheme}.png")
+    await page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, state: str) -> None:
+    async with homes.open(browser, state, has_touch=True) as page:
+        assert await page.evaluate("matchMedia('(pointer: coarse)').matches")
+        if SCREENSHOTS:
+            await take_screenshots(page, state)
+        found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=True)]
+        for scheme, size in zip(SCHEMES, AUDITED_SIZES, strict=True):
+            await page.emulate_media(color_scheme=scheme)
+            for name in await pages(page, size):
+                await show_page(page, name)
+                found += await accessibility_violations(page)
+    assert found == []
+
+
+async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:
+    for state in ("live", "long-names"):
+        async with homes.open(browser, state) as page:
+            assert not await page.evaluate("matchMedia('(pointer: coarse)').matches")
+            found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=False)]
+            assert found == []
+
+
+async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
+    async with homes.open(browser, "live", has_touch=True) as page:
+        for size in ((320, 240), (480, 320), (800, 480), (1280, 800), (390, 844)):
+            for exports in (False, True):
+                for watts in range(-12_000 if exports else 0, 12_001, 750):
+                    await page.evaluate(SHOW_POWER, [watts, exports])
+                    found = await problems(page, size, coarse=True)
+                    assert found == [], (watts, exports)
+
+
+async def test_switches_say_their_range_in_words(browser: Browser, homes: StatefulHomes) -> None:
+    async with homes.open(browser, "live", has_touch=True) as page:
+        for size in (*SIZES, ZOOMED):
+            await show_page(page, (await pages(page, size))[-1])
+            switch = page.locator(".views span")
+            assert [" ".join(text.split()) for text in await switch.all_inner_texts()] == [
+                "24 hours",
+                "8 days",
+                "5 weeks",
+                "13 months",
+            ]

@@ -1,0 +1,260 @@
+"""Frames of displays: each state of a home, with the same content by both executors and on both transports."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.support.display_homes import CARBON, ELECTRICITY, EXPORTED, GAS, DisplayHome, add_display_home
+from tests.support.timed import Timed
+from wattgate.app.demo.seed import HOMES
+from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
+from wattgate.clock import format_iso
+from wattgate.enums import TariffKind, Weekday
+from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffPrice
+
+LONDON_MIDNIGHT = datetime(2026, 6, 1, 23, tzinfo=UTC)
+"""The midnight in London that follows the start of each test."""
+
+NIGHT = NewTariffBand(name="night", rate=Decimal("7.5"), weekdays=list(Weekday), start="23:30", end="05:30")
+
+
+def seconds(count: float) -> timedelta:
+    return timedelta(seconds=count)
+
+
+async def set_tariff(home: DisplayHome, classifier: str = ELECTRICITY, **terms: Any) -> Any:
+    return await home.tenant.set_tariff(home.resource_ids[classifier], **terms)
+
+
+async def set_attributes(home: DisplayHome, by: str = "graphql", **attributes: Any) -> None:
+    """Set attributes of the home by GraphQL or REST."""
+    if by == "graphql":
+        document = (
+            "mutation ($id: ID!, $set: JSON!) { setVirtualEntityAttributes(veId: $id, attributes: $set) { veId } }"
+        )
+        answer = await home.timed.house.graphql(document, home.headers, id=home.ve_id, set=attributes)
+        assert "errors" not in answer, answer
+    else:
+        path = f"/virtualentity/{home.ve_id}/attribute"
+        response = await home.timed.house.call("POST", path, home.headers, json=attributes)
+        assert response.status_code == 201, response.text
+
+
+async def test_frame_is_the_same_by_both_executors_and_on_both_transports(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY, EXPORTED, GAS, CARBON)
+    timed.clock.now = LONDON_MIDNIGHT + timedelta(hours=18, minutes=10)
+    await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=[NIGHT], standing_charge=Decimal(50))
+    await home.record_half_hours(ELECTRICITY, LONDON_MIDNIGHT, [0.5] * 36)
+    await home.record(CARBON, (LONDON_MIDNIGHT + timedelta(hours=18), 88))
+    await home.send_power(1500)
+    first, *others = await home.frames_everywhere()
+    assert len(others) == 4
+    for other in others:
+        assert other == first
+    assert (first["frameVersion"], first["locale"], first["currency"]) == (1, "en-GB", "GBP")
+    assert (first["linkTimeoutSeconds"], first["utcOffsetMinutes"]) == (35, 60)
+    assert first["carbon"] == {
+        "intensity": 88.0,
+        "unit": "gCO2/kWh",
+        "at": format_iso(LONDON_MIDNIGHT + timedelta(hours=18)),
+        "index": "LOW",
+    }
+
+
+async def test_power_is_blank_from_the_instant_that_the_frame_has_announced(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await home.send_power(640)
+    sent_at = timed.clock.now
+    shown = await home.frame()
+    assert shown["power"]["at"] == format_iso(sent_at)
+    assert shown["power"]["validUntil"] == format_iso(sent_at + timedelta(minutes=2))
+    valid_until = datetime.fromisoformat(shown["power"]["validUntil"])
+    timed.clock.now = valid_until - seconds(1)
+    last = await home.frame()
+    assert (last["power"], last["freshness"]["state"]) == (shown["power"], "DELAYED")
+    timed.clock.now = valid_until
+    blank = await home.frame()
+    assert (blank["power"], blank["ambient"], blank["freshness"]["state"]) == (None, None, "STALE")
+
+
+async def test_home_without_a_tariff_has_energy_and_says_why_there_is_no_cost(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await home.record_half_hours(ELECTRICITY, timed.clock.now.replace(hour=8, minute=0), [0.25] * 8)
+    shown = await home.frame()
+    assert (shown["today"]["electricity"]["value"], shown["month"]["electricity"]["value"]) == ("2.000", "2.000")
+    assert (shown["today"]["cost"], shown["today"]["noCostReason"]) == (None, "NO_TARIFF")
+    assert (shown["tariff"], shown["cheapest"], shown["currency"]) == (None, None, "GBP")
+
+
+async def test_home_without_power_has_no_level_by_power_but_energy_and_cost(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await set_tariff(home, rate=Decimal(20), kind=TariffKind.FLAT, standing_charge=Decimal(50))
+    await home.record_half_hours(ELECTRICITY, LONDON_MIDNIGHT - timedelta(days=1), [0.5] * 26)
+    shown = await home.frame()
+    assert (shown["power"], shown["ambient"], shown["carbon"], shown["today"]["gas"]) == (None, None, None, None)
+    assert shown["today"]["electricity"]["value"] == "13.000"
+    assert (shown["today"]["cost"]["total"], shown["today"]["cost"]["standingCharge"]) == ("3.10", "0.50")
+    assert shown["today"]["noCostReason"] is None
+
+
+async def test_export_is_power_below_zero_and_energy_of_its_own(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY, EXPORTED)
+    await set_tariff(home, rate=Decimal(20), kind=TariffKind.FLAT)
+    midday = timed.clock.now.replace(minute=0)
+    await home.record_half_hours(ELECTRICITY, midday - timedelta(hours=1), [0.1, 0])
+    await home.record_half_hours(EXPORTED, midday - timedelta(hours=1), [0.8, 1.2])
+    await home.send_power(-1750)
+    shown = await home.frame()
+    assert (shown["power"]["net"], shown["power"]["import"], shown["power"]["export"]) == (-1750, 0, 1750)
+    assert (shown["today"]["exported"]["value"], shown["today"]["cost"]["total"]) == ("2.000", "0.02")
+
+
+async def test_first_minute_of_a_day_has_no_number_that_is_not_known(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY, GAS)
+    await set_tariff(home, rate=Decimal(20), kind=TariffKind.FLAT, standing_charge=Decimal(50))
+    timed.clock.now = LONDON_MIDNIGHT - seconds(20)
+    await home.send_power(600)
+    yesterday = await home.frame()
+    assert yesterday["today"]["end"] == format_iso(LONDON_MIDNIGHT)
+    timed.clock.now = LONDON_MIDNIGHT + seconds(5)
+    shown = await home.frame()
+    today = shown["today"]
+    assert today["start"] == today["completeTo"] == format_iso(LONDON_MIDNIGHT)
+    assert (today["electricity"]["value"], today["gas"]["value"]) == (None, None)
+    assert today["cost"] == {
+        "total": None,
+        "standingCharge": "0.50",
+        "includesStandingCharge": True,
+        "includesVat": True,
+        "currency": "GBP",
+        "unpriced": "0",
+        "estimated": False,
+    }
+    assert today["noCostReason"] == "NO_READINGS"
+    assert shown["power"]["net"] == 600
+    timed.clock.now = LONDON_MIDNIGHT + seconds(10)
+    await home.send_power(3600)
+    timed.clock.now = LONDON_MIDNIGHT + seconds(50)
+    electricity = (await home.frame())["today"]["electricity"]
+    assert (electricity["value"], electricity["estimated"]) == ("0.040", True)
+
+
+async def test_cheapest_slot_of_a_time_of_use_tariff_is_the_present_or_next_one(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=[NIGHT], vat_rate=Decimal(5))
+    tonight = {
+        "start": format_iso(LONDON_MIDNIGHT - HALF_HOUR),
+        "end": format_iso(LONDON_MIDNIGHT + timedelta(hours=5, minutes=30)),
+        "rate": "7.88",
+    }
+    for instant in (timed.clock.now, LONDON_MIDNIGHT - HALF_HOUR, LONDON_MIDNIGHT + timedelta(hours=5, minutes=29)):
+        timed.clock.now = instant
+        assert (await home.frame())["cheapest"] == tonight
+    timed.clock.now = LONDON_MIDNIGHT + timedelta(hours=5, minutes=30)
+    tomorrow = (await home.frame())["cheapest"]
+    assert tomorrow["start"] == format_iso(LONDON_MIDNIGHT + timedelta(hours=23, minutes=30))
+
+
+async def test_cheapest_slot_of_a_dynamic_tariff_is_among_the_known_prices(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    tariff = await set_tariff(home, kind=TariffKind.DYNAMIC)
+    timed.clock.now = start = timed.clock.now.replace(minute=0)
+    assert (await home.frame())["cheapest"] is None
+
+    async def publish(first: datetime, *rates: int) -> None:
+        prices = [
+            NewTariffPrice(at=first + number * HALF_HOUR, rate=Decimal(rate)) for number, rate in enumerate(rates)
+        ]
+        await home.tenant.run("set_tariff_prices", tariff_id=tariff.tariff_id, prices=prices)
+
+    await publish(start, 20, 9, 9, 9, 30)
+    slot = {"start": format_iso(start + HALF_HOUR), "end": format_iso(start + 4 * HALF_HOUR), "rate": "9.00"}
+    assert (await home.frame())["cheapest"] == slot
+    await publish(LONDON_MIDNIGHT + timedelta(hours=23, minutes=30), -2)
+    last = (await home.frame())["cheapest"]
+    assert (last["rate"], last["end"]) == ("-2.00", format_iso(LONDON_MIDNIGHT + timedelta(days=1)))
+
+
+async def test_flat_tariff_has_no_cheapest_slot_and_a_constant_week_neither(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await set_tariff(home)
+    assert (await home.frame())["cheapest"] is None
+    same = [NewTariffBand(name="same", rate=Decimal(20), weekdays=list(Weekday), start="01:00", end="05:00")]
+    await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=same)
+    assert (await home.frame())["cheapest"] is None
+
+
+async def test_locale_is_the_culture_of_the_owner(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    assert (await home.frame())["locale"] == "en-GB"
+    document = 'mutation ($id: ID!) { updateUser(userId: $id, input: {cultureCode: "fr-ca"}) { cultureCode } }'
+    answer = await timed.house.graphql(document, timed.house.one.headers["application"], id=home.tenant.user_id)
+    assert "errors" not in answer, answer
+    assert (await home.frame())["locale"] == "fr-CA"
+
+
+@pytest.mark.parametrize(
+    ("intensity", "index"), [(0, "VERY_LOW"), (124, "LOW"), (125, "MODERATE"), (299, "HIGH"), (300, "VERY_HIGH")]
+)
+async def test_carbon_intensity_has_an_index_and_does_not_outlive_the_next_half_hour(
+    timed: Timed, intensity: int, index: str
+) -> None:
+    home = await add_display_home(timed, ELECTRICITY, CARBON)
+    assert (await home.frame())["carbon"] is None
+    start = timed.clock.now.replace(minute=0)
+    await home.record(CARBON, (start, intensity))
+    shown = (await home.frame())["carbon"]
+    assert (shown["intensity"], shown["index"]) == (intensity, index)
+    timed.clock.now = start + timedelta(minutes=59)
+    assert (await home.frame())["carbon"] == shown
+    timed.clock.now = start + timedelta(minutes=60)
+    assert (await home.frame())["carbon"] is None
+
+
+async def record_demonstration(home: DisplayHome, until: datetime) -> None:
+    """Record the two weeks before an instant as a home of the demonstration uses them."""
+    start = until - timedelta(days=15)
+    slots = [start + number * HALF_HOUR for number in range(15 * 48)]
+    await home.record_half_hours(
+        ELECTRICITY, start, [simulate_half_hour(HOMES[0].habits, slot).imported for slot in slots]
+    )
+
+
+async def test_ordinary_evening_of_the_demonstration_is_not_high_and_a_peak_is(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    timed.clock.now = LONDON_MIDNIGHT + timedelta(hours=17)
+    await record_demonstration(home, LONDON_MIDNIGHT)
+    levels = []
+    for minute in range(0, 300, 20):
+        timed.clock.now = LONDON_MIDNIGHT + timedelta(hours=17, minutes=minute)
+        await home.send_power(simulate_power(HOMES[0].habits, timed.clock.now))
+        shown = (await home.frame())["ambient"]
+        assert shown["basis"] == "LEARNED"
+        assert shown["highFrom"] >= 1000
+        levels.append(shown["level"])
+    assert levels.count("HIGH") <= 1
+    timed.clock.now += seconds(10)
+    await home.send_power(8200)
+    assert (await home.frame())["ambient"]["level"] == "HIGH"
+
+
+@pytest.mark.parametrize("by", ["graphql", "rest"])
+async def test_daily_budget_is_set_and_removed_as_an_attribute_of_the_home(timed: Timed, by: str) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await set_tariff(home, rate=Decimal(20), kind=TariffKind.FLAT, standing_charge=Decimal(48))
+    await home.send_power(700)
+    assert (await home.frame())["ambient"] is None
+    await set_attributes(home, by, display={"dailyBudget": "2.88"})
+    by_budget = {"level": "MEDIUM", "basis": "BUDGET", "lowBelow": 400.0, "highFrom": 1000.0, "unit": "W"}
+    assert (await home.frame())["ambient"] == by_budget
+    for invalid in ("lots", -1, 0, None, True, {"pounds": 2}, "1e400"):
+        await set_attributes(home, by, display={"dailyBudget": invalid, "ambientBasis": "MOOD"})
+        assert (await home.frame())["ambient"] is None, invalid
+    await set_attributes(home, by, display={"dailyBudget": 2.88, "ambientBasis": "LEARNED"})
+    assert (await home.frame())["ambient"] == by_budget
+    removed = {"removeAttributes": ["display"]}
+    answer = await timed.house.call("DELETE", f"/virtualentity/{home.ve_id}/attribute", home.headers, json=removed)
+    assert answer.status_code == 200, answer.text
+    assert (await home.frame())["ambient"] is None

@@ -1,0 +1,161 @@
+/** The requests of the inbox, the alert rules and the daily budget. */
+
+import { call } from "../shared/gateway.js";
+
+/** @import { ReceivedAlert } from "./inbox.js" */
+/** @import { AlertRule, NewAlertRule } from "./rules.js" */
+/** @import { DisplayPreferences } from "./budget.js" */
+
+/**
+ * A page of alerts, newest first. `before` is where the older ones are read from, null if there are none.
+ * @typedef {{ unread: number, alerts: ReceivedAlert[], before: string | null }} InboxPage
+ */
+
+/** @typedef {{ alertTypeId: string, active: boolean, ruleKind: string | null }} AlertType */
+
+/**
+ * A meter of the home, with its fields by name, such as POWER, and their units.
+ * @typedef {{ resourceId: string, name: string, classifier: string, fields: Record<string, string> }} Meter
+ */
+
+/**
+ * @typedef {object} HouseholdSettings
+ * @property {AlertRule[]} rules
+ * @property {AlertType[]} alertTypes
+ * @property {Meter[]} meters
+ * @property {Record<string, unknown>} attributes  Of the home.
+ */
+
+const PAGE_SIZE = 30;
+
+const INBOX = `query Inbox($size: Int!, $before: String) {
+  viewer {
+    unreadAlerts
+    alerts(last: $size, before: $before) {
+      edges {
+        node {
+          alertId createdAt readAt priority data
+          alertType { name description }
+          notifications { channel subject text }
+        }
+      }
+      pageInfo { hasPreviousPage startCursor }
+    }
+  }
+}`;
+
+const MARK_READ = "mutation MarkRead($alertIds: [ID!]) { markAlertsRead(alertIds: $alertIds) { unread } }";
+
+const RULE = `fragment Rule on AlertRule {
+  ruleId name kind resourceId field unit function side threshold windowMinutes period channels enabled active
+  quietFrom quietTo
+}`;
+
+const SETTINGS = `query Settings($veId: ID!) {
+  viewer { alertRules { ...Rule } }
+  alertTypes { alertTypeId active ruleKind }
+  virtualEntity(veId: $veId) {
+    attributes
+    resources { resourceId name classifier type { storage { fields { fieldName unit } } } }
+  }
+} ${RULE}`;
+
+const ADD_RULE = `mutation AddRule($input: NewAlertRule!) { addAlertRule(input: $input) { ...Rule } } ${RULE}`;
+
+const CHANGE_RULE = `mutation ChangeRule($ruleId: ID!, $input: AlertRuleChange!) {
+  updateAlertRule(ruleId: $ruleId, input: $input) { ...Rule }
+} ${RULE}`;
+
+const REMOVE_RULE = "mutation RemoveRule($ruleId: ID!) { removeAlertRule(ruleId: $ruleId) { ruleId } }";
+
+const SET_PREFERENCES = `mutation SetPreferences($veId: ID!, $attributes: JSON!) {
+  setVirtualEntityAttributes(veId: $veId, attributes: $attributes) { attributes }
+}`;
+
+/**
+ * Return the newest alerts of the user, or those before a cursor.
+ * @param {string} token
+ * @param {string | null} before
+ * @returns {Promise<InboxPage>}
+ */
+export async function readInbox(token, before) {
+  const { unreadAlerts, alerts } = (await call(INBOX, { size: PAGE_SIZE, before }, token)).viewer;
+  const { hasPreviousPage, startCursor } = alerts.pageInfo;
+  const newestFirst = alerts.edges.map((/** @type {any} */ edge) => edge.node).reverse();
+  return { unread: unreadAlerts, alerts: newestFirst, before: hasPreviousPage ? startCursor : null };
+}
+
+/**
+ * Mark alerts as read. Return how many are still unread.
+ * @param {string} token
+ * @param {string[] | null} alertIds  Null for all.
+ * @returns {Promise<number>}
+ */
+export async function markRead(token, alertIds) {
+  return (await call(MARK_READ, { alertIds }, token)).markAlertsRead.unread;
+}
+
+/**
+ * Return the rules of the user, and what a home offers for new ones.
+ * @param {string} token
+ * @param {string} veId
+ * @returns {Promise<HouseholdSettings>}
+ */
+export async function readSettings(token, veId) {
+  const { viewer, alertTypes, virtualEntity } = await call(SETTINGS, { veId }, token);
+  return {
+    rules: viewer.alertRules,
+    alertTypes,
+    meters: virtualEntity.resources.map(toMeter),
+    attributes: virtualEntity.attributes,
+  };
+}
+
+/**
+ * @param {string} token
+ * @param {NewAlertRule} input
+ * @returns {Promise<AlertRule>}
+ */
+export async function addRule(token, input) {
+  return (await call(ADD_RULE, { input }, token)).addAlertRule;
+}
+
+/**
+ * @param {string} token
+ * @param {string} ruleId
+ * @param {{ enabled?: boolean, threshold?: string, name?: string }} input
+ * @returns {Promise<AlertRule>}
+ */
+export async function changeRule(token, ruleId, input) {
+  return (await call(CHANGE_RULE, { ruleId, input }, token)).updateAlertRule;
+}
+
+/**
+ * @param {string} token
+ * @param {string} ruleId
+ */
+export async function removeRule(token, ruleId) {
+  await call(REMOVE_RULE, { ruleId }, token);
+}
+
+/**
+ * Store the preferences of a home's display. Return all attributes of the home.
+ * @param {string} token
+ * @param {string} veId
+ * @param {DisplayPreferences} preferences
+ * @returns {Promise<Record<string, unknown>>}
+ */
+export async function setPreferences(token, veId, preferences) {
+  const data = await call(SET_PREFERENCES, { veId, attributes: { display: preferences } }, token);
+  return data.setVirtualEntityAttributes.attributes;
+}
+
+/**
+ * @param {any} resource
+ * @returns {Meter}
+ */
+function toMeter({ resourceId, name, classifier, type }) {
+  const fields = type.storage.flatMap((/** @type {any} */ storage) => storage.fields);
+  const units = fields.map((/** @type {any} */ field) => [field.fieldName, field.unit]);
+  return { resourceId, name, classifier, fields: Object.fromEntries(units) };
+}

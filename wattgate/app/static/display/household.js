@@ -1,0 +1,159 @@
+/** The dialog behind the bell: the inbox, the alert rules and the daily budget, one tab for each. */
+
+import { find, findAll, findAs } from "../shared/dom.js";
+import { BudgetPanel } from "./budget-panel.js";
+import { readInbox, readSettings } from "./household-requests.js";
+import { InboxPanel } from "./inbox-panel.js";
+import { onNotationChange } from "./notation.js";
+import { PanelDialog } from "./panel-dialog.js";
+import { RovingFocus } from "./roving-focus.js";
+import { RulesPanel } from "./rules-panel.js";
+import { text } from "./texts.js";
+
+/** @import { WallClock } from "./format.js" */
+
+/**
+ * Sends requests for the panels. `read` repeats a failed request by calling `retry` later; `act` does not. Both return
+ * null if the request failed, or if the session or the home has changed in the meantime.
+ * @typedef {object} Requester
+ * @property {string} token
+ * @property {<T>(name: string, send: () => Promise<T>, retry: () => void) => Promise<T | null>} read
+ * @property {<T>(send: () => Promise<T>) => Promise<T | null>} act
+ */
+
+export class Household {
+  /** @type {HTMLButtonElement} */
+  #bell;
+  /** @type {HTMLElement} */
+  #root;
+  /** @type {PanelDialog} */
+  #dialog;
+  /** @type {Requester} */
+  #requester;
+  /** @type {InboxPanel} */
+  #inbox;
+  /** @type {RulesPanel} */
+  #rules;
+  /** @type {BudgetPanel} */
+  #budget;
+  /** @type {string | null} */
+  #veId = null;
+  #unread = 0;
+  #isOffered = false;
+
+  /**
+   * @param {HTMLButtonElement} bell
+   * @param {HTMLDialogElement} dialog
+   * @param {Requester} requester
+   */
+  constructor(bell, dialog, requester) {
+    this.#bell = bell;
+    this.#root = dialog;
+    this.#dialog = new PanelDialog(dialog);
+    this.#requester = requester;
+    this.#inbox = new InboxPanel(find(dialog, ".inbox"), requester, (before) => this.#readInbox(before));
+    this.#rules = new RulesPanel(find(dialog, ".rules"), requester);
+    this.#budget = new BudgetPanel(find(dialog, ".budget"), requester);
+    bell.addEventListener("click", () => this.#open());
+    const tabs = new RovingFocus(find(dialog, ".tabs"));
+    for (const tab of tabs.elements) tab.addEventListener("click", () => this.#select(tab.dataset.panel ?? ""));
+    // The selected tab follows the focus, as the arrow keys move it.
+    find(dialog, ".tabs").addEventListener("focusin", ({ target }) => {
+      if (target instanceof HTMLElement && target.dataset.panel) this.#select(target.dataset.panel);
+    });
+    onNotationChange(() => this.#draw());
+  }
+
+  /**
+   * Prepare for a home of a session. A paired display has neither inbox nor rules nor budget.
+   * @param {string} veId
+   * @param {WallClock} wallClock
+   * @param {boolean} isOffered
+   */
+  setHome(veId, wallClock, isOffered) {
+    this.clear();
+    this.#veId = veId;
+    this.#isOffered = isOffered;
+    this.#inbox.setWallClock(wallClock);
+    this.#drawBell();
+  }
+
+  /** Close the dialog and forget everything. */
+  clear() {
+    this.#dialog.close();
+    this.#veId = null;
+    this.#unread = 0;
+    this.#isOffered = false;
+    for (const panel of [this.#inbox, this.#rules, this.#budget]) panel.clear();
+    this.#drawBell();
+  }
+
+  /**
+   * Show how many alerts are unread. If the open inbox knows another number, it is read again.
+   * @param {number} count
+   */
+  showUnread(count) {
+    if (count === this.#unread) return;
+    this.#unread = count;
+    this.#drawBell();
+    if (this.#dialog.isOpen && count !== this.#inbox.unread) this.#readInbox(null);
+  }
+
+  #open() {
+    if (!this.#isOffered) return;
+    this.#select("inbox");
+    this.#dialog.open();
+    this.#readInbox(null);
+    this.#readSettings();
+  }
+
+  /** @param {string | null} before  The cursor of older alerts. Null for the newest. */
+  async #readInbox(before) {
+    const read = () => readInbox(this.#requester.token, before);
+    const page = await this.#requester.read("inbox", read, () => this.#retry(() => this.#readInbox(before)));
+    if (page) this.#inbox.show(page, before === null);
+    else this.#inbox.fail();
+  }
+
+  async #readSettings() {
+    const veId = this.#veId;
+    if (veId === null) return;
+    const read = () => readSettings(this.#requester.token, veId);
+    const settings = await this.#requester.read("settings", read, () => this.#retry(() => this.#readSettings()));
+    if (settings) {
+      this.#rules.show(settings);
+      this.#budget.show(veId, settings.attributes);
+    } else {
+      this.#rules.fail();
+      this.#budget.fail();
+    }
+  }
+
+  /** @param {() => void} read */
+  #retry(read) {
+    if (this.#dialog.isOpen) read();
+  }
+
+  /** @param {string} name */
+  #select(name) {
+    for (const tab of findAll(this.#root, ".tabs > button")) {
+      const isSelected = tab.dataset.panel === name;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
+      findAs(this.#root, `.${tab.dataset.panel}`, HTMLElement).hidden = !isSelected;
+    }
+  }
+
+  #draw() {
+    this.#drawBell();
+    for (const panel of [this.#inbox, this.#rules, this.#budget]) panel.draw();
+  }
+
+  #drawBell() {
+    const count = this.#unread;
+    this.#bell.hidden = !this.#isOffered;
+    this.#bell.classList.toggle("has-unread", count > 0);
+    find(this.#bell, ".count").textContent = count === 0 ? "" : count > 99 ? "99+" : String(count);
+    this.#bell.setAttribute("aria-label", text("inbox.open", { count }));
+  }
+}

@@ -1,0 +1,192 @@
+/** The prices of electricity today and tomorrow, from tariffs and half-hourly prices. Instants are milliseconds since 1970. */
+
+import { localTime, startOfDay } from "./zone-days.js";
+
+/**
+ * A tariff as the gateway describes it. Rates are decimals in pence without VAT.
+ * @typedef {object} PricedTariff
+ * @property {"FLAT" | "TIME_OF_USE" | "BLOCK" | "DYNAMIC"} kind
+ * @property {string | null} rate  The flat rate, or the rate outside all bands.
+ * @property {string} vatRate  In percent.
+ * @property {string} timeZone
+ * @property {string} validFrom
+ * @property {Band[]} bands
+ * @property {{ at: string, rate: string }[]} prices  Of half hours.
+ */
+
+/**
+ * Hours of some weekdays with their own rate. If the end is not after the start, the band ends on the next day.
+ * @typedef {{ name: string, rate: string, weekdays: string[], start: string, end: string }} Band
+ */
+
+/**
+ * A span of time with one price in pence with VAT. The price is null while it is not known.
+ * @typedef {{ start: number, end: number, rate: number | null }} PriceStep
+ */
+
+/**
+ * The prices of today and tomorrow. The steps follow each other without gaps and end where the last known day ends.
+ * @typedef {object} PriceCurve
+ * @property {PriceStep[]} steps
+ * @property {number} start  The start of today.
+ * @property {number} tomorrow  The start of tomorrow.
+ * @property {number} end  The end of the last day that has a known price.
+ * @property {"all" | "part" | "none"} tomorrowKnown
+ * @property {boolean} isDynamic  Whether prices arrive day by day.
+ */
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+/** Offsets of time zones are multiples of this, so bands and prices begin and end at multiples of it. */
+const SLOT = 15 * MINUTE;
+const HALF_HOUR = 30 * MINUTE;
+const WEEKDAYS = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
+
+/**
+ * Return the start of today and the end of tomorrow.
+ * @param {number} now
+ * @param {string} timeZone  Of the home.
+ */
+export function priceRange(now, timeZone) {
+  return { start: startOfDay(now, timeZone), end: startOfDay(now, timeZone, 2) };
+}
+
+/**
+ * Return the prices of today and tomorrow. Null if no price depends on time, or if none of them is known.
+ * @param {PricedTariff[]} tariffs  Present and future ones, in any order.
+ * @param {number} now
+ * @param {string} timeZone  Of the home.
+ * @returns {PriceCurve | null}
+ */
+export function buildCurve(tariffs, now, timeZone) {
+  const { start, end } = priceRange(now, timeZone);
+  const tomorrow = startOfDay(now, timeZone, 1);
+  const used = tariffsWithin(tariffs, start, end);
+  if (!used.some(({ kind }) => kind === "TIME_OF_USE" || kind === "DYNAMIC")) return null;
+  const pricing = used.map((tariff) => ({ from: Date.parse(tariff.validFrom), rateAt: rateFunction(tariff) })).reverse();
+  const steps = mergedSteps(start, end, tomorrow, (at) => pricing.find(({ from }) => from <= at)?.rateAt(at) ?? null);
+  if (steps.every(({ rate }) => rate === null)) return null;
+  const ofTomorrow = steps.filter((step) => step.start >= tomorrow).map(({ rate }) => rate !== null);
+  const tomorrowKnown = ofTomorrow.every(Boolean) ? "all" : ofTomorrow.some(Boolean) ? "part" : "none";
+  const isShort = tomorrowKnown === "none";
+  return {
+    steps: isShort ? steps.filter((step) => step.start < tomorrow) : steps,
+    start,
+    tomorrow,
+    end: isShort ? tomorrow : end,
+    tomorrowKnown,
+    isDynamic: used.some(({ kind }) => kind === "DYNAMIC"),
+  };
+}
+
+/**
+ * Return the first span with the lowest known price that is not over. Null if all known prices to come are the same.
+ * @param {PriceCurve} curve
+ * @param {number} now
+ * @returns {{ start: number, end: number, rate: number } | null}
+ */
+export function cheapestSlot({ steps }, now) {
+  const coming = steps.filter(isKnown).filter(({ end }) => end > now);
+  const lowest = Math.min(...coming.map(({ rate }) => rate));
+  if (!coming.some(({ rate }) => rate > lowest)) return null;
+  const first = coming.findIndex(({ rate }) => rate === lowest);
+  let last = first;
+  // Steps end at midnight. A cheap night goes on after it.
+  while (coming[last + 1]?.rate === lowest && coming[last + 1].start === coming[last].end) last += 1;
+  return { start: coming[first].start, end: coming[last].end, rate: lowest };
+}
+
+/**
+ * Return the step at an instant, or undefined if the curve does not cover it.
+ * @param {PriceCurve} curve
+ * @param {number} instant
+ * @returns {PriceStep | undefined}
+ */
+export function stepAt({ steps }, instant) {
+  return steps.find(({ start, end }) => start <= instant && instant < end);
+}
+
+/**
+ * @param {PriceStep} step
+ * @returns {step is { start: number, end: number, rate: number }}
+ */
+function isKnown(step) {
+  return step.rate !== null;
+}
+
+/**
+ * Return the tariffs that are in force in a range, oldest first.
+ * @param {PricedTariff[]} tariffs
+ * @param {number} start
+ * @param {number} end
+ */
+function tariffsWithin(tariffs, start, end) {
+  const ordered = [...tariffs].sort((one, other) => Date.parse(one.validFrom) - Date.parse(other.validFrom));
+  const begun = ordered.filter(({ validFrom }) => Date.parse(validFrom) < end);
+  const first = begun.findLastIndex(({ validFrom }) => Date.parse(validFrom) <= start);
+  return begun.slice(Math.max(first, 0));
+}
+
+/**
+ * @param {number} start
+ * @param {number} end
+ * @param {number} tomorrow  A step ends here, even if the price stays the same.
+ * @param {(at: number) => number | null} rateAt
+ * @returns {PriceStep[]}
+ */
+function mergedSteps(start, end, tomorrow, rateAt) {
+  /** @type {PriceStep[]} */
+  const steps = [];
+  for (let at = start; at < end; at = Math.min(at + SLOT, end)) {
+    const rate = rateAt(at);
+    const last = steps.at(-1);
+    const slotEnd = Math.min(at + SLOT, end);
+    if (last && last.rate === rate && at !== tomorrow) last.end = slotEnd;
+    else steps.push({ start: at, end: slotEnd, rate });
+  }
+  return steps;
+}
+
+/**
+ * Return a function from an instant to the price with VAT.
+ * @param {PricedTariff} tariff
+ * @returns {(at: number) => number | null}
+ */
+function rateFunction({ kind, rate, vatRate, bands, prices, timeZone }) {
+  /** @param {string | null | undefined} amount */
+  const withVat = (amount) => (amount === null || amount === undefined ? null : roundRate(Number(amount) * (1 + Number(vatRate) / 100)));
+  if (kind === "DYNAMIC") {
+    const byTime = new Map(prices.map((price) => [Date.parse(price.at), withVat(price.rate)]));
+    return (at) => byTime.get(at - (at % HALF_HOUR)) ?? null;
+  }
+  if (kind === "FLAT") return () => withVat(rate);
+  if (kind === "BLOCK") return () => null; // the price depends on the energy used
+  return (at) => withVat((bands.find((band) => covers(band, localTime(at, timeZone))) ?? { rate }).rate);
+}
+
+/**
+ * @param {Band} band
+ * @param {number} local
+ */
+function covers({ weekdays, start, end }, local) {
+  const [from, to] = [start, end].map(timeOfDay);
+  const time = local % DAY;
+  const day = (Math.floor(local / DAY) + 3) % 7; // 1 January 1970 was a Thursday
+  if (from < to) return from <= time && time < to && weekdays.includes(WEEKDAYS[day]);
+  if (time >= from) return weekdays.includes(WEEKDAYS[day]);
+  return time < to && weekdays.includes(WEEKDAYS[(day + 6) % 7]);
+}
+
+/** @param {string} text  Such as 23:30. */
+function timeOfDay(text) {
+  const [hours, minutes] = text.split(":").map(Number);
+  return (hours * 60 + minutes) * MINUTE;
+}
+
+/**
+ * Round a price to hundredths, as frames do: VAT must not make equal prices differ.
+ * @param {number} rate
+ */
+function roundRate(rate) {
+  return Math.round(rate * 100 + Number.EPSILON) / 100;
+}
