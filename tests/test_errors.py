@@ -75,7 +75,7 @@ async def test_every_error_has_the_trace_id_of_its_response(served: House) -> No
     graphql = await served.http.post("/graphql", json=query, headers=served.one.headers["account"])
     (error,) = graphql.json()["errors"]
     assert error["extensions"]["traceId"] == graphql.headers["x-trace-id"]
-    assert error["message"] == rest.json()["error"] == "no account with id unknown"
+    assert error["message"] == rest.json()["error"] == "No account with ID unknown."
 
 
 def test_every_error_has_code_retryable_and_trace_id() -> None:

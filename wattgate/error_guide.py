@@ -104,7 +104,7 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
                 "Check the ID, and that the token belongs to the owner of the record.",
                 "Records of other users and other applications are not found, too.",
             ),
-            "no resource with id 7f0c",
+            "No resource with ID 7f0c.",
         ),
         "NOT_SUPPORTED": ErrorGuide(
             "The record exists, but its kind does not have the requested data, such as a register of a computed cost.",

@@ -92,7 +92,9 @@ async def samples_for(own: House, language: str) -> list[Sample]:
             body={"kind": "file", "media": "application/x-ndjson", "name": "it's.ndjson"},
             scheme="basic",
         ),
-        Sample("GET", "/resource/{resourceId}", 404, {"error": f"no resource with id {ODD}"}, {"path.resourceId": ODD}),
+        Sample(
+            "GET", "/resource/{resourceId}", 404, {"error": f"No resource with ID {ODD}."}, {"path.resourceId": ODD}
+        ),
         Sample("GET", "/user", 404, {"code": "NOT_FOUND"}, {"query.username": ODD}, scheme="basic"),
         Sample(  # a JSON body
             "PUT",

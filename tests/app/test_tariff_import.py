@@ -110,7 +110,7 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
         "vatRate -5 is not between 0 and 100 percent; bands.1 'night' overlaps 'night' on MONDAY at 23:30"
     )
     assert "MOON" in reasons["7"]
-    assert reasons["8"] == reasons["14"] == f"no resource with id {unknown}"
+    assert reasons["8"] == reasons["14"] == f"No resource with ID {unknown}."
     assert reasons["10"] == "is given twice with different rates"
     assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
     assert reasons["12"] == "the resource has no dynamic tariff at this time"

@@ -90,7 +90,7 @@ async def test_watch_stops_with_message_on_fatal_error(gateway_link: Link, tmp_p
     resource_id = gateway_link.tenant.ids["resource"]
     for arguments, message in (
         ([resource_id, "--token", "forged"], "the gateway does not accept these credentials"),
-        (["unknown", "--token", token(gateway_link)], "no resource with id unknown"),
+        (["unknown", "--token", token(gateway_link)], "No resource with ID unknown."),
         ([resource_id, "--token", "x", "--url", f"{gateway_link.gateway}/healthz"], "the gateway answers with status"),
         ([resource_id, "--token", "x", "--url", "nowhere"], "nowhere is not an address such as http://127.0.0.1:8000"),
         ([resource_id, "--token", "x", "--user", "both"], "pass either --token or --user"),

@@ -132,7 +132,7 @@ async def test_catch_ups_of_another_user_cannot_be_started_listed_or_followed(se
     answer = await served.graphql(query, headers, id=point.resource_id)
     assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
     watch = operation("catch_up_state")
-    with pytest.raises(Exception, match="no resource with id"):
+    with pytest.raises(Exception, match="No resource with ID"):
         await served.gateway.runner.run(watch, served.other.account, {"resource_ids": [point.resource_id]})
 
 

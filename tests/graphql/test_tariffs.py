@@ -297,7 +297,7 @@ async def test_tariff_of_another_tenant_or_user_is_not_found(served: House) -> N
         for caller in ("account", "acting", "administrator"):
             assert (await query_field(served, served.other, query, caller, **variables))["code"] == "NOT_FOUND"
     neighbour = replace(served.one.account, user_id="a neighbour")
-    with pytest.raises(NotFound, match=f"No tariff with id {theirs.tariff_id}"):
+    with pytest.raises(NotFound, match=f"No tariff with ID {theirs.tariff_id}"):
         await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
 
 

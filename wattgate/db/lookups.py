@@ -10,6 +10,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.home_scope import home_condition
 from wattgate.db.models import Tenanted
+from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
 
@@ -83,3 +84,8 @@ def lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool, is_of_ho
 
 def display_name(model: type[Tenanted]) -> str:
     return model_table(model).name.removeprefix("app_").replace("_", " ")
+
+
+def not_found(model: type[Tenanted], key: str) -> NotFound:
+    """Return the error for an identifier of a model that the caller cannot see."""
+    return NotFound(f"No {display_name(model)} with ID {key}.")

@@ -23,6 +23,7 @@ from wattgate.db.lookups import (
     lookup_statement,
     model_columns,
     model_table,
+    not_found,
     row_class,
 )
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
@@ -34,7 +35,6 @@ from wattgate.db.readings.tariff_price_store import TariffPriceStore
 from wattgate.db.row_inserts import RowInserts
 from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
-from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
 
@@ -212,7 +212,7 @@ class Rows(RowPages, RowInserts):
         row: M
         for row in await self.find(key_lookup(model), [key]):
             return row
-        raise NotFound(f"no {display_name(model)} with id {key}")
+        raise not_found(model, key)
 
     async def get_many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """Return the visible rows with these identifiers, by identifier."""
@@ -229,7 +229,7 @@ class Rows(RowPages, RowInserts):
         rows = await self.get_many(model, keys)
         for key in keys:
             if key not in rows:
-                raise NotFound(f"no {display_name(model)} with id {key}")
+                raise not_found(model, key)
         return [rows[key] for key in dict.fromkeys(keys)]
 
     async def edit(self, model: type[M], key: str) -> M:
@@ -238,7 +238,7 @@ class Rows(RowPages, RowInserts):
         statement = statement.with_for_update(key_share=True)
         record = (await self.write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
         if record is None:
-            raise NotFound(f"no {display_name(model)} with id {key}")
+            raise not_found(model, key)
         if self.recorder is not None:
             self.recorder.record_edited(display_name(model), model.key, record)
         return record

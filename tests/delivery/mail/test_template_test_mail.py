@@ -93,7 +93,7 @@ async def test_template_editor_reads_only_test_mails_of_the_account(outbox: Post
     assert await read(editor, own) == TESTER
     other = replace(editor, account_id="another")
     for mail in (own, await send_test_mail(outbox)):
-        with pytest.raises(NotFound, match=f"no test mail with id {mail.test_mail.test_mail_id}"):
+        with pytest.raises(NotFound, match=f"No test mail with ID {mail.test_mail.test_mail_id}"):
             await read(other, mail)
         assert await read(replace(other, role=Role.ADMINISTRATOR), mail) == TESTER
 

@@ -209,7 +209,7 @@ def _own_user_id(call: Call, user_id: str | None) -> str:
     """Return the calling user. Raise NotFound if the request names another one."""
     own = require_user_id(call)
     if user_id not in (None, own):
-        raise NotFound(f"no user with id {user_id}")
+        raise NotFound(f"No user with ID {user_id}.")
     return own
 
 

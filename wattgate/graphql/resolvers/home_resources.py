@@ -43,7 +43,7 @@ async def remove_virtual_entity_resource(
     """Remove a resource from a home. The resource, its readings, tariffs and alert rules are kept."""
     home, joined = await _edit_open_home(call, ve_id)
     if resource_id not in joined:
-        raise NotFound(f"Home {ve_id} has no resource with id {resource_id}.")
+        raise NotFound(f"Home {ve_id} has no resource with ID {resource_id}.")
     await services.remove_resources(call.rows, ve_id, [resource_id])
     emit_home_changed(call, ve_id)
     return home

@@ -168,7 +168,7 @@ async def create_oauth_client(
     if not redirect_uris:
         raise _bad_input("redirectUris", "is empty", "invalid_request")
     if await call.rows.application() is None:
-        raise NotFound(f"No application with id {call.rows.application_id}.")
+        raise NotFound(f"No application with ID {call.rows.application_id}.")
     secret = None if public else new_secret()
     client = await call.rows.add(
         models.OAuthClient(

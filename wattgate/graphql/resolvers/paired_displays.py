@@ -125,7 +125,7 @@ async def approve_display_pairing(
     chosen_name = pairing.name if name is None else _require_name(name)
     home = await call.rows.get(models.VirtualEntity, ve_id)
     if home.owner_id != account.user_id:
-        raise NotFound(f"You have no virtual entity with id {ve_id}.")
+        raise NotFound(f"You have no virtual entity with ID {ve_id}.")
     if not home.active:
         raise Conflict(f"Virtual entity {ve_id} is closed. Open it again with updateVirtualEntity.")
     await check_display_quota(call.rows, account.user_id)

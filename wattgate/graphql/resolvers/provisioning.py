@@ -108,7 +108,7 @@ async def create_user(
         raise BadInput("An administrator can edit templates already. Set one of the two.", problems=[problem])
     application = await call.rows.application()
     if application is None:
-        raise NotFound(f"No application with id {call.rows.application_id}.")
+        raise NotFound(f"No application with ID {call.rows.application_id}.")
     culture_code = parse_optional_culture(culture_code) or application.culture_code
     user = await call.rows.add(models.User(culture_code=culture_code))
     return await call.rows.add(

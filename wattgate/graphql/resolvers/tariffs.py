@@ -129,7 +129,7 @@ async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
     """Return the tariff. Raise NotFound unless the caller may see its resource."""
     tariff = await call.rows.get(models.Tariff, tariff_id)
     if not await call.rows.get_many(models.Resource, [tariff.resource_id]):
-        raise NotFound(f"No tariff with id {tariff_id}.")
+        raise NotFound(f"No tariff with ID {tariff_id}.")
     return tariff
 
 

@@ -6,11 +6,11 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.lookups import display_name
+from wattgate.db.lookups import not_found
 from wattgate.delivery.mail_addresses import Mailbox, NotMailable, parse_mailbox
 from wattgate.delivery.templates.rendering import RenderedTemplate
 from wattgate.enums import DeliveryKind, DeliveryState
-from wattgate.errors import BadInput, NotFound, Problem, Unavailable
+from wattgate.errors import BadInput, Problem, Unavailable
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.template_previews import run_preview
@@ -66,7 +66,7 @@ async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentTestMailR
     """Return a test mail and the state of its delivery. A template editor sees only those of the own account."""
     mail = await call.rows.get(models.TestMail, test_mail_id)
     if call.principal.sees_own_records_only and mail.created_by != call.principal.account_id:
-        raise NotFound(f"no {display_name(models.TestMail)} with id {test_mail_id}")
+        raise not_found(models.TestMail, test_mail_id)
     (delivery,) = await call.rows.all(models.Delivery, col(models.Delivery.target_id) == test_mail_id)
     return SentTestMailResult(mail, delivery.state, delivery.reason)
 

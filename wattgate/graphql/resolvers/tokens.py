@@ -193,5 +193,5 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
         col(models.Token.user_id) == call.principal.user_id,
     )
     if token is None:
-        raise NotFound(f"No token with id {token_id}.")
+        raise NotFound(f"No token with ID {token_id}.")
     await end_token(call, call.rows, token)

@@ -61,7 +61,7 @@ async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
     known = await _load_texts(call, document_ids)
     for document_id in document_ids:
         if document_id not in known:
-            raise NotFound(f"No document with id {document_id}.")
+            raise NotFound(f"No document with ID {document_id}.")
     removed = 0
     for text in set(known.values()):
         removed += await call.rows.delete(TrustedDocument, col(TrustedDocument.text) == text)
@@ -87,5 +87,5 @@ async def _load_texts(call: Call, document_ids: Sequence[str]) -> Mapping[str, s
 async def _require_application(call: Call) -> Application:
     application = await call.rows.application()
     if application is None:
-        raise NotFound(f"No application with id {call.rows.application_id}.")
+        raise NotFound(f"No application with ID {call.rows.application_id}.")
     return application

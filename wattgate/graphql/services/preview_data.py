@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wattgate.db.lookups import not_found
 from wattgate.db.models import Alert, AlertType
 from wattgate.db.queries.alert_types import contract_of, recent_alerts
 from wattgate.db.queries.templates import application_culture
 from wattgate.delivery.templates.contract_values import data_problems
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.message_context import MessageContext, load_context, merge_groups, sample_context
 from wattgate.graphql.types import template_previews as types
@@ -57,7 +58,7 @@ async def _find_alert(call: Call, input: types.TemplateToPreview, alert_type: Al
     if input.alert_id is not None:
         alert = await call.rows.get(Alert, input.alert_id)
         if own_user_id is not None and alert.user_id != own_user_id:
-            raise NotFound(f"no alert with id {input.alert_id}")
+            raise not_found(Alert, input.alert_id)
         return alert
     if input.data is not None or input.samples or alert_type is None:
         return None

@@ -78,8 +78,9 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         QuotaExceeded: frozenset(
             {
-                *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "moveDevice", "moveResource"),
-                *("renewConsents", "setAccountProfile", "updateDevice", "updateTemplate", "updateVirtualEntity"),
+                *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "grantOauthTokens", "moveDevice"),
+                *("moveResource", "renewConsents", "setAccountProfile", "updateDevice", "updateTemplate"),
+                *("updateVirtualEntity",),
             }
         ),
     }
