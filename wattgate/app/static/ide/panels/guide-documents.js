@@ -181,6 +181,42 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    token\n    exp\n  }\n}\n",
   },
   {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Start a pairing", name: "startDisplayPairing", kind: "mutation",
+    text: "mutation ($applicationId: ID, $name: String!) {\n  startDisplayPairing(applicationId: $applicationId, name: $name) {\n    deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode\n  }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Take the credential", name: "claimDisplayPairing", kind: "mutation",
+    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    state interval token display { displayId veId name }\n  }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "ownDisplay", kind: "query",
+    text: "query {\n  ownDisplay { name virtualEntity { veId name timeZone resources { resourceId classifier } } }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "endOwnDisplay", kind: "mutation",
+    text: "mutation {\n  endOwnDisplay { valid }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "checkDisplayPairing", kind: "mutation",
+    text: "mutation ($userCode: String!) {\n  checkDisplayPairing(userCode: $userCode) { name expiresAt }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "approveDisplayPairing", kind: "mutation",
+    text: "mutation ($userCode: String!, $veId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { name expiresAt }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "viewer", kind: "query",
+    text: "query {\n  viewer { pairedDisplays { displayId name lastSeenAt virtualEntity { name } } }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "renamePairedDisplay", kind: "mutation",
+    text: "mutation ($displayId: ID!, $name: String!) {\n  renamePairedDisplay(displayId: $displayId, name: $name) { name }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "revokePairedDisplay", kind: "mutation",
+    text: "mutation ($displayId: ID!) {\n  revokePairedDisplay(displayId: $displayId) { valid }\n}\n",
+  },
+  {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "Types", kind: "query",
     text: "query Types {\n  resourceTypes { resourceTypeId classifier baseUnit }\n  virtualEntityTypes { veTypeId name }\n}\n",
   },
