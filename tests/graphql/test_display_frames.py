@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.display_homes import CARBON, ELECTRICITY, EXPORTED, GAS, DisplayHome, add_display_home
+from tests.support.display_homes import CARBON, ELECTRICITY, EXPORTED, GAS, QUERY, DisplayHome, add_display_home
+from tests.support.pairing import Interface
 from tests.support.timed import Timed
 from wattgate.app.demo.seed import HOMES
 from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
@@ -186,13 +187,23 @@ async def test_flat_tariff_has_no_cheapest_slot_and_a_constant_week_neither(time
     assert (await home.frame())["cheapest"] is None
 
 
-async def test_locale_is_the_culture_of_the_owner(timed: Timed) -> None:
+async def test_locale_is_the_culture_of_the_owner_also_on_a_paired_display(timed: Timed) -> None:
     home = await add_display_home(timed, ELECTRICITY)
     assert (await home.frame())["locale"] == "en-GB"
     document = 'mutation ($id: ID!) { updateUser(userId: $id, input: {cultureCode: "fr-ca"}) { cultureCode } }'
     answer = await timed.house.graphql(document, timed.house.one.headers["application"], id=home.tenant.user_id)
     assert "errors" not in answer, answer
     assert (await home.frame())["locale"] == "fr-CA"
+    login = """mutation ($application: ID!, $username: String!) {
+      authenticate(applicationId: $application, username: $username, password: "correct horse") { token } }"""
+    variables = {"application": home.tenant.application_id, "username": home.username}
+    account = {"token": (await timed.house.graphql(login, {}, **variables))["data"]["authenticate"]["token"]}
+    pairing = Interface(timed.house, is_rest=False)
+    started = await pairing.start(home.tenant, "Kitchen")
+    await pairing.approve(account, started["userCode"], home.ve_id)
+    paired = {"token": (await pairing.claim(home.tenant, started["deviceCode"]))["token"]}
+    of_display = await timed.house.graphql(QUERY, paired, id=home.ve_id)
+    assert of_display["data"]["virtualEntity"]["display"] == await home.frame()
 
 
 @pytest.mark.parametrize(

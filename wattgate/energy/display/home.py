@@ -1,10 +1,13 @@
 """State of a home from which its display is rendered. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
@@ -64,8 +67,7 @@ class DisplayPreferences:
     daily_budget: Decimal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(msgspec.Struct, frozen=True):
     """The data of a frame.
 
     - `locale`: the language and region of the owner, which format numbers and times
@@ -97,7 +99,7 @@ class Home:
     carbon: CarbonReading | None = None
     withheld_meters: tuple[WithheldMeter, ...] = ()
     consent_until: int | None = None
-    cache: HalfHourCache = field(default_factory=HalfHourCache, compare=False)
+    cache: HalfHourCache = msgspec.field(default_factory=HalfHourCache)
 
     def freshness(self, now: int) -> Freshness:
         """Return the freshness of the power source that has been silent longest, or else of the main resource."""

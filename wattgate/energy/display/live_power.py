@@ -4,11 +4,11 @@ Instants and durations are milliseconds. Integrals of power over time are in W t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS, MINUTE_MS
@@ -53,8 +53,7 @@ class DisplayPower(msgspec.Struct, frozen=True, gc=False):
     unit: str = "W"
 
 
-@dataclass(frozen=True, slots=True)
-class PowerSource:
+class PowerSource(msgspec.Struct, frozen=True):
     """A field that reports power: its newest reading, and the integral over the half hour of that reading.
 
     `exports` is true if the field reports exported power. `integral` covers the time until `integrated_to`.

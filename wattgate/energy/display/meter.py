@@ -1,9 +1,11 @@
 """Energy that a home's meters have counted today and this month. No I/O. Instants are ms since 1970 (UTC)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from wattgate.energy.display.energy_total import EnergyTotal, estimated_parts
 from wattgate.energy.display.live_power import PowerIntegral, integral_to_energy
@@ -44,8 +46,7 @@ class PeriodCount(NamedTuple):
         return PeriodCount(self.span, self.total + more, new_complete_to)
 
 
-@dataclass(frozen=True, slots=True)
-class Meter:
+class Meter(msgspec.Struct, frozen=True):
     """A series of energy that belongs to a home.
 
     Energy from `stored_to` is not stored yet. It is estimated from the power source at position `source_index`, if

@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, VirtualEntity
