@@ -111,6 +111,21 @@ async def _add_account_records(planted: Planted) -> None:
     action = "mutation ($i: NewUserAction!) { addUserAction(input: $i) { userActionId } }"
     await planted.ask(action, own, i={"userActionTypeId": ids["user_action_type"], "data": {"said": NAME}})
     await planted.ask(f'mutation {{ verifyMeterPoint(mpxn: "{MPAN}") {{ __typename }} }}')
+    for is_claimed in (True, False):
+        await _pair_display(planted, is_claimed=is_claimed)
+
+
+async def _pair_display(planted: Planted, *, is_claimed: bool) -> None:
+    """Approve a display for the home, and let it take its credential."""
+    anonymous = {"applicationId": planted.tenant.application_id}
+    start = "mutation { startDisplayPairing { deviceCode userCode } }"
+    started = await planted.ask(start, anonymous)
+    approve = """mutation ($c: String!, $v: ID!, $n: String!) {
+      approveDisplayPairing(userCode: $c, veId: $v, name: $n) { name } }"""
+    await planted.ask(approve, planted.headers, c=started["userCode"], v=planted.ids["home"], n=f"{NAME}'s hall")
+    if is_claimed:
+        claim = "mutation ($c: String!) { claimDisplayPairing(deviceCode: $c) { state } }"
+        await planted.ask(claim, anonymous, c=started["deviceCode"])
 
 
 async def _add_messages(planted: Planted) -> None:
