@@ -85,6 +85,14 @@ export class HistoryPanel {
   }
 
   /**
+   * Select a view before its data is read.
+   * @param {ViewName} view
+   */
+  selectView(view) {
+    this.#input(`[name="view"][value="${view}"]`).checked = true;
+  }
+
+  /**
    * Prepare for a home: offer the measures that it has.
    * @param {ResourceIds} energies
    * @param {WallClock} wallClock
@@ -220,7 +228,7 @@ export class HistoryPanel {
       parts: column.parts,
       marks: column.marks,
       before: earlier?.value ?? null,
-      label: `${name}: ${texts.filter(Boolean).join(", ")}`,
+      label: text("history.bar", { name, details: texts.filter(Boolean).join(", ") }),
       tick: bucketTick(view, column, this.#wallClock, now()),
     };
   }

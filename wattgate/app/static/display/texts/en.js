@@ -106,6 +106,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.legend": "Legend",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
+  "history.bar": "{name}: {details}",
 
   "view.hours": "hours",
   "view.days": "days",
@@ -188,7 +189,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pairing.revoked": "Access revoked or expired. Pair this screen again.",
   "pairing.unpair": "Unpair this screen",
   "pairing.unpairTitle": "Unpair this screen?",
-  "pairing.unpairDetail": "It stops to show this home. To show it again, you approve a new code on a phone.",
+  "pairing.unpairDetail": "It stops showing this home. To show it again, you approve a new code on a phone.",
   "pairing.keep": "Cancel",
 
   "pair.title": "Pair a display",
@@ -235,7 +236,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.revoke": "Revoke",
   "pair.revokeOf": "Revoke “{name}”",
   "pair.revokeTitle": "Revoke “{name}”?",
-  "pair.revokeDetail": "The screen stops to show {home} within seconds. To show it again, you approve a new code.",
+  "pair.revokeDetail": "The screen stops showing {home} within seconds. To show it again, you approve a new code.",
   "pair.revoked": "“{name}” is revoked.",
   "pair.renamed": "The screen is now called “{name}”.",
   "pair.another": "Pair another screen",
@@ -361,4 +362,11 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "carbon.MODERATE": "moderate",
   "carbon.HIGH": "high",
   "carbon.VERY_HIGH": "very high",
+
+  "kiosk.fullScreen": "Full screen",
+  "kiosk.leaveFullScreen": "Leave full screen",
+  "kiosk.close": "Close",
+  "kiosk.badValue":
+    "The address of this page has “{value}” as {name}, which is not known. Possible: {allowed}.",
+  "kiosk.badHome": "The address of this page names the home “{value}”, which this account does not have.",
 });

@@ -101,6 +101,7 @@ export default /** @type {Catalogue} */ ({
   "history.legend": "Légende",
   "history.failed": "L’historique ne peut pas être lu. Nouvel essai dans un instant.",
   "history.costs": "Coûts\u00a0: {basis}",
+  "history.bar": "{name}\u00a0: {details}",
 
   "view.hours": "heures",
   "view.days": "jours",
@@ -359,4 +360,11 @@ export default /** @type {Catalogue} */ ({
   "carbon.MODERATE": "modérée",
   "carbon.HIGH": "élevée",
   "carbon.VERY_HIGH": "très élevée",
+
+  "kiosk.fullScreen": "Plein écran",
+  "kiosk.leaveFullScreen": "Quitter le plein écran",
+  "kiosk.close": "Fermer",
+  "kiosk.badValue":
+    "L’adresse de cette page a «\u00a0{value}\u00a0» pour {name}, valeur inconnue. Valeurs possibles\u00a0: {allowed}.",
+  "kiosk.badHome": "L’adresse de cette page nomme le logement «\u00a0{value}\u00a0», que ce compte n’a pas.",
 });
