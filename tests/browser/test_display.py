@@ -17,6 +17,7 @@ from tests.browser.displays import (
     log_in,
     open_display,
     open_login_form,
+    show_page,
 )
 from wattgate.app.demo import logins
 
@@ -36,7 +37,7 @@ KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 @pytest.fixture
 async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo_url, viewport={"width": 480, "height": 320})
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480})
     yield context
     await context.close()
 
@@ -96,15 +97,18 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
     await open_display(page)
     for width, height in ((480, 320), (844, 390), (1024, 600), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
+        await show_page(page, "history")
         for view in ("5 weeks", "8 days"):
             await page.get_by_role("radio", name=view).check(force=True)
             await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. standing charge and VAT")
         await page.get_by_role("radio", name="24 hours").check(force=True)
         await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. VAT, without standing charge")
         await expect(page.get_by_test_id("history-basis")).to_be_visible()
+        await show_page(page, "now")
         for period in periods_with_data():
             basis = page.get_by_test_id(period).locator("small:visible")
             await expect(basis).to_have_text(re.compile(r"^incl\. (\d+p |£\d+\.\d\d )?standing charge and VAT"))
+    await show_page(page, "history")
     await page.get_by_role("radio", name="Electricity").check(force=True)
     await expect(page.get_by_test_id("history-basis")).to_have_text("")
 
@@ -227,6 +231,8 @@ async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     for control in ("earlier", "later"):
         await page.keyboard.press("Tab")
         await expect(page.get_by_test_id(control)).to_be_focused()
+    for _ in range(2):  # over the buttons of earlier and later dates
+        await page.keyboard.press("Tab")
     await page.keyboard.press("Tab")  # to the newest bar
     await page.keyboard.press("ArrowLeft")
     bar = page.locator(".bar:focus")
