@@ -1,7 +1,7 @@
 """A gateway whose homes are in every state that a display can show, at an instant that the tests choose.
 
 All states come from the gateway itself: its clock is set, so that readings age without waiting, and each home has the
-meters, tariffs and readings of its state. The clocks of the pages stand still at the gateway's instant.
+meters, tariffs and readings of its state. Time does not pass on the pages.
 """
 
 import json
@@ -156,7 +156,7 @@ class StatefulHomes:
     async def open(
         self, browser: Browser, name: str, *, address: str = "/display", **context_options: Any
     ) -> AsyncIterator[Page]:
-        """Open a display in a state. The clock of its page stands still.
+        """Open a display in a state. Time does not pass on its page.
 
         Its texts are checked only at the address without an option, which may choose another language.
         """
