@@ -1,7 +1,7 @@
 """A gateway whose homes are in every state that a display can show, at an instant that the tests choose.
 
 All states come from the gateway itself: its clock is set, so that readings age without waiting, and each home has the
-meters, tariffs and readings of its state. The clocks of the pages stand still at the gateway's instant.
+meters, tariffs and readings of its state. Time does not pass on the pages.
 """
 
 import json
@@ -156,7 +156,7 @@ class StatefulHomes:
     async def open(
         self, browser: Browser, name: str, *, address: str = "/display", **context_options: Any
     ) -> AsyncIterator[Page]:
-        """Open a display in a state. The clock of its page stands still.
+        """Open a display in a state. Time does not pass on its page.
 
         Its texts are checked only at the address without an option, which may choose another language.
         """
@@ -175,15 +175,13 @@ class StatefulHomes:
         page = await context.new_page()
         await page.clock.install(time=state.at - timedelta(seconds=1))
         await page.clock.pause_at(state.at)
-        await page.goto(address)
-        await self._settle(page, state if address == "/display" else replace(state, shows={}))
-        yield page
-        await context.close()
-
-    def freeze(self) -> None:
-        """Let no more data pass on the open connections, without closing them."""
-        for link in self.proxy.links:
-            link.dangle()
+        try:
+            await page.goto(address)
+            await self._settle(page, state if address == "/display" else replace(state, shows={}))
+            yield page
+        finally:
+            self.proxy.thaw()
+            await context.close()
 
     async def _settle(self, page: Page, state: State) -> None:
         """Wait until the page shows all of the state."""
@@ -193,7 +191,7 @@ class StatefulHomes:
             await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
             await expect(page.locator(".history")).to_have_attribute("aria-busy", "false")
         if state.is_gateway_silent:
-            self.freeze()
+            self.proxy.freeze()
             await page.clock.run_for(LINK_TIMEOUT_MS)
         for test_id, text in state.shows.items():
             await expect(page.get_by_test_id(test_id)).to_have_text(text)

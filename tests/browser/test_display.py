@@ -17,6 +17,7 @@ from tests.browser.displays import (
     log_in,
     open_display,
     open_login_form,
+    show_page,
 )
 from wattgate.app.demo import logins
 
@@ -36,7 +37,7 @@ KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 @pytest.fixture
 async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo_url, viewport={"width": 480, "height": 320})
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480})
     yield context
     await context.close()
 
@@ -96,15 +97,18 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
     await open_display(page)
     for width, height in ((480, 320), (844, 390), (1024, 600), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
+        await show_page(page, "history")
         for view in ("5 weeks", "8 days"):
             await page.get_by_role("radio", name=view).check(force=True)
             await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. standing charge and VAT")
         await page.get_by_role("radio", name="24 hours").check(force=True)
         await expect(page.get_by_test_id("history-basis")).to_have_text("Costs incl. VAT, without standing charge")
         await expect(page.get_by_test_id("history-basis")).to_be_visible()
+        await show_page(page, "now")
         for period in periods_with_data():
             basis = page.get_by_test_id(period).locator("small:visible")
             await expect(basis).to_have_text(re.compile(r"^incl\. (\d+p |£\d+\.\d\d )?standing charge and VAT"))
+    await show_page(page, "history")
     await page.get_by_role("radio", name="Electricity").check(force=True)
     await expect(page.get_by_test_id("history-basis")).to_have_text("")
 
@@ -214,7 +218,7 @@ async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> 
 async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
-    for control in ("alerts", "logout", "open-prices"):
+    for control in ("alerts", "full-screen", "logout", "open-prices"):
         await page.keyboard.press("Tab")
         await expect(page.get_by_test_id(control)).to_be_focused()
     await page.keyboard.press("Tab")

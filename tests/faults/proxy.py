@@ -89,6 +89,7 @@ class Proxy:
         self._target = target
         self._server: asyncio.Server | None = None
         self._connect_tasks: set[asyncio.Task[None]] = set()
+        self._frozen = False
         self.links: set[Link] = set()
         self.port = 0
 
@@ -103,8 +104,19 @@ class Proxy:
             link.cut()
         await self._server.wait_closed()
 
+    def freeze(self) -> None:
+        """Stop carrying data, on open connections and on new ones, without closing any."""
+        self._frozen = True
+        for link in self.links:
+            link.dangle()
+
+    def thaw(self) -> None:
+        """Carry the data of new connections again."""
+        self._frozen = False
+
     def _on_client(self) -> asyncio.Protocol:
         link = Link(self.links)
+        link.dangling = self._frozen
         self.links.add(link)
         task = asyncio.get_running_loop().create_task(self._connect(link))
         self._connect_tasks.add(task)

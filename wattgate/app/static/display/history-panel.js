@@ -25,7 +25,7 @@ const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced", "
 const MARKS_WITHOUT_VALUE = new Set(["late", "missing", "running", "noTariff", "noPrice"]);
 
 /**
- * What the panel shows or wants to show: a view, and how many steps before the newest range.
+ * The selection that the panel shows or requests: a view, and how many steps before the newest range.
  * @typedef {{ view: ViewName, steps: number }} Selection
  */
 

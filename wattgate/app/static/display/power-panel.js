@@ -115,7 +115,7 @@ export class PowerPanel {
 }
 
 /**
- * Return the level in words. A level of the price says so, because it stands beside the power.
+ * Return the level in words. A level of the price says so, because it is beside the power.
  * @param {Ambient} ambient
  */
 function levelText({ level, basis }) {
