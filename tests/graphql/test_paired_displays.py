@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from sqlalchemy import insert, select
 from sqlmodel import col
 
 from tests.support import people
@@ -19,6 +20,7 @@ from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.db import models
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
+from wattgate.db.lookups import model_columns, model_table
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.graphql.resolvers import provisioning
@@ -218,7 +220,7 @@ async def test_display_can_end_itself(interface: Interface, owner: Tenant) -> No
     assert await code_of(interface.end(owner.headers["account"])) == "FORBIDDEN"
 
 
-async def test_denied_display_is_told_so(interface: Interface, owner: Tenant) -> None:
+async def test_denied_display_learns_the_answer(interface: Interface, owner: Tenant) -> None:
     started = await interface.start(owner)
     await interface.deny(owner.headers["account"], started["userCode"])
     for _ in range(2):
@@ -271,9 +273,10 @@ async def test_codes_end_with_the_home_and_the_account_that_approved_them(
     assert await code_of(interface.own(paired.headers)) == "UNAUTHENTICATED"
     async with served.gateway.database.session(EVERYTHING) as session:
         for model in (models.PairedDisplay, models.DisplayPairing, models.Token):
-            statement = model.__table__.select().where(col(model.user_id) == owner.user_id)  # type: ignore[attr-defined]
-            kept = (await session.execute(statement, execution_options=SCOPED_OPTION)).all()
-            assert [row for row in kept if row.ve_id is not None] == []
+            columns = model_columns(model)
+            of_displays = columns["user_id"] == owner.user_id, columns["ve_id"].is_not(None)
+            statement = select(model_table(model)).where(*of_displays)
+            assert (await session.execute(statement, execution_options=SCOPED_OPTION)).all() == []
 
 
 async def form(served: House, path: str, **members: str) -> httpx.Response:
@@ -405,8 +408,9 @@ async def test_display_in_use_stays_and_one_in_a_drawer_ends(timed_interface: In
 
 async def _stored(timed: Timed, display: dict[str, Any]) -> dict[str, Any]:
     async with timed.house.gateway.database.reader(EVERYTHING) as session:
-        table: Any = models.PairedDisplay.__table__  # type: ignore[attr-defined]
-        statement = table.select().where(table.c.display_id == display["displayId"])
+        statement = select(model_table(models.PairedDisplay)).where(
+            col(models.PairedDisplay.display_id) == display["displayId"]
+        )
         return dict((await session.execute(statement, execution_options=SCOPED_OPTION)).mappings().one())
 
 
@@ -433,11 +437,7 @@ async def test_open_pairings_and_displays_are_bounded(served: House) -> None:
             }
             for _ in range(MAX_OPEN_PAIRINGS - 1)
         ]
-        await session.execute(
-            models.DisplayPairing.__table__.insert(),
-            pairings,
-            execution_options=SCOPED_OPTION,  # type: ignore[attr-defined]
-        )
+        await session.execute(insert(models.DisplayPairing), pairings, execution_options=SCOPED_OPTION)
         await session.commit()
     for is_rest in (False, True):
         refused = await refusal(Interface(served, is_rest).start(full))

@@ -42,7 +42,7 @@ CALLER_BUDGET = 10_000_000
 """Budget of an account per minute. It is high because all tests of a run share the account."""
 ADDRESS_LIMITS = (
     *("address_logins", "address_registrations", "address_codes", "address_documents"),
-    "address_shared_previews",
+    *("address_shared_previews", "address_pairings"),
 )
 """Settings that are as high, because all tests of a run share the address."""
 OWN_RECORDS = {"redis_url", "secret_keys"}

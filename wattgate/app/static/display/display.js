@@ -14,6 +14,7 @@ import { Household } from "./household.js";
 import { onNotationChange, useNotation } from "./notation.js";
 import { searchNewVersion } from "./offline.js";
 import { PanelDialog } from "./panel-dialog.js";
+import { PairedSession } from "./paired-session.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
@@ -351,7 +352,7 @@ export class Display {
  * @param {Session | null} session
  */
 function isOfUser(session) {
-  return session !== null && /** @type {{ kind?: string }} */ (/** @type {unknown} */ (session)).kind !== "display";
+  return session !== null && !(session instanceof PairedSession);
 }
 
 /**

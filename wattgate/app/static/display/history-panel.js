@@ -199,7 +199,6 @@ export class HistoryPanel {
     this.#chart.show(bars, this.#measure === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
     this.#part("history-basis").textContent = this.#saysBasis ? costBasis(this.#series, view) : "";
-    this.#part("history-basis").textContent = this.#measure === "cost" ? costBasis(this.#series, view) : "";
     const comparison = compareColumns(this.#columns, this.#earlier);
     this.#part("history-comparison").textContent = comparisonText(comparison, view, steps);
   }

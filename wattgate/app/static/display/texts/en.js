@@ -189,7 +189,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pairing.revoked": "Access revoked or expired. Pair this screen again.",
   "pairing.unpair": "Unpair this screen",
   "pairing.unpairTitle": "Unpair this screen?",
-  "pairing.unpairDetail": "It stops to show this home. To show it again, you approve a new code on a phone.",
+  "pairing.unpairDetail": "It stops showing this home. To show it again, you approve a new code on a phone.",
   "pairing.keep": "Cancel",
 
   "pair.title": "Pair a display",
@@ -236,7 +236,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.revoke": "Revoke",
   "pair.revokeOf": "Revoke “{name}”",
   "pair.revokeTitle": "Revoke “{name}”?",
-  "pair.revokeDetail": "The screen stops to show {home} within seconds. To show it again, you approve a new code.",
+  "pair.revokeDetail": "The screen stops showing {home} within seconds. To show it again, you approve a new code.",
   "pair.revoked": "“{name}” is revoked.",
   "pair.renamed": "The screen is now called “{name}”.",
   "pair.another": "Pair another screen",

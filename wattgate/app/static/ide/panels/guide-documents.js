@@ -101,6 +101,14 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "{\n  viewer {\n    accessLog(last: 50) {\n      edges { node { hour resourceId operation role reader purpose own count lastAt } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
+    page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Set the daily budget", name: "SetBudget", kind: "mutation",
+    text: "mutation SetBudget($veId: ID!) {\n  setVirtualEntityAttributes(veId: $veId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { attributes }\n}\n",
+  },
+  {
+    page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Show the carbon intensity", name: "AddCarbonType", kind: "mutation",
+    text: "mutation AddCarbonType {\n  addResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { resourceTypeId }\n}\n",
+  },
+  {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
     text: "mutation {\n  exportMyData {\n    exportId\n    state\n  }\n}\n",
   },
@@ -171,6 +179,42 @@ export const GUIDE_DOCUMENTS = Object.freeze([
   {
     page: "how-to/log-in-with-your-directory", pageTitle: "Log in with your own directory", section: "Log in", name: "LogIn", kind: "mutation",
     text: "mutation LogIn($application: ID!, $directory: ID!, $token: String!) {\n  authenticate(applicationId: $application, directoryId: $directory, directoryToken: $token) {\n    token\n    exp\n  }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Start a pairing", name: "startDisplayPairing", kind: "mutation",
+    text: "mutation ($applicationId: ID, $name: String!) {\n  startDisplayPairing(applicationId: $applicationId, name: $name) {\n    deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode\n  }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Take the credential", name: "claimDisplayPairing", kind: "mutation",
+    text: "mutation ($applicationId: ID, $deviceCode: String!) {\n  claimDisplayPairing(applicationId: $applicationId, deviceCode: $deviceCode) {\n    state interval token display { displayId veId name }\n  }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "ownDisplay", kind: "query",
+    text: "query {\n  ownDisplay { name virtualEntity { veId name timeZone resources { resourceId classifier } } }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Read the home", name: "endOwnDisplay", kind: "mutation",
+    text: "mutation {\n  endOwnDisplay { valid }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "checkDisplayPairing", kind: "mutation",
+    text: "mutation ($userCode: String!) {\n  checkDisplayPairing(userCode: $userCode) { name expiresAt }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "Answer a code", name: "approveDisplayPairing", kind: "mutation",
+    text: "mutation ($userCode: String!, $veId: ID!, $name: String) {\n  approveDisplayPairing(userCode: $userCode, veId: $veId, name: $name) { name expiresAt }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "viewer", kind: "query",
+    text: "query {\n  viewer { pairedDisplays { displayId name lastSeenAt virtualEntity { name } } }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "renamePairedDisplay", kind: "mutation",
+    text: "mutation ($displayId: ID!, $name: String!) {\n  renamePairedDisplay(displayId: $displayId, name: $name) { name }\n}\n",
+  },
+  {
+    page: "how-to/pair-a-display", pageTitle: "Pair a display", section: "List, rename and end displays", name: "revokePairedDisplay", kind: "mutation",
+    text: "mutation ($displayId: ID!) {\n  revokePairedDisplay(displayId: $displayId) { valid }\n}\n",
   },
   {
     page: "how-to/set-up-homes", pageTitle: "Set up homes", section: "Add the types once", name: "Types", kind: "query",

@@ -1,0 +1,280 @@
+"""A paired display reads its home and nothing else: a walk through all operations on both interfaces and databases."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+from sqlmodel import SQLModel, col
+
+from tests.support import people
+from tests.support.examples import EXAMPLES
+from tests.support.house import House, Tenant, house
+from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
+from tests.support.legacy import REST_ARGUMENTS
+from tests.support.neighbour import add_neighbour, private_values
+from tests.support.servers import Databases
+from tests.support.socket import socket
+from wattgate.db import home_scope, models
+from wattgate.db.models import Tenanted
+from wattgate.db.reader import fetch
+from wattgate.db.row_scope import RowScope
+from wattgate.db.rows import Rows
+from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.enums import to_camel_case
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Role
+
+EDGE_DEPTH = 2
+"""Depth to which the documents of these tests select edges."""
+
+MARKED = {**SCOPED_OPTION, "synchronize_session": False}
+"""The options of a statement that is marked as scoped, but has no filter."""
+
+GRANTED = GRANTS[Role.DISPLAY]
+SERVED = [operation for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION]
+WALK = [
+    *(pytest.param(operation, None, id=f"graphql-{operation.name}") for operation in SERVED),
+    *(pytest.param(operation, rest, id=f"rest-{rest.route_key}") for operation, rest in rest_endpoints()),
+]
+OF_APPLICATION = ("resource_type", "virtual_entity_type", "device_type", "alert_type")
+"""The kinds of records to which the records of a home refer."""
+
+
+@dataclass
+class Flat:
+    """A served gateway, a user with two homes, and a display of the second one. Its rows are those of `home`."""
+
+    house: House
+    user: Tenant
+    home: Tenant
+    display: dict[str, str]
+    secrets: set[str]
+
+
+@pytest.fixture(scope="module")
+async def flat(databases: Databases) -> AsyncIterator[Flat]:
+    async with databases() as url, house(url) as served:
+        user, neighbour = served.one, await add_neighbour(served.one)
+        home = Tenant(user.gateway, user.application_id, user.user_id, user.account_id, ids=dict(user.ids))
+        home.ids["resource"] = await user.add_resource("Own")
+        home.ids["virtual_entity"] = await user.add_home(home.ids["resource"])
+        await user.set_tariff(home.ids["resource"], "Own tariff")
+        await user.record(home.ids["resource"], (datetime(2026, 1, 5, tzinfo=UTC), "0.75"))
+        display, home.ids["paired_display"] = await people.paired_display(user, home.ids["virtual_entity"])
+        own = {*home.ids.values()} - {*user.ids.values()} | {user.ids[kind] for kind in OF_APPLICATION}
+        secrets = {*user.ids.values(), user.username} - own | private_values(user, neighbour)
+        yield Flat(served, user, home, display, secrets)
+
+
+async def send(
+    flat: Flat, operation: Operation, rest: RestRoute | None, tenant: Tenant, edge_depth: int = 0
+) -> InterfaceResult:
+    """Send the example of an operation for a tenant with the credential of the display."""
+    variables = await EXAMPLES[operation.name](tenant)
+    if rest is None:
+        return await by_graphql(flat.house, operation, variables, flat.display, edge_depth=edge_depth)
+    change = REST_ARGUMENTS.get(rest.route_key)
+    return await by_rest(flat.house, operation, rest, change(variables) if change else variables, flat.display)
+
+
+@pytest.mark.parametrize(("operation", "rest"), WALK)
+async def test_every_operation_is_refused_or_answers_about_the_home(
+    flat: Flat, operation: Operation, rest: RestRoute | None
+) -> None:
+    if operation.name == "end_own_display":
+        pytest.skip("A display may end itself. A test of its own does so.")
+    if operation.kind is OperationKind.MUTATION or operation.needs not in GRANTED:
+        assert (await send(flat, operation, rest, flat.user)).code == "FORBIDDEN"
+        return
+    for depth in reversed(range(EDGE_DEPTH + 1)):
+        result = await send(flat, operation, rest, flat.user, edge_depth=depth)
+        if rest is not None or "data" in result.body:
+            break  # otherwise the document is larger than the gateway accepts
+    data = json.dumps(result.body["data"] if rest is None else result.value, default=str)  # errors repeat the arguments
+    assert {secret for secret in flat.secrets if secret in data} == set(), result.body
+    assert result.code in (None, "NOT_FOUND", "FORBIDDEN", "BAD_INPUT"), result.body
+
+
+def test_display_may_write_nothing_but_its_own_end() -> None:
+    writing = {
+        operation.name
+        for operation in OPERATIONS
+        if operation.kind is OperationKind.MUTATION and operation.needs in GRANTED
+    }
+    assert writing == {"end_own_display"}
+    assert set(GRANTED.values()) == {AccessScope.HOME}
+    assert not any(Permission.OWN_DISPLAY in permissions for permissions in OAUTH_SCOPES.values())
+    assert Permission.OWN_DISPLAY not in GRANTS[Role.APPLICATION]
+
+
+OWN_HOME: dict[str, str] = {
+    "homes": "{ virtualEntities { veId name resources { name current { value } tariff { name } } } }",
+    "home": """query ($veId: ID!) { virtualEntity(veId: $veId) { name resources { resourceId freshness { state } }
+      display { name tariff { rate } unreadAlerts } } }""",
+    "resource": """query ($id: ID!) { resource(resourceId: $id) { name tariff { name } tariffs { name }
+      currentRates { rate } withheld { reason } noCostReason(range: {start: "2026-01-05T00:00:00Z"}) } }""",
+    "readings": """query ($id: ID!) { readings(
+      resourceId: $id, range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
+      { buckets { value } } resource(resourceId: $id) {
+      costs(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-05T01:00:00Z"}, period: PT30M)
+      { buckets { total } } } }""",
+}
+"""The documents of the software of a display."""
+
+
+@pytest.mark.parametrize("name", OWN_HOME)
+async def test_display_reads_its_home(flat: Flat, name: str) -> None:
+    query = OWN_HOME[name]
+    known = {"veId": flat.home.ids["virtual_entity"], "id": flat.home.ids["resource"]}
+    variables = {key: value for key, value in known.items() if f"${key}:" in query}
+    answer = await flat.house.graphql(query, flat.display, **variables)
+    assert "errors" not in answer, answer
+    as_user = await flat.house.graphql(query, flat.user.headers["account"], **variables)
+    if name == "homes":
+        assert [home["veId"] for home in answer["data"]["virtualEntities"]] == [flat.home.ids["virtual_entity"]]
+        assert answer["data"]["virtualEntities"][0] in as_user["data"]["virtualEntities"]
+    elif name == "home":  # alerts belong to the user, not to the home
+        shown, seen = answer["data"]["virtualEntity"]["display"], as_user["data"]["virtualEntity"]["display"]
+        assert shown.pop("unreadAlerts") == 0
+        assert seen.pop("unreadAlerts") > 0
+        assert answer["data"] == as_user["data"]
+    else:
+        assert answer["data"] == as_user["data"]
+
+
+async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
+    foreign, own = flat.user.ids, flat.home.ids
+    async with socket(flat.house.url) as client:
+        await client.init(**flat.display)
+        for operation_id, (document, kind) in enumerate(
+            [
+                ("display(veId: {})", "virtual_entity"),
+                ("readings(resourceIds: [{}])", "resource"),
+                ("freshness(resourceIds: [{}])", "resource"),
+            ]
+        ):
+            field = {"display": "name", "readings": "value", "freshness": "resourceId"}[document.partition("(")[0]]
+            refused = document.format(json.dumps(foreign[kind]))
+            await client.subscribe(f"subscription {{ {refused} {{ {field} }} }}", f"foreign-{operation_id}")
+            answer = await client.hear()
+            errors = answer["payload"] if answer["type"] == "error" else answer["payload"]["errors"]
+            assert [error["extensions"]["code"] for error in errors] == ["NOT_FOUND"], answer
+        for name, argument in (("alerts", ""), ("catchUpState", f'(resourceIds: ["{own["resource"]}"])')):
+            await client.subscribe(f"subscription {{ {name}{argument} {{ __typename }} }}", name)
+            answer = await client.hear()
+            assert answer["type"] == "error", answer
+            assert [error["extensions"]["code"] for error in answer["payload"]] == ["FORBIDDEN"], answer
+        await client.subscribe(f'subscription {{ display(veId: "{own["virtual_entity"]}") {{ veId }} }}', "own")
+        assert (await client.payload())["data"]["display"]["veId"] == own["virtual_entity"]
+
+
+async def test_live_display_does_not_follow_the_alerts_of_its_user(flat: Flat) -> None:
+    """The frames of a user and of a display with the same document differ, so that they do not share a group."""
+    query = "subscription ($veId: ID!) { display(veId: $veId) { unreadAlerts } }"
+    async with socket(flat.house.url) as paired, socket(flat.house.url) as account:
+        await paired.init(**flat.display)
+        await account.init(**flat.user.headers["account"])
+        counts = []
+        for client in (account, paired):
+            await client.subscribe(query, veId=flat.home.ids["virtual_entity"])
+            counts.append((await client.payload())["data"]["display"]["unreadAlerts"])
+        assert counts[0] > 0
+        assert counts[1] == 0
+        body = {"userId": flat.user.user_id, "alertTypeId": "CM01", "inbox": "yes"}
+        sent = await flat.house.call("POST", "/alert", flat.user.headers["application"], json=body)
+        assert sent.status_code == 200, sent.text
+        assert (await account.payload())["data"]["display"]["unreadAlerts"] == counts[0] + 1
+        assert await paired.heard() == []
+
+
+def scope_of(flat: Flat) -> RowScope:
+    return RowScope(flat.user.application_id, flat.user.user_id, flat.home.ids["virtual_entity"])
+
+
+async def test_rows_of_a_home_are_those_of_its_rules(flat: Flat) -> None:
+    """`Rows` shows no row of a model without a rule, and of the others only those of the home."""
+    database = flat.user.gateway.database
+    user_scope = RowScope(flat.user.application_id, flat.user.user_id)
+    seen, hidden = set(), set()
+    async with database.reader(scope_of(flat)) as reader, database.reader(user_scope) as user_reader:
+        now = flat.user.gateway.runner.now()
+        rows = Rows(reader, *_parts(scope_of(flat)), now=now)
+        of_user = Rows(user_reader, *_parts(user_scope), now=now)
+        for model in _models():
+            shown = await rows.all(model)
+            if model in home_scope.HOME_RULES or model in home_scope.ALL_ROWS_OF_USER:
+                seen.add(model)
+            else:
+                assert shown == [], model
+                hidden |= {model} if await of_user.all(model) else set()
+            assert not any(secret in str(shown) for secret in flat.secrets) or model in home_scope.ALL_ROWS_OF_USER
+        assert [home.ve_id for home in await rows.all(models.VirtualEntity)] == [flat.home.ids["virtual_entity"]]
+        assert [item.name for item in await rows.all(models.Resource)] == ["Own"]
+    assert seen == {*home_scope.HOME_RULES, *home_scope.ALL_ROWS_OF_USER}
+    assert len(hidden) > 20
+
+
+def _parts(scope: RowScope) -> tuple[str, str | None, str | None]:
+    return scope.application_id, scope.user_id, scope.ve_id
+
+
+def _models() -> list[type[Tenanted]]:
+    mappers = SQLModel._sa_registry.mappers
+    return [
+        mapper.class_ for mapper in mappers if issubclass(mapper.class_, Tenanted) and mapper.class_ is not Tenanted
+    ]
+
+
+async def test_policies_restrict_a_statement_without_a_filter_to_the_home(flat: Flat) -> None:
+    database = flat.user.gateway.database
+    if database.is_sqlite:
+        pytest.skip("SQLite has no policies.")
+    async with database.reader(scope_of(flat)) as reader:
+        for model in _models():
+            table: Any = model.__table__  # type: ignore[attr-defined]
+            found = [str(row) for row in await fetch(reader, select(table), execution_options=MARKED)]
+            if model not in home_scope.HOME_RULES and model not in home_scope.ALL_ROWS_OF_USER:
+                assert found == [], model
+            if model in home_scope.HOME_RULES:
+                assert not any(secret in row for row in found for secret in flat.secrets), model
+        homes = await fetch(reader, select(col(models.VirtualEntity.ve_id)), execution_options=MARKED)
+        assert [row[0] for row in homes] == [flat.home.ids["virtual_entity"]]
+        own = await fetch(reader, select(col(models.Resource.number)), execution_options=MARKED)
+        readings = await fetch(reader, text("SELECT DISTINCT resource_number FROM own_reading"))
+        assert [row[0] for row in readings] == [row[0] for row in own]
+    async with database.session(scope_of(flat)) as session:
+        table = models.VirtualEntity.__table__  # type: ignore[attr-defined]
+        changed: Any = await session.execute(table.update().values(name="taken"), execution_options=MARKED)
+        assert changed.rowcount == 1
+        removed: Any = await session.execute(models.Alert.__table__.delete(), execution_options=MARKED)  # type: ignore[attr-defined]
+        assert removed.rowcount == 0
+
+
+async def test_a_resource_that_leaves_the_home_is_hidden_at_once(flat: Flat) -> None:
+    resource_id = await flat.user.add_resource("Guest")
+    query = "query ($id: ID!) { resource(resourceId: $id) { name } }"
+    ve_id = flat.home.ids["virtual_entity"]
+
+    async def outcome() -> Any:
+        answer = await flat.house.graphql(query, flat.display, id=resource_id)
+        return answer["errors"][0]["extensions"]["code"] if "errors" in answer else answer["data"]["resource"]["name"]
+
+    assert await outcome() == "NOT_FOUND"
+    await flat.user.run("add_virtual_entity_resource", ve_id=ve_id, resource_id=resource_id)
+    assert await outcome() == "Guest"
+    await flat.user.run("remove_virtual_entity_resource", ve_id=ve_id, resource_id=resource_id)
+    assert await outcome() == "NOT_FOUND"
+
+
+async def test_refusal_says_what_to_do(flat: Flat) -> None:
+    for name in ("viewer", "start_display_pairing", "devices"):
+        operation = next(candidate for candidate in OPERATIONS if candidate.name == name)
+        document = f"{operation.kind.value.lower()} {{ {to_camel_case(name)} {{ __typename }} }}"
+        answer = await flat.house.graphql(document, flat.display)
+        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        assert "paired display" in answer["errors"][0]["message"]
