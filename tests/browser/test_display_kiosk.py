@@ -271,6 +271,7 @@ async def test_address_chooses_home_span_theme_and_language(browser: Browser, ho
         await expect(page.locator(".bar")).to_have_count(5)
         await expect(page.locator("html")).to_have_attribute("lang", "fr")
         await expect(page.get_by_test_id("history-basis")).to_have_text("Coûts\xa0: abonnement et TVA compris")
+        await expect(page.locator(".gauge .labels")).to_contain_text("0,5")
         assert await background(page) == "rgb(12, 17, 29)"
         await expect(page.get_by_test_id("address-notice")).to_be_hidden()
         await page.get_by_test_id("home-picker").select_option(label=FIRST_HOME)

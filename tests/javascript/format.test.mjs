@@ -204,7 +204,7 @@ describe("notation of a locale", () => {
     using("fr-FR", "EUR", () => {
       assert.equal(paris.format("date", noon), "jeudi 15 janvier");
       assert.equal(paris.moment(noon + 24 * HOUR, noon), "ven. 16 janv., 13:05");
-      assert.equal(paris.endMoment(Date.UTC(2026, 0, 14, 23), noon), "fin du mer. 14 janv.");
+      assert.equal(paris.endMoment(Date.UTC(2026, 0, 14, 23), noon), "la fin du mer. 14 janv.");
     });
   });
 

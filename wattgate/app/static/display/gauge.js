@@ -1,6 +1,8 @@
 /** The power gauge, drawn in SVG: a ring that is open at the bottom, and a needle. */
 
 import { findAllAs, findAs } from "../shared/dom.js";
+import { formatAxisNumber } from "./format.js";
+import { onNotationChange } from "./notation.js";
 
 const FULL_SCALE = 10_000;
 const LABELS = [0, 500, 1000, 2000, 3000, 5000, 7500, 10_000];
@@ -35,6 +37,7 @@ export class Gauge {
     this.#svg = svg;
     for (const ring of findAllAs(svg, ".track, .arc", SVGPathElement)) ring.setAttribute("d", arc(0, 1, RADIUS.ring));
     this.#drawScale();
+    onNotationChange(() => this.#drawScale());
   }
 
   /**
@@ -97,7 +100,7 @@ export class Gauge {
   #scaleLabel(watts) {
     const { x, y } = point(this.#position(watts), RADIUS.label);
     const label = shape("text", { x: String(x), y: String(y) });
-    label.textContent = `${Math.abs(watts) / 1000}`;
+    label.textContent = formatAxisNumber(Math.abs(watts) / 1000);
     return label;
   }
 }

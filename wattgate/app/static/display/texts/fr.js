@@ -64,7 +64,7 @@ export default /** @type {Catalogue} */ ({
 
   "period.today": "Aujourd’hui",
   "period.month": "Ce mois-ci",
-  "period.completeTo": "Complet jusqu’à\u00a0: {time}",
+  "period.completeTo": "Complet jusqu’à {time}",
 
   "energy.electricity": "électricité",
   "energy.gas": "gaz",
@@ -161,7 +161,7 @@ export default /** @type {Catalogue} */ ({
   "age.days": { one: "{count}\u00a0jour", other: "{count}\u00a0jours" },
 
   "time.dayAndTime": "{day}, {time}",
-  "time.endOf": "fin du {day}",
+  "time.endOf": "la fin du {day}",
   "time.hourRange": "{start} à {end}",
   "time.dayRange": "du {start} au {end}",
 
