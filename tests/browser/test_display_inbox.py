@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.browser.controlled_homes import ControlledHomes, controlled_homes
 from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
 from tests.browser.test_display import accessibility_violations
+from tests.browser.test_pairing import PHONE, Devices, pair
 from wattgate.app.demo.alerts import send_alert
 from wattgate.app.demo.logins import USERNAME
 from wattgate.app.demo.seed import list_owners
@@ -194,3 +195,16 @@ async def test_dialog_fits_small_screens_and_is_accessible(page: Page, homes: Co
                     .filter((one) => one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML)"""
             )
             assert small == []
+
+
+async def test_paired_display_shows_prices_and_dates_but_no_inbox(browser: Browser, homes: ControlledHomes) -> None:
+    devices = Devices(browser, homes.url, [])
+    async with devices.open((1280, 800)) as screen, devices.open(PHONE, has_touch=True, is_mobile=True) as phone:
+        await pair(screen, phone, "Kitchen")
+        await expect(screen.locator(".bar")).to_have_count(8, timeout=READINGS_TIMEOUT_MS)
+        await expect(screen.get_by_test_id("prices")).to_be_visible()
+        await screen.get_by_test_id("earlier").click()
+        await expect(screen.locator(".readout-name")).not_to_have_text("Last 8 days")
+        await expect(screen.get_by_test_id("alerts")).to_be_hidden()
+        await expect(screen.get_by_test_id("household")).to_be_hidden()
+    assert devices.violations == []

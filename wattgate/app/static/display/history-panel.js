@@ -123,6 +123,7 @@ export class HistoryPanel {
   /** Remove all bars, and go back to the newest range. */
   clear() {
     this.#nav.reset();
+    this.#nav.update(this.#view, false);
     this.#removeBars();
   }
 

@@ -75,7 +75,7 @@ export class PricePanel {
   /**
    * Follow a frame. It is called every second: prices are requested only when they are due, and the curve is drawn
    * again when a minute has passed.
-   * @param {Pick<Frame, "tariff">} frame
+   * @param {Pick<Frame, "tariff" | "cheapest">} frame
    */
   show(frame) {
     if (!this.#home) return;

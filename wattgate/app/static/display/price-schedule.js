@@ -1,4 +1,7 @@
-/** When the page reads prices: once a day, after a change of the tariff, and while prices of tomorrow are awaited. */
+/**
+ * When the page reads prices: once a day, after a change of the tariff or of the cheapest slot, and every half hour while
+ * prices of tomorrow are missing.
+ */
 
 import { startOfDay } from "./zone-days.js";
 
@@ -15,12 +18,13 @@ const MINUTE = 60_000;
 const AWAITING_INTERVAL = 30 * MINUTE;
 
 /**
- * Return what identifies the prices that a frame knows. Null if its price does not depend on time, as far as is known.
- * @param {Pick<Frame, "tariff">} frame
+ * Return a text that identifies the prices of a frame. Null if the price does not depend on time, as far as is known.
+ * The cheapest slot usually changes when prices of tomorrow arrive.
+ * @param {Pick<Frame, "tariff" | "cheapest">} frame
  * @returns {string | null}
  */
-export function tariffKey({ tariff }) {
-  return tariff?.until ? `${tariff.name} ${tariff.standingCharge}` : null;
+export function tariffKey({ tariff, cheapest }) {
+  return tariff?.until ? [tariff.name, tariff.standingCharge, cheapest?.start, cheapest?.rate].join(" ") : null;
 }
 
 /**

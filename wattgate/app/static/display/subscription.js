@@ -64,6 +64,7 @@
  * @property {Period} month
  * @property {Ambient | null} ambient
  * @property {Tariff | null} tariff
+ * @property {{ start: string, end: string, rate: Decimal } | null} [cheapest]
  * @property {Carbon | null} [carbon]  Null or absent where the home has no series of it.
  * @property {FrameFreshness} freshness
  * @property {Withheld[]} withheld
@@ -100,6 +101,7 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     month { ...Period }
     ambient { level basis lowBelow highFrom unit }
     tariff { name rate unit standingCharge until next { start rate } }
+    cheapest { start end rate }
     carbon { intensity unit at index }
     freshness { state asOf expectedEverySeconds cause }
     withheld { resourceId kind mpxn reason }
