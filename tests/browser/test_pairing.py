@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Page, Response, Route, expect
 from sqlalchemy import create_engine, update
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
@@ -148,6 +148,8 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
         code = await show_code(screen)
     started = (await (await sent.value).json())["data"]["startDisplayPairing"]
     await expect(screen.get_by_test_id("qr-code").get_by_role("img")).to_be_visible()
+    answers: list[Response] = []
+    screen.on("response", lambda answer: answers.append(answer) if GRAPHQL.search(answer.url) else None)
     link = urlsplit(started["verificationUriComplete"])  # at the public address of the setting, as the QR code has it
     await expect(screen.locator(".pairing-how")).to_contain_text(f"{link.netloc}{link.path}")
     await expect(screen.get_by_test_id("remaining")).to_have_text(re.compile(r"^Valid for (10:00|9:\d\d)$"))
@@ -161,6 +163,8 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
     await homes.send_power(640)
     await expect(screen.get_by_test_id("power")).to_have_text("640 W")
     await expect(screen.get_by_test_id("connection")).to_have_text("Live")
+    await expect(screen.get_by_test_id("alerts")).to_be_hidden()  # alerts are of the user, not of the home
+    assert [await answer.text() for answer in answers if "FORBIDDEN" in await answer.text()] == []
     assert list(await storage(screen)) == ["wattgate.paired"]
     await screen.reload()
     await expect(screen.get_by_test_id("power")).to_have_text("640 W")

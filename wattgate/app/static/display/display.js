@@ -171,7 +171,7 @@ export class Display {
     this.#history.setHome(energies, this.#wallClock, zoneOf(home));
     const { electricity: resourceId } = energies;
     this.#prices.setHome(resourceId ? { resourceId, timeZone: zoneOf(home), wallClock: this.#wallClock } : null);
-    this.#household.setHome(home.veId, this.#wallClock, isOfUser(this.#session));
+    this.#household.setHome(home.veId, this.#wallClock, this.#session?.isPaired === false);
     this.#connection.open(() => ({ query: SUBSCRIPTION, variables: { veId: home.veId } }));
     this.#readHistory();
   }
@@ -345,14 +345,6 @@ export class Display {
     if (code === "NOT_FOUND") this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
     else this.#timers.schedule(MINUTE * spread, "connection", () => location.reload());
   }
-}
-
-/**
- * Return whether a session is that of a user. The credential of a paired display only shows the home.
- * @param {Session | null} session
- */
-function isOfUser(session) {
-  return session !== null && !(session instanceof PairedSession);
 }
 
 /**
