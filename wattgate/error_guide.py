@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from wattgate.errors import METHOD_NOT_ALLOWED, GatewayError
+from wattgate.errors import METHOD_NOT_ALLOWED, all_error_kinds
 
 METHOD_NOT_ALLOWED_STATUS = 405
 
@@ -198,9 +198,5 @@ def status_and_retryable(code: str) -> tuple[int, bool]:
     """Return the HTTP status of an error code, and whether the same request can succeed later."""
     if code == METHOD_NOT_ALLOWED:
         return METHOD_NOT_ALLOWED_STATUS, False
-    kind = next(kind for kind in _subclasses(GatewayError) if vars(kind).get("code") == code)
+    kind = next(kind for kind in all_error_kinds() if kind.code == code)
     return kind.status, kind.retryable
-
-
-def _subclasses(kind: type[GatewayError]) -> list[type[GatewayError]]:
-    return [inner for base in kind.__subclasses__() for inner in (base, *_subclasses(base))]

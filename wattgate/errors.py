@@ -212,3 +212,14 @@ class Unavailable(GatewayError):
 
 class Internal(GatewayError):
     code, status = "INTERNAL", 500
+
+
+def all_error_kinds() -> frozenset[type[GatewayError]]:
+    """Return the classes of errors that have a code of their own."""
+    kinds, found = [GatewayError], set[type[GatewayError]]()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if "code" in vars(kind):
+            found.add(kind)
+    return frozenset(found)

@@ -21,13 +21,14 @@ SECRETS = {"accessToken", "claimCode", "clientSecret", "code", "directoryToken",
     "removeToken",
     "token",
 }
-IN_REST = SECRETS | {"client_secret", "code_verifier", "refresh_token"}
-IN_GRAPHQL = SECRETS | {"codeVerifier", "refreshToken"}
+IN_REST = SECRETS | {"client_secret", "code_verifier", "device_code", "refresh_token"}
+IN_GRAPHQL = SECRETS | {"codeVerifier", "deviceCode", "refreshToken"}
 PUBLIC = {"codeChallenge", "codeChallengeMethod", "code_challenge", "code_challenge_method", "cultureCode"} | {
     "postalCode",
     "postcode",
     "tokenCheck",
     "tokenId",
+    "userCode",  # a screen shows it to everybody in the room
 }
 """Names that look like those of secrets."""
 

@@ -35,6 +35,7 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.server.serving import bind_sockets, bound_url
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
+from wattgate.graphql.core.node import encode_global_id
 
 __all__ = ["home"]
 
@@ -149,6 +150,15 @@ async def test_request_span_has_child_spans_down_to_statements(home: Home, colle
     assert "FROM virtual_entity" in statement["db.query.text"]
     assert collector.resource["service.name"] == "wattgate"
     assert "service.version" in collector.resource
+
+
+async def test_each_record_of_nodes_has_a_span(home: Home, collector: Collector) -> None:
+    document = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }"
+    variables = {"ids": [encode_global_id("Resource", home.resource_id)]}
+    async with traced_client(home) as client:
+        await client.post("/graphql", json={"query": document, "variables": variables})
+        nodes, record = await collector.span("nodes"), await collector.span("resource")
+    assert record.parent_span_id == nodes.span_id
 
 
 async def test_statement_sent_to_driver_has_span(collector: Collector) -> None:

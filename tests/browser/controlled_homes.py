@@ -1,13 +1,15 @@
 """The demonstration's homes with meters that tests control, behind a relay that tests can cut."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, Page
+from starlette.types import ASGIApp
 from strawberry import ID
 
 from tests.support.demonstration import demonstration
@@ -44,17 +46,24 @@ class ControlledHomes:
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
 
     @asynccontextmanager
-    async def page(self, browser: Browser) -> AsyncIterator[Page]:
-        """Open an empty page of the size of a wall display, after a first reading of 500 W."""
-        context = await browser.new_context(base_url=self.url, viewport={"width": 1024, "height": 600})
+    async def page(self, browser: Browser, **options: Any) -> AsyncIterator[Page]:
+        """Open an empty page of the size of a wall display, after a first reading of 500 W.
+
+        The options are those of a browser context.
+        """
+        context = await browser.new_context(
+            **{"base_url": self.url, "viewport": {"width": 1024, "height": 600}, **options}
+        )
         await self.send_power(500)
         yield await context.new_page()
         await context.close()
 
 
 @asynccontextmanager
-async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
-    """Serve the homes with nine days of history."""
+async def controlled_homes(
+    folder: Path, wrap: Callable[[ASGIApp], ASGIApp] = lambda app: app
+) -> AsyncIterator[ControlledHomes]:
+    """Serve the homes with nine days of history. `wrap` may put an application around the gateway."""
     settings, homes = await demonstration(folder, HISTORY)
     settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # the reconnect test needs a larger budget
     runners: list[Runner] = []
@@ -62,9 +71,8 @@ async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
     async def note_runner(runner: Runner) -> None:
         runners.append(runner)
 
-    async with serving(
-        create_app(settings, background=[note_runner], demonstration=landing.describe_demonstration())
-    ) as url:
+    gateway = create_app(settings, background=[note_runner], demonstration=landing.describe_demonstration())
+    async with serving(wrap(gateway)) as url:
         relay = Relay(url)
         await relay.open()
         meters = {home.home.name: home.resource_ids["electricity.consumption"] for home in homes}

@@ -5,6 +5,7 @@ meters, tariffs and readings of its state. The clocks of the pages stand still a
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,7 @@ from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.principal import Principal, Role
 
 APPLICATION, PASSWORD, ALERT_TYPE = "Home display", "correct horse battery", "HIGH-USE"
+KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 LINK_TIMEOUT_MS = 35_000
 """The time after which a display treats a silent link as lost, as docs/reference/realtime.md says."""
 
@@ -89,7 +91,7 @@ class State:
     is_gas_withheld: bool = False
     alerts: int = 0
     second_home: str | None = None
-    shows: Mapping[str, str] = field(default_factory=dict)
+    shows: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict)
 
 
 STATES: Mapping[str, State] = MappingProxyType(
@@ -100,7 +102,13 @@ STATES: Mapping[str, State] = MappingProxyType(
         "stale": State(age=timedelta(minutes=5), shows={"connection": "Not up to date", "power": NO_VALUE}),
         "offline": State(age=timedelta(hours=3), shows={"connection": "No readings", "power": NO_VALUE}),
         "gateway-killed": State(is_gateway_silent=True, shows={"connection": "Reconnecting", "power": NO_VALUE}),
-        "no-tariff": State("Garden Studio", 310, prices=PriceKind.NONE, meters=(ELECTRICITY,)),
+        "no-tariff": State(
+            "Garden Studio",
+            310,
+            prices=PriceKind.NONE,
+            meters=(ELECTRICITY,),
+            shows={"today-cost": KWH_TEXT, "history-basis": "No tariff yet"},
+        ),
         "no-power": State("Lighthouse", None, shows={"power": NO_VALUE}),
         "no-gas": State("Flat 5, Mill Court", 240, prices=PriceKind.DYNAMIC, meters=(ELECTRICITY,)),
         "export": State("Harbour Cottage", -1850, meters=(ELECTRICITY, EXPORT), shows={"direction": "Exporting"}),
@@ -145,8 +153,13 @@ class StatefulHomes:
         return f"http://127.0.0.1:{self.proxy.port}"
 
     @asynccontextmanager
-    async def open(self, browser: Browser, name: str, **context_options: Any) -> AsyncIterator[Page]:
-        """Open a display in a state. The clock of its page stands still."""
+    async def open(
+        self, browser: Browser, name: str, *, address: str = "/display", **context_options: Any
+    ) -> AsyncIterator[Page]:
+        """Open a display in a state. The clock of its page stands still.
+
+        Its texts are checked only at the address without an option, which may choose another language.
+        """
         state = STATES[name]
         self.clock.now = state.at
         if name not in self.stored:
@@ -162,8 +175,8 @@ class StatefulHomes:
         page = await context.new_page()
         await page.clock.install(time=state.at - timedelta(seconds=1))
         await page.clock.pause_at(state.at)
-        await page.goto("/display")
-        await self._settle(page, state)
+        await page.goto(address)
+        await self._settle(page, state if address == "/display" else replace(state, shows={}))
         yield page
         await context.close()
 

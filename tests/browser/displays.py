@@ -31,3 +31,10 @@ async def open_display(page: Page) -> None:
     await page.mouse.move(0, 0)  # after the log-in the pointer is over a bar, which would be selected
     await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
     await expect(page.locator(".bar")).to_have_count(8)
+
+
+async def show_page(page: Page, name: str) -> None:
+    """Show the page "now" or "history" of a small screen. Larger screens show both."""
+    if await page.get_by_test_id("pages").is_visible():
+        await page.locator(f".pages [value={name}]").check(force=True)
+        await page.mouse.move(0, 0)

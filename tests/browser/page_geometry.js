@@ -89,8 +89,10 @@
         problems.push(`the targets "${label}" and ${describe(other)} collide`);
       }
     });
+    // A target that covers the whole of its parent makes the parent the target.
+    const cover = within(element.parentElement.getBoundingClientRect(), boxes[index], 2) ? element.parentElement : element;
     for (const text of texts) {
-      if (!element.contains(text.element) && meet(boxes[index], text, 0.6)) {
+      if (!cover.contains(text.element) && meet(boxes[index], text, 0.6)) {
         problems.push(`the text "${text.text}" is over the target "${label}"`);
       }
     }

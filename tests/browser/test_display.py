@@ -214,8 +214,9 @@ async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> 
 async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
-    await page.keyboard.press("Tab")
-    await expect(page.get_by_test_id("logout")).to_be_focused()
+    for control in ("alerts", "logout", "open-prices"):
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_test_id(control)).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("radio", name="8 days")).to_be_focused()
     await page.keyboard.press("ArrowLeft")
@@ -223,6 +224,9 @@ async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await page.keyboard.press("Tab")
     await page.keyboard.press("ArrowRight")
     await expect(page.get_by_role("radio", name="Electricity")).to_be_checked()
+    for control in ("earlier", "later"):
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_test_id(control)).to_be_focused()
     await page.keyboard.press("Tab")  # to the newest bar
     await page.keyboard.press("ArrowLeft")
     bar = page.locator(".bar:focus")

@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from tests.browser.display_states import STATES, StatefulHomes, stateful_homes
+from tests.browser.displays import show_page
 from tests.browser.test_display import accessibility_violations
 
 pytestmark = pytest.mark.browser
@@ -72,11 +73,6 @@ async def pages(page: Page, size: tuple[int, int]) -> list[str]:
     if not await page.get_by_test_id("pages").is_visible():
         return ["now"]
     return ["now", "history"]
-
-
-async def show_page(page: Page, name: str) -> None:
-    if await page.get_by_test_id("pages").is_visible():
-        await page.locator(f".pages [value={name}]").check(force=True)
 
 
 async def page_problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
-from tests.browser.displays import NO_VALUE, open_display
+from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
+from tests.browser.displays import NO_VALUE, open_display, show_page
 from wattgate.app.demo import seed
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers.resources import resource
@@ -15,6 +15,8 @@ from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.resources import Resource
 
 pytestmark = pytest.mark.browser
+ENERGY_TEXT = re.compile(rf"^(\d[\d.]* kWh|{NO_VALUE})$")
+"""An energy, which is not known in the first half hour of a day."""
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +37,31 @@ async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
         yield page
 
 
-async def test_home_without_a_tariff_says_so(page: Page) -> None:
+async def test_home_without_a_tariff_shows_its_energy_first(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
     for width, height in ((480, 320), (800, 480), (1024, 600), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
+        await show_page(page, "now")
         for period in ("today", "month"):
-            await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(NO_VALUE)
+            await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(ENERGY_TEXT)
             await expect(page.get_by_test_id(f"{period}-cost")).to_be_visible()
-            await expect(page.get_by_test_id(period).locator("small:visible")).to_have_text("No tariff")
-        await expect(page.get_by_test_id("history-basis")).to_have_text("No tariff")
+            await expect(page.get_by_test_id(period).locator("small:visible")).to_have_text("No tariff yet")
+        await show_page(page, "history")
+        await expect(page.get_by_test_id("history-basis")).to_have_text("No tariff yet")
         await expect(page.get_by_test_id("history-basis")).to_be_visible()
+        await expect(page.get_by_role("radio", name="Cost")).to_be_hidden()
+        await expect(page.get_by_role("radio", name="Electricity")).to_be_checked()
     await expect(page.locator(".bar")).to_have_count(8)
     for label in await page.locator(".bar").evaluate_all("bars => bars.map((bar) => bar.getAttribute('aria-label'))"):
-        assert re.search("no tariff$", label), label
+        assert re.search(r"\d kWh|so far|nothing yet", label), label
         assert "no readings" not in label
-    await expect(page.locator(".legend")).to_contain_text("No tariff")
+
+
+async def test_cost_comes_back_with_a_home_that_has_a_tariff(page: Page) -> None:
+    await open_display(page)
+    await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
+    await expect(page.get_by_role("radio", name="Electricity")).to_be_checked()
+    await page.get_by_test_id("home-picker").select_option(label=FIRST_HOME)
+    await expect(page.get_by_role("radio", name="Cost")).to_be_checked()
+    await expect(page.get_by_test_id("today-cost")).to_have_text(re.compile("^£"))

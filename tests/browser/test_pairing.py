@@ -33,7 +33,6 @@ GRAPHQL = re.compile(r"/graphql$")
 @pytest.fixture(scope="module")
 async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
     async with controlled_homes(tmp_path_factory.mktemp("pairing")) as homes:
-        await homes.send_power(500)
         yield homes
 
 
@@ -158,17 +157,19 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
     await expect(phone.get_by_test_id("pair-compare").locator(".code-shown")).to_have_text(code)
     await expect(phone.get_by_test_id("pair-name")).to_have_value("Kitchen")
     await approve(phone, "Kitchen")
-    await expect(screen.get_by_test_id("power")).to_have_text("500 W", timeout=POLL_TIMEOUT_MS)
-    await expect(screen.locator(".home-name")).to_have_text(FIRST_HOME)
-    await expect(screen.get_by_test_id("connection")).to_have_text("Live")
+    await expect(screen.locator(".home-name")).to_have_text(FIRST_HOME, timeout=POLL_TIMEOUT_MS)
     await homes.send_power(640)
     await expect(screen.get_by_test_id("power")).to_have_text("640 W")
+    await expect(screen.get_by_test_id("connection")).to_have_text("Live")
     assert list(await storage(screen)) == ["wattgate.paired"]
     await screen.reload()
     await expect(screen.get_by_test_id("power")).to_have_text("640 W")
 
     await expect(row(phone, "Kitchen")).to_contain_text(FIRST_HOME, timeout=POLL_TIMEOUT_MS)
     await expect(row(phone, "Kitchen")).to_contain_text("Last seen this hour")
+    await phone.get_by_test_id("pair-another").click()
+    await enter_code(phone, code)
+    await expect(phone.get_by_test_id("code-error")).to_contain_text("No screen is waiting with this code.")
     await revoke(phone, "Kitchen")
     await expect(screen.get_by_test_id("pairing")).to_be_visible(timeout=REVOCATION_TIMEOUT_MS)
     await expect(screen.get_by_test_id("power")).to_be_hidden()
@@ -310,6 +311,7 @@ async def test_phones_log_in_first_and_other_screens_pair_first(devices: Devices
         await page.goto("/display")
         await expect(page.get_by_test_id("login-form")).to_be_visible()
         await page.get_by_test_id("to-pairing").click()
+        await expect(page.get_by_role("heading", name="Pair this screen")).to_be_focused()
         await shown_code(page)
         await page.get_by_test_id("to-login").click()
         await expect(page.get_by_test_id("username")).to_be_focused()

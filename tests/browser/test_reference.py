@@ -113,6 +113,11 @@ async def test_code_has_the_values_of_the_form(page: Page) -> None:
     await expect(code).to_contain_text(r"/resource/a%20b'\''c/readings")
     await expect(code).to_contain_text("'period=PT30M'")
     await expect(code).to_contain_text("token: $WATTGATE_TOKEN")
+    stored = "() => localStorage.getItem('wattgate.reference.language')"
+    assert await page.evaluate(stored) is None, "nobody has chosen a language"
+    await card.get_by_test_id("language-curl").press("End")
+    await expect(card.get_by_test_id("language-python")).to_be_focused()
+    assert await page.evaluate(stored) == "python"
     for language, text in (("javascript", "process.env.WATTGATE_TOKEN"), ("python", 'os.environ["WATTGATE_TOKEN"]')):
         await card.get_by_test_id(f"language-{language}").click()
         await expect(code).to_contain_text(text)

@@ -28,7 +28,7 @@ from wattgate.enums import AmbientBasis, AmbientLevel
 LOW, MEDIUM, HIGH = AmbientLevel
 MIDNIGHT = datetime(2026, 11, 23, tzinfo=UTC)
 PEAKS = {"an electric shower": 8500, "a car on a wall box": 7200, "a tumble dryer and an oven": 4700}
-"""What a family wants to notice at any time, in W above the use of the moment."""
+"""Powers that a family wants to notice at any time, in W above the use of the moment."""
 
 
 def level_at(learned: LearnedPower, minute: int, watts: float) -> AmbientLevel:

@@ -40,7 +40,7 @@ describe("the basis of the cost of a period", () => {
 });
 
 describe("the reason of an unknown cost", () => {
-  for (const [reason, expected] of [["NO_TARIFF", "No tariff"], ["NO_PRICE", "No price"], [null, ""]]) {
+  for (const [reason, expected] of [["NO_TARIFF", "No tariff yet"], ["NO_PRICE", "No price"], [null, ""]]) {
     test(`${reason} is "${expected}"`, () => assert.equal(reasonText(reason), expected));
   }
 });

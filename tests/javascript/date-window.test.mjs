@@ -96,7 +96,7 @@ describe("the comparison", () => {
     assert.deepEqual(matchEarlier([after], [before], LONDON), [before]);
   });
 
-  test("is said in words of the language", () => {
+  test("is in words of the language", () => {
     const change = (ratio) => ({ current: 1, previous: 1, ratio });
     assert.equal(comparisonText(change(-0.123), "days", 0), "12% less than the same days last week");
     assert.equal(comparisonText(change(0.05), "hours", 1), "5% more than the same day a week before");

@@ -133,7 +133,7 @@ describe("rules", () => {
     assert.match(problem("silence", { amount: "0.01" }), /1 minute/);
   });
 
-  test("of other apps are said as well", () => {
+  test("of other apps have words as well", () => {
     const rule = { kind: "THRESHOLD", function: "SUM", side: "BELOW", unit: "kWh", windowMinutes: 1440, period: "P1D" };
     assert.equal(ruleSentence({ ...rule, threshold: "0.1" }, "Solar"), "Solar below 0.1 kWh in 24 hours");
     assert.equal(ruleSentence({ ...rule, side: "ABOVE", threshold: "5" }, "Gas"), "Gas above 5 kWh in 24 hours");

@@ -6,11 +6,11 @@ import { describe, test } from "node:test";
 import { completeHeader, isForbidden, parseHeaders } from "../../wattgate/app/static/ide/headers.js";
 import { parseJson } from "../../wattgate/app/static/ide/language/json.js";
 import { parse } from "../../wattgate/app/static/ide/language/parser.js";
-import { checkVariables, completeVariables, declaredVariables } from "../../wattgate/app/static/ide/variables.js";
+import { checkVariables, completeVariables, variablesOf } from "../../wattgate/app/static/ide/variables.js";
 import { SCHEMA, atCaret } from "./ide-schema.mjs";
 
 const QUERY = "query Q($veId: ID!, $range: TimeRange, $period: Period = P1D, $by: HomeBy, $ids: [ID!], $n: Int) { a }";
-const declared = declaredVariables(parse(QUERY).definitions, "Q");
+const declared = variablesOf(parse(QUERY).definitions, "Q");
 
 describe("JSON", () => {
   for (const [source, message] of [

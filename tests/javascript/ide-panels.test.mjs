@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 
 import { Schema } from "../../wattgate/app/static/ide/language/schema.js";
-import { declaredVariables, prepareGuide } from "../../wattgate/app/static/ide/panels/guide-variables.js";
+import { prepareGuide, variablesIn } from "../../wattgate/app/static/ide/panels/guide-variables.js";
 import { operationText } from "../../wattgate/app/static/ide/panels/operation-text.js";
 import { NOTHING, fillVariables, readOwnData } from "../../wattgate/app/static/ide/panels/own-values.js";
 import { nameOf, searchSchema, usesOf } from "../../wattgate/app/static/ide/panels/schema-search.js";
@@ -42,7 +42,7 @@ const SCHEMA = new Schema({
   ],
 });
 
-const fill = (definitions, own = OWN) => fillVariables(declaredVariables(`query Q(${definitions}) { a }`), own, SCHEMA, NOW);
+const fill = (definitions, own = OWN) => fillVariables(variablesIn(`query Q(${definitions}) { a }`), own, SCHEMA, NOW);
 
 describe("variables", () => {
   test("get values of the caller", () => {

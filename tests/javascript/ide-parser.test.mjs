@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { checkDocument } from "../../wattgate/app/static/ide/language/check.js";
 import { complete } from "../../wattgate/app/static/ide/language/complete.js";
 import { tokenize } from "../../wattgate/app/static/ide/language/lexer.js";
-import { parse } from "../../wattgate/app/static/ide/language/parser.js";
+import { parse, parseAt } from "../../wattgate/app/static/ide/language/parser.js";
 import { format } from "../../wattgate/app/static/ide/language/printer.js";
 import { highlightGraphQL } from "../../wattgate/app/static/ide/editor/highlight.js";
 import { SCHEMA, atCaret } from "./ide-schema.mjs";
@@ -30,6 +30,15 @@ const VALID = {
   "ignored": "\uFEFFquery,A{a,b,,c}#comment\n#\r\n#last",
   "variables without commas": "query($a:Int$b:Int){a(a:$a b:$b)}",
 };
+
+test("a text is parsed once for all parts of the page, and few texts are kept", () => {
+  const first = parse("{ a }");
+  assert.equal(parse("{ a }"), first);
+  for (const text of ["{ b }", "{ c }", "{ d }", "{ a }", "{ e }"]) parse(text);
+  assert.equal(parse("{ a }"), first);
+  for (const text of ["{ b }", "{ c }", "{ d }", "{ e }"]) parse(text);
+  assert.notEqual(parse("{ a }"), first);
+});
 
 describe("valid documents", () => {
   for (const [name, source] of Object.entries(VALID)) {
@@ -101,12 +110,12 @@ describe("the caret", () => {
     ["query ($a: [|", "inputType"], ["fragment F |", "fragmentOn"], ["query @|{ a }", "directive"], ["query ($a: Int = |", "value"],
   ]) {
     test(marked, () => {
-      const { context } = parse(...atCaret(marked));
+      const { context } = parseAt(...atCaret(marked));
       assert.deepEqual([context?.kind, context?.prefix], [kind, prefix]);
     });
   }
   for (const marked of ["# co|mment", '{ a(x: "te|xt") }', '{ a(x: "open|', "{ a(x: 12|) }"]) {
-    test(`nothing at ${marked}`, () => assert.equal(parse(...atCaret(marked)).context, null));
+    test(`nothing at ${marked}`, () => assert.equal(parseAt(...atCaret(marked)).context, null));
   }
 });
 
@@ -147,7 +156,7 @@ describe("documents of the guides", () => {
         const at = random(cut.length + 1);
         const broken = cut.slice(0, at) + pieces[random(pieces.length)] + cut.slice(at + random(3));
         const caret = random(broken.length + 1);
-        const { definitions, problems } = parse(broken, caret);
+        const { definitions, problems } = parseAt(broken, caret);
         complete(broken, caret, SCHEMA);
         checkDocument(definitions, SCHEMA);
         for (const { start, end } of problems) assert.ok(start >= 0 && end <= broken.length && start <= end, broken);

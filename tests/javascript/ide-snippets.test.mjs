@@ -25,7 +25,6 @@ const REQUEST = {
   text: "query Homes { virtualEntities { name } }",
   operation: "query",
   name: "Homes",
-  isOnly: true,
   variables: {},
   credentials: { kind: "token" },
 };
@@ -70,11 +69,6 @@ describe("snippets", () => {
     assert.match(asApplication.fetch, /btoa\("app-1:SECRET"\),\n {4}userId: "user'1"/);
     const anonymous = snippetsOf({ credentials: { kind: "none" } });
     for (const text of Object.values(anonymous)) assert.doesNotMatch(text, /TOKEN|SECRET|authorization/);
-  });
-  test("the name of the operation is sent only if there is a choice", () => {
-    assert.doesNotMatch(snippetsOf({}).curl, /operationName/);
-    assert.match(snippetsOf({ isOnly: false }).curl, /"operationName":"Homes"/);
-    assert.match(snippetsOf({ isOnly: false }).fetch, /operationName: "Homes"/);
   });
   test("a document gets a constant with the name of its operation", () => {
     assert.match(snippetsOf({}).gql, /^import gql from "graphql-tag";\n\nexport const HomesDocument = gql`query Homes /);

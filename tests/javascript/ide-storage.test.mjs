@@ -68,6 +68,12 @@ describe("secrets", () => {
     ["# authorization: Basic eA==\nBearer abc\nauthorization Basic eA==\n# note", "# authorization:\nBearer\nauthorization\n# note"],
   ]);
 
+  test("a large text of any kind is read once", () => {
+    const long = "a-".repeat(100_000);
+    const texts = { text: `# ${long}\n{ a }`, variables: `{"${long}": "${long}"}`, headers: `${long}: ${long}` };
+    assert.deepEqual(redact(texts), texts);
+  });
+
   test("a variable is secret if a secret argument takes it", () => {
     const text = "query ($p: String!, $input: Input) { a(password: $p, input: $input) }";
     const { variables } = redact({ ...EMPTY, text, variables: '{"p": "hunter2", "input": {"p": "a page"}}' });

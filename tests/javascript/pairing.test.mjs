@@ -40,10 +40,12 @@ class Bench {
   }
 
   clockError = 0;
+  onAnswer = () => {};
 
   async answer(answers, count) {
     count();
     const answer = answers.length > 1 ? answers.shift() : answers[0];
+    this.onAnswer();
     if (answer instanceof Error) throw answer;
     return answer;
   }
@@ -243,8 +245,7 @@ test("a clock that is set hours ahead while the screen waits drops no code that 
   const bench = new Bench();
   await bench.begin();
   bench.clockError = 3 * 3_600_000;
-  const { claim } = { claim: bench.claimAnswers };
-  claim[0] = { ...PENDING, get state() { bench.clockError = 0; return "PENDING"; } }; // the response sets the clock
+  bench.onAnswer = () => { bench.clockError = 0; }; // as the header Date of each response sets it
   await bench.advance(5);
   assert.equal(bench.state.phase, "waiting");
   await bench.advance(5);

@@ -139,7 +139,7 @@ describe("the cheapest slot", () => {
     assert.equal(cheapestSlot(buildCurve(terms, now, LONDON), now).start, at("2026-11-23T00:00Z"));
   });
 
-  test("may have a negative price, and leaves out what is over", () => {
+  test("may have a negative price, and leaves out the past", () => {
     const known = tariff("DYNAMIC", { prices: prices("2026-11-23T00:00Z", [-9, ...Array(28).fill(12), -2.5, -2.5, 4]) });
     const slot = cheapestSlot(buildCurve([known], NOON, LONDON), NOON);
     assert.deepEqual([clockTimes([slot]), slot.end - slot.start], [["23T14:30 -2.5"], HOUR]);

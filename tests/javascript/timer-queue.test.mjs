@@ -83,4 +83,15 @@ describe("timer queue", () => {
     assert.equal(timers.size, 1);
     timers.clear();
   });
+
+  test("an entry can run before it is due, once", async () => {
+    const timers = new TimerQueue();
+    const ran = [];
+    timers.schedule(DAY, "tomorrow", () => ran.push("tomorrow"));
+    timers.runNow("tomorrow");
+    timers.runNow("tomorrow");
+    timers.runNow("never");
+    assert.deepEqual(ran, ["tomorrow"]);
+    assert.equal(timers.size, 0);
+  });
 });

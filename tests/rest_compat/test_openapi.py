@@ -13,10 +13,12 @@ from tests.support.house import House
 from tests.support.interfaces import SCHEMA
 from tests.support.openapi import DOCUMENT, check_value, resolve
 from wattgate.enums import to_camel_case
+from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import JSON
 from wattgate.rest_compat.examples import EXAMPLES
 from wattgate.rest_compat.formats import LEGACY_FORMATS
+from wattgate.rest_compat.openapi.errors import DECLARED_CODES, implied_kinds
 
 PATHS = DOCUMENT["paths"]
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -166,6 +168,16 @@ def test_every_operation_has_one_known_tag_and_an_effect() -> None:
     assert set(effects.values()) == {"read", "write", "destructive"}
     assert effects["deactivateVirtualEntity"] == effects["revokeConsents"] == effects["deleteUser"] == "destructive"
     assert (effects["readings"], effects["catchUp"], effects["updateAccount"]) == ("read", "write", "write")
+
+
+@pytest.mark.parametrize("kind", DECLARED_CODES, ids=lambda kind: kind.code)
+def test_declared_codes_are_those_that_no_rule_implies(kind: type[GatewayError]) -> None:
+    needing = {
+        to_camel_case(operation.name)
+        for operation in OPERATIONS
+        if any(kind not in implied_kinds(operation, rest) for rest in operation.rest)
+    }
+    assert DECLARED_CODES[kind] <= needing
 
 
 def test_legacy_formats_declare_their_types() -> None:

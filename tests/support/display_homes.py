@@ -43,6 +43,7 @@ class DisplayHome:
 
     timed: Timed
     tenant: Tenant
+    username: str
     ve_id: str
     resource_ids: dict[str, str]
 
@@ -101,4 +102,4 @@ async def add_display_home(timed: Timed, *classifiers: str) -> DisplayHome:
         type_id = (await tenant.run("add_resource_type", input=resource_type)).resource_type_id
         resource = NewResource(resource_type_id=ID(type_id), name=classifier)
         resource_ids[classifier] = str((await tenant.run("add_resource", input=resource)).resource_id)
-    return DisplayHome(timed, tenant, await tenant.add_home(*resource_ids.values()), resource_ids)
+    return DisplayHome(timed, tenant, who["username"], await tenant.add_home(*resource_ids.values()), resource_ids)

@@ -29,7 +29,7 @@ class ClientLimitSettings(StrictSettings):
         default=60,
         ge=1,
         le=86_400,
-        description="Time in which an empty budget of an application fills again, in seconds.",
+        description="Time in which an empty `WATTGATE_APPLICATION_BUDGET` fills again, in seconds.",
     )
     max_account_connections: int = Field(
         default=20,

@@ -233,7 +233,12 @@ def create_app(
     limits: ConnectionLimits | None = None,
     demonstration: Demonstration | None = None,
 ) -> Starlette:
-    """Create the gateway as an ASGI application. `demonstration` is what its landing page says about its data."""
+    """Create the gateway as an ASGI application.
+
+    `demonstration` is what its pages say about its data. They show it in development only, because it has passwords.
+    """
+    if settings.environment != "development":
+        demonstration = None
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)

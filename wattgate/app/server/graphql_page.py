@@ -40,8 +40,9 @@ class BrowserEndpoint:
 
 
 def _opens_page(scope: Scope) -> bool:
-    accepted = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
-    if scope["method"] not in ("GET", "HEAD") or not accepts_html(accepted):
+    if scope["method"] not in ("GET", "HEAD"):
+        return False
+    if not accepts_html(dict(scope["headers"]).get(b"accept", b"").decode("latin-1")):
         return False
     names = {name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
     return not names & REQUEST_PARAMETERS
@@ -52,7 +53,6 @@ def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstratio
     if not serves_ide(settings):
         return _endpoint_page()
     page, login = read_template("ide/index.html"), read_template("ide/login.html")
-    shown = demonstration if settings.environment == "development" else None
 
     async def serve(request: Request) -> HTMLResponse:
         application = await find_login_application(runner, settings.display_application_id, request.query_params)
@@ -64,7 +64,7 @@ def graphql_page(settings: Settings, runner: Runner, demonstration: Demonstratio
             hidden="" if application.application_id else " hidden",
             choice=application_choice(application),
         )
-        facts = {"basePath": settings.base_path, "demonstration": _demonstration_facts(shown)}
+        facts = {"demonstration": _demonstration_facts(demonstration)}
         return HTMLResponse(page.substitute(login=form, facts=escape(json.dumps(facts))))
 
     return serve

@@ -46,7 +46,7 @@ def landing_route(settings: Settings, runner: Runner, demonstration: Demonstrati
 
     async def serve(request: Request) -> HTMLResponse:
         origin = request_origin(request, settings)
-        if demonstration is not None and is_development:
+        if demonstration is not None:
             sections = [_demonstration_section(demonstration, origin, settings.base_path)]
         else:
             application = await find_login_application(runner, settings.display_application_id, QueryParams())

@@ -73,8 +73,13 @@ LOGIN_FIELDS = read_template("shared/login-fields.html").substitute()
 """The fields of each log-in form: username, password, the code of a second factor, and the error."""
 
 
-def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, configured_id: str | None) -> Route:
-    """Return the route of a page of `static/` that users log in to. `welcome` is the text above its form."""
+def login_page_route(
+    path: str, file: str, *, welcome: str, runner: Runner, configured_id: str | None, **values: str
+) -> Route:
+    """Return the route of a page of `static/` that users log in to. `welcome` is the text above its form.
+
+    The values replace the other placeholders of the page.
+    """
     content, login = read_template(file), read_template("shared/login.html")
 
     async def serve(request: Request) -> HTMLResponse:
@@ -89,7 +94,7 @@ def login_page_route(path: str, file: str, *, welcome: str, runner: Runner, conf
             query=f"?{urlencode({'application': application.requested})}" if application.requested else "",
             choice=application_choice(application),
         )
-        return HTMLResponse(content.substitute(login=form))
+        return HTMLResponse(content.substitute(values, login=form))
 
     return Route(path, serve)
 

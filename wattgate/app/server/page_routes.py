@@ -4,6 +4,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from wattgate.app.server.account_pages import account_page_routes
+from wattgate.app.server.display_shell import display_shell_routes, shell_version
 from wattgate.app.server.error_page import error_page_route
 from wattgate.app.server.landing_page import Demonstration, landing_route
 from wattgate.app.server.login_page import login_page_route
@@ -26,7 +27,9 @@ def page_routes(settings: Settings, runner: Runner, demonstration: Demonstration
             welcome="Log in to see the energy use of your home.",
             runner=runner,
             configured_id=configured_id,
+            shell=shell_version(),
         ),
+        *display_shell_routes(),
         login_page_route(
             "/pair",
             "pair/index.html",

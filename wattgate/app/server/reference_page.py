@@ -17,12 +17,11 @@ from wattgate.graphql.core.runner import Runner
 def reference_page_route(settings: Settings, runner: Runner, demonstration: Demonstration | None) -> Route:
     """Return the route of the reference, under the REST base path.
 
-    The page knows the application that its users log in to. In development, it also has the log-ins of the
-    demonstration. If the gateway serves the IDE, the page has links that open documents in it.
+    The page knows the application that its users log in to, and the log-ins of the demonstration. If the gateway serves
+    the IDE, the page has links that open documents in it.
     """
     page = read_template("reference/index.html")
-    is_development = settings.environment == "development"
-    logins = _demonstration_logins(demonstration) if demonstration is not None and is_development else ""
+    logins = "" if demonstration is None else _demonstration_logins(demonstration)
 
     async def serve(request: Request) -> HTMLResponse:
         application = await find_login_application(runner, settings.display_application_id, request.query_params)

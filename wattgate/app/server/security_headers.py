@@ -105,6 +105,8 @@ HEADER_POLICIES: Mapping[str, HeaderPolicy] = MappingProxyType(
     {
         "/": PAGE,
         "/display": PAGE,
+        "/display/worker.js": STATIC,
+        "/display/manifest.webmanifest": STATIC,
         "/pair": PAGE,
         "/verify": PAGE,
         "/reset": PAGE,

@@ -1,4 +1,4 @@
-"""What displays show besides meters: the owner's language and region, and the carbon intensity. Loaded set-wise."""
+"""Content of displays besides meters: the owner's language and region, and the carbon intensity. Loaded set-wise."""
 
 from collections.abc import Collection, Mapping, Sequence
 

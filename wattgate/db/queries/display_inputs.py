@@ -14,7 +14,7 @@ from wattgate.db.readings.aggregates import Aggregates
 from wattgate.db.readings.reading_store import StoredReading as Reading
 from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy import buckets, timeline
-from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid
+from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, MINUTE_MS, BucketGrid
 from wattgate.energy.display.ambient import DAY_SLOTS, LEARNING_DAYS, LearnedPower, learn_power
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
@@ -24,6 +24,9 @@ from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.pricing import EnergySample, PricedPart, add_vat, price_samples
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind
+
+QUARTER_HOUR_MS = 15 * MINUTE_MS
+"""Half hours begin at multiples of this in every time zone."""
 
 RATES_AHEAD_MS = 8 * DAY_MS
 """How far ahead the rates of a weekly pattern are computed. Half-hourly prices are known until the end of tomorrow."""
@@ -97,9 +100,13 @@ def build_calendar(now: datetime, zone: ZoneInfo) -> HomeCalendar:
 
 
 def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneInfo) -> BucketGrid:
-    """Return the half hours from which the totals of the day and the month and the usual power are computed."""
+    """Return the half hours from which the totals of the day and the month and the usual power are computed.
+
+    The grid is the same for the whole half hour, so that homes share the cached one.
+    """
     start = min(home_calendar.month.start, _learning_start(home_calendar.day.start, zone))
-    return buckets.build_grid(from_ms(start), now, Period.PT30M, zone)
+    stop = -(-to_ms(now) // QUARTER_HOUR_MS) * QUARTER_HOUR_MS
+    return buckets.build_grid(from_ms(start), from_ms(stop), Period.PT30M, zone)
 
 
 def build_rate_schedule(

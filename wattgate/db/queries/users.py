@@ -1,9 +1,9 @@
 """Batch loaders of users and of what belongs to them: one result for each parent, with a fixed number of statements."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from sqlmodel import col
@@ -12,6 +12,8 @@ from wattgate.db.models import Account, Alert, AlertRule, DfsUser, PairedDisplay
 from wattgate.db.queries.paired_displays import displays_of_users
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
+
+R = TypeVar("R", AlertRule, DfsUser)
 
 
 class UserWithAccounts(msgspec.Struct, gc=False):
@@ -28,11 +30,16 @@ class UserWithAccounts(msgspec.Struct, gc=False):
 
 async def load_users(rows: Rows, user_ids: Collection[str]) -> dict[str, UserWithAccounts]:
     """Return the visible users with these ids, by id."""
-    users = await rows.get_many(User, user_ids)
+    return await add_accounts(rows, (await rows.get_many(User, user_ids)).values())
+
+
+async def add_accounts(rows: Rows, users: Collection[User]) -> dict[str, UserWithAccounts]:
+    """Return users with their accounts, by id."""
+    user_ids = {user.user_id for user in users}
     accounts = defaultdict[str, list[Account]](list)
-    for account in await rows.all(Account, col(Account.user_id).in_(users), order_by=[Account.created_at]):
+    for account in await rows.all(Account, col(Account.user_id).in_(user_ids), order_by=[Account.created_at]):
         accounts[account.user_id].append(account)
-    default = await application_culture(rows) if any(user.culture_code is None for user in users.values()) else ""
+    default = await application_culture(rows) if any(user.culture_code is None for user in users) else ""
     return {
         user.user_id: UserWithAccounts(
             user_id=user.user_id,
@@ -43,7 +50,7 @@ async def load_users(rows: Rows, user_ids: Collection[str]) -> dict[str, UserWit
             created_at=user.created_at,
             updated_at=user.updated_at,
         )
-        for user in users.values()
+        for user in users
     }
 
 
@@ -71,7 +78,7 @@ async def alert_rules(rows: Rows, users: Sequence[Any]) -> list[list[AlertRule]]
         col(AlertRule.user_id).in_({user.user_id for user in users}),
         order_by=[AlertRule.created_at, AlertRule.rule_id],
     )
-    return [[rule for rule in rules if rule.user_id == user.user_id] for user in users]
+    return _by_user(rules, users)
 
 
 async def paired_displays(rows: Rows, users: Sequence[Any]) -> list[list[PairedDisplay]]:
@@ -87,4 +94,12 @@ async def dfs_enrolments(rows: Rows, users: Sequence[Any]) -> list[list[DfsUser]
         col(DfsUser.active).is_(True),
         order_by=[DfsUser.created_at],
     )
-    return [[enrolment for enrolment in enrolments if enrolment.user_id == user.user_id] for user in users]
+    return _by_user(enrolments, users)
+
+
+def _by_user(records: Iterable[R], users: Sequence[Any]) -> list[list[R]]:
+    """Return the records of each user, in their order."""
+    records_of = defaultdict[str, list[R]](list)
+    for record in records:
+        records_of[record.user_id].append(record)
+    return [records_of[user.user_id] for user in users]

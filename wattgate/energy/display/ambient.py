@@ -73,7 +73,7 @@ class DisplayAmbient(msgspec.Struct, frozen=True, gc=False):
 
 
 class AmbientReference(NamedTuple):
-    """What a value is compared with: imported power (W), or a rate if the basis is PRICE."""
+    """Thresholds for a value: imported power (W), or a rate if the basis is PRICE."""
 
     basis: AmbientBasis
     low_below: float

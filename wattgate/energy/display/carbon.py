@@ -49,7 +49,7 @@ class CarbonReading:
         return cls(content, at + 2 * (field.interval_ms or HALF_HOUR_MS))
 
     def content_at(self, now: int) -> DisplayCarbon | None:
-        """Return what is shown at an instant; None if it is too old."""
+        """Return the content at an instant; None if it is too old."""
         return self.content if now < self.valid_until else None
 
 

@@ -77,7 +77,7 @@ class Home:
     - `freshness_snapshot`: readings update it in place, so each `Home` needs a snapshot of its own
     - `withheld_meters`: the meters of the home that are not among `meters`, for want of consent
     - `consent_until`: when the first consent to data in the frame expires; None if none of them can expire
-    - `cache`: what was computed for the present half hour; states of the home that follow each other share it
+    - `cache`: the content for the present half hour; states of the home that follow each other share it
     """
 
     ve_id: str

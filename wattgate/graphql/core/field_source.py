@@ -6,13 +6,11 @@ from keyword import iskeyword
 from graphql import GraphQLField, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of, operation_of
 from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation, OperationKind
-
-STRAWBERRY_DEFINITION = "strawberry-definition"
-"""The extension in which Strawberry stores its own definition of a field."""
 
 
 class NotCompilable(Exception):

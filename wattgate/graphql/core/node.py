@@ -15,6 +15,7 @@ from strawberry.types.field import StrawberryField
 from wattgate.db.lookups import row_class
 from wattgate.db.models import Tenanted
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 
 _NODE_METADATA = "wattgate.global-id"
 
@@ -53,7 +54,7 @@ def invalid_global_id(global_id: str, argument: str = "id") -> BadInput:
 
 def _resolve_global_id(root: Any, info: strawberry.Info) -> strawberry.ID:
     kind = info._raw_info.parent_type
-    origin = kind.extensions["strawberry-definition"].origin
+    origin = kind.extensions[STRAWBERRY_DEFINITION].origin
     return strawberry.ID(encode_global_id(kind.name, getattr(root, origin.node_key)))
 
 
@@ -93,7 +94,7 @@ def _type_names(schema: GraphQLSchema) -> dict[type, str]:
     """Return the names of the types that implement `Node`, by the classes of their objects."""
     names: dict[type, str] = {}
     for kind in schema.type_map.values():
-        origin = kind.extensions["strawberry-definition"].origin if is_node_type(kind) else None
+        origin = kind.extensions[STRAWBERRY_DEFINITION].origin if is_node_type(kind) else None
         if origin is not None:
             names |= dict.fromkeys((origin, origin.node_model, row_class(origin.node_model)), kind.name)
     return names

@@ -170,13 +170,11 @@ class Operation:
             arguments |= {new: Argument(optional, None), old: Argument(Annotated[optional, deprecated], None)}
         return arguments
 
-    def complete_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments by their present names, with null for those that are left out and null by default.
-
-        Raise BadInput unless each renamed one has exactly one name.
-        """
-        renamed = {name: None for name, argument in self.arguments.items() if argument.default is None}
-        renamed.update(arguments)
+    def rename_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments by their present names. Raise BadInput unless each renamed one has exactly one name."""
+        if not self.renamed_arguments:
+            return arguments
+        renamed = dict(arguments)
         for old, new in self.renamed_arguments.items():
             values = [value for name in (new, old) if (value := renamed.pop(name, None)) is not None]
             if len(values) != 1:

@@ -263,7 +263,7 @@ def _page_size(type_name: str) -> ListSize:
 
     def compute(now: datetime, first: Any, last: Any) -> int:
         sizes = [size for size in (first, last) if isinstance(size, int)]
-        return min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE) if max(sizes, default=1) > 0 else 1
+        return max(1, min(max(sizes, default=DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE))
 
     return ListSize(
         ArgumentMeasure(("first", "last"), compute, default=DEFAULT_PAGE_SIZE), (f"{type_name}Connection.edges",)

@@ -118,7 +118,7 @@ class Runner:
         self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
     ) -> Any:
         scope = check_permission(principal, operation.needs)
-        arguments = operation.complete_arguments(arguments)
+        arguments = operation.rename_arguments(arguments)
         check_arguments(operation, arguments)
         if operation.delegates:
             return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)
@@ -164,7 +164,7 @@ class Runner:
     async def _run_delegated(
         self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
     ) -> Any:
-        return await self._run(operation, principal, arguments, reads)
+        return await self.run(operation, principal, arguments, reads)
 
     async def _prepare(
         self, operation: Operation, principal: Principal, scope: RowScope, arguments: Mapping[str, Any]

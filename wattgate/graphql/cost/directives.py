@@ -13,8 +13,8 @@ from strawberry.types.field import StrawberryField
 
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.cost_weights import Amount, ListSize
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.directives import Cost, ListSizeDirective
-from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.cost.list_sizes import list_depth, own_list_size, sized_fields
 

@@ -70,8 +70,8 @@ from wattgate.graphql.core.cost_weights import (
     ArgumentMeasure,
     ListSize,
 )
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.edge import EdgeField
-from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
 from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions

@@ -21,6 +21,7 @@ from strawberry.types.arguments import convert_arguments
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.enum_errors import describe_values
 from wattgate.graphql.execution.schema import Schema
@@ -43,16 +44,15 @@ class ArgumentBinder:
     def __init__(self, schema: Schema, operation: Operation) -> None:
         root = schema._schema.get_type(operation.kind.value)
         fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
-        definition = {field.extensions["strawberry-definition"].python_name: field for field in fields.values()}
-        self._field = definition[operation.name]
-        self._graphql_only = {to_camel_case(name) for name in operation.renamed_arguments.values()}
-        self._strawberry_field = self._field.extensions["strawberry-definition"]
-        self._schema = schema
-
-    @property
-    def arguments(self) -> Mapping[str, GraphQLArgument]:
+        by_name = {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in fields.values()}
+        field = by_name[operation.name]
+        graphql_only = {to_camel_case(name) for name in operation.renamed_arguments.values()}
+        self.arguments: Mapping[str, GraphQLArgument] = {
+            name: argument for name, argument in field.args.items() if name not in graphql_only
+        }
         """The operation's arguments, by GraphQL name. Arguments that GraphQL has renamed keep their old names."""
-        return {name: argument for name, argument in self._field.args.items() if name not in self._graphql_only}
+        self._strawberry_field = field.extensions[STRAWBERRY_DEFINITION]
+        self._schema = schema
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:
         """Return the resolver's keyword arguments. Raise BadInput with every problem, by GraphQL names.

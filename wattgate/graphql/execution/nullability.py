@@ -13,8 +13,8 @@ from graphql import (
     Undefined,
 )
 
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.directives import ONLY_ON_ERROR
-from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import edge_of
 
 

@@ -22,7 +22,7 @@ from graphql import (
 )
 
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import operation_of
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import check_permission

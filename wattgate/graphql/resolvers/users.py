@@ -1,10 +1,11 @@
 """Users: the people who own accounts, homes and meters."""
 
+import msgspec
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.queries.templates import user_culture
+from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
@@ -136,22 +137,5 @@ async def load_user_by_name(rows: Rows, username: str, directory_id: str | None 
 
 async def build_user(rows: Rows, user: models.User) -> types.User:
     """Return the result for a user: the record and its accounts, oldest first."""
-    accounts = await rows.all(
-        models.Account, col(models.Account.user_id) == user.user_id, order_by=[models.Account.created_at]
-    )
-    return types.User(
-        user_id=strawberry.ID(user.user_id),
-        applications=[
-            types.UserApplication(
-                active=account.active,
-                account_id=strawberry.ID(account.account_id),
-                application_id=strawberry.ID(account.application_id),
-            )
-            for account in accounts
-        ],
-        status=user.status,
-        active=user.active,
-        culture_code=await user_culture(rows, user),
-        created_at=user.created_at,
-        updated_at=user.updated_at,
-    )
+    (with_accounts,) = (await add_accounts(rows, [user])).values()
+    return types.User(**msgspec.structs.asdict(with_accounts))

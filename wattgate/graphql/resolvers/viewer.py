@@ -23,6 +23,8 @@ async def viewer(call: Call) -> types.Viewer:
     )
 
 
+# Administrators and applications have STATISTICS_READ. Applications that act for a user do not. The edges check
+# the permissions of their own records.
 @operation(OperationKind.QUERY, returns=types.Application, needs=Permission.STATISTICS_READ)
 async def application(call: Call) -> models.Application:
     """Return the application of the caller, from which edges lead to the records of all users."""

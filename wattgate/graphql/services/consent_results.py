@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import strawberry
-from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT, is_valid
@@ -50,16 +48,6 @@ def build_receipt(row: models.ConsentChange, now: datetime | None = None) -> typ
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
     """Return the kind of number by its length. An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
     return types.MpxnKey.MPAN if len(mpxn) > 10 else types.MpxnKey.MPRN
-
-
-async def consents_of_users(rows: Rows, users: Sequence[Any]) -> list[list[types.MeterPointConsent]]:
-    """Return the consents of each user, by meter point."""
-    consents = await rows.all(
-        models.MeterPointConsent,
-        col(models.MeterPointConsent.user_id).in_({user.user_id for user in users}),
-        order_by=[models.MeterPointConsent.mpxn],
-    )
-    return [[build_consent(row, rows.now) for row in consents if row.user_id == user.user_id] for user in users]
 
 
 async def consents_of_resources(

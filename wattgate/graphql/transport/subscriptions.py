@@ -16,6 +16,7 @@ from wattgate.clock import Clock
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, TooLarge
 from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.runner import Runner, check_permission
@@ -206,7 +207,7 @@ class SubscriptionService:
         document = key.document
         variables = self.pipeline.engine.coerce_variables(document, key.variables)
         root = find_root_field(self.build_executor(key))
-        declared = root.definition.extensions["strawberry-definition"]
+        declared = root.definition.extensions[STRAWBERRY_DEFINITION]
         node = root.nodes[0].node
         arguments = convert_arguments(
             get_argument_values(root.definition, node, variables),

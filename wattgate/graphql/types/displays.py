@@ -79,8 +79,8 @@ class DisplayPeriod:
 
 
 @strawberry.type(
-    description="Level for an ambient light. LEARNED and BUDGET compare the imported power with what is usual at the "
-    "time of day, PRICE compares the rate with the mean rate of the day."
+    description="Level for an ambient light. LEARNED and BUDGET compare the imported power with the usual power at "
+    "the time of day, PRICE compares the rate with the mean rate of the day."
 )
 class DisplayAmbient:
     level: AmbientLevel = strawberry.field(description="Present level: LOW, MEDIUM or HIGH.")

@@ -1,5 +1,7 @@
 """The edges from a user to the records of the user, which `User` and `Viewer` have."""
 
+from typing import Any
+
 import strawberry
 from sqlmodel import col
 
@@ -25,53 +27,52 @@ from wattgate.graphql.types.webhooks import Webhook, WebhookError
 from wattgate.principal import Permission
 
 
+def _records(
+    type_name: str, model: Any, needs: Permission, description: str, *, column: str = "user_id", **options: Any
+) -> Any:
+    """Return the edge from a user to its records of a model: those with the user's ID in a column."""
+    return connection_edge(
+        type_name, model, column=column, parent="user_id", needs=needs, description=description, **options
+    )
+
+
 @strawberry.type
 class UserRecords:
     """The records of the user with the attribute `user_id`, also for callers who may see those of all users."""
 
     user_id: strawberry.ID
-    accounts: Connection[Account] = connection_edge(
-        "Account",
-        models.Account,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.ACCOUNT_READ,
-        description="Accounts with which the user logs in.",
+    accounts: Connection[Account] = _records(
+        "Account", models.Account, Permission.ACCOUNT_READ, "Accounts with which the user logs in."
     )
-    homes: Connection[VirtualEntity] = connection_edge(
+    homes: Connection[VirtualEntity] = _records(
         "VirtualEntity",
         models.VirtualEntity,
+        Permission.VIRTUAL_ENTITY_READ,
+        "Active virtual entities of the user: the homes.",
         column="owner_id",
-        parent="user_id",
         where=[col(models.VirtualEntity.active).is_(True)],
-        needs=Permission.VIRTUAL_ENTITY_READ,
-        description="Active virtual entities of the user: the homes.",
     )
-    devices: Connection[Device] = connection_edge(
+    devices: Connection[Device] = _records(
         "Device",
         models.Device,
+        Permission.DEVICE_READ,
+        "Active devices of the user.",
         column="owner_id",
-        parent="user_id",
         where=[col(models.Device.active).is_(True)],
-        needs=Permission.DEVICE_READ,
-        description="Active devices of the user.",
     )
-    resources: Connection[Resource] = connection_edge(
+    resources: Connection[Resource] = _records(
         "Resource",
         models.Resource,
+        Permission.RESOURCE_READ,
+        "Active resources of the user.",
         column="owner_id",
-        parent="user_id",
         where=[col(models.Resource.active).is_(True)],
-        needs=Permission.RESOURCE_READ,
-        description="Active resources of the user.",
     )
-    alerts: Connection[Alert] = connection_edge(
+    alerts: Connection[Alert] = _records(
         "Alert",
         models.Alert,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.NOTIFICATION_READ,
-        description="Alerts to the user. `last: 10` returns the ten newest ones.",
+        Permission.NOTIFICATION_READ,
+        "Alerts to the user. `last: 10` returns the ten newest ones.",
     )
     unread_alerts: int = edge(
         queries.unread_alerts,
@@ -90,71 +91,43 @@ class UserRecords:
         sizes=[ListSize(3)],
         description="Paired displays of the user, oldest first. A user has at most 50.",
     )
-    consents: Connection[MeterPointConsent] = connection_edge(
+    consents: Connection[MeterPointConsent] = _records(
         "MeterPointConsent",
         models.MeterPointConsent,
-        column="user_id",
-        parent="user_id",
+        Permission.CONSENT_READ,
+        "Consents of the user to the use of the data of meter points.",
         build=build_consent,
-        needs=Permission.CONSENT_READ,
-        description="Consents of the user to the use of the data of meter points.",
     )
-    consent_receipts: Connection[ConsentReceipt] = connection_edge(
+    consent_receipts: Connection[ConsentReceipt] = _records(
         "ConsentReceipt",
         models.ConsentChange,
-        column="user_id",
-        parent="user_id",
+        Permission.CONSENT_READ,
+        "Receipts of all grants, renewals and revocations of the user's consents.",
         build=build_receipt,
-        needs=Permission.CONSENT_READ,
-        description="Receipts of all grants, renewals and revocations of the user's consents.",
     )
-    access_log: Connection[AccessRecord] = connection_edge(
+    access_log: Connection[AccessRecord] = _records(
         "AccessRecord",
         models.AccessRecord,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.CONSENT_READ,
-        description="Reads of the data of the user's household, with their callers.",
+        Permission.CONSENT_READ,
+        "Reads of the data of the user's household, with their callers.",
     )
-    webhooks: Connection[Webhook] = connection_edge(
-        "Webhook",
-        models.Webhook,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.WEBHOOK_READ,
-        description="Webhooks about events of the user.",
+    webhooks: Connection[Webhook] = _records(
+        "Webhook", models.Webhook, Permission.WEBHOOK_READ, "Webhooks about events of the user."
     )
-    webhook_errors: Connection[WebhookError] = connection_edge(
-        "WebhookError",
-        models.WebhookError,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.WEBHOOK_READ,
-        description="Failed webhooks about events of the user.",
+    webhook_errors: Connection[WebhookError] = _records(
+        "WebhookError", models.WebhookError, Permission.WEBHOOK_READ, "Failed webhooks about events of the user."
     )
-    user_actions: Connection[UserAction] = connection_edge(
-        "UserAction",
-        models.UserAction,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.RESPONSE_READ,
-        description="Actions of the user in apps.",
+    user_actions: Connection[UserAction] = _records(
+        "UserAction", models.UserAction, Permission.RESPONSE_READ, "Actions of the user in apps."
     )
-    prompt_users: Connection[PromptUser] = connection_edge(
-        "PromptUser",
-        models.PromptUser,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.RESPONSE_READ,
-        description="Outcomes of prompts that the user has seen.",
+    prompt_users: Connection[PromptUser] = _records(
+        "PromptUser", models.PromptUser, Permission.RESPONSE_READ, "Outcomes of prompts that the user has seen."
     )
-    terms_conditions_users: Connection[TermsConditionsUser] = connection_edge(
+    terms_conditions_users: Connection[TermsConditionsUser] = _records(
         "TermsConditionsUser",
         models.TermsConditionsUser,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.RESPONSE_READ,
-        description="Answers of the user to terms and conditions.",
+        Permission.RESPONSE_READ,
+        "Answers of the user to terms and conditions.",
     )
     dfs_enrolments: list[DfsUser] = edge(
         queries.dfs_enrolments,
@@ -162,11 +135,9 @@ class UserRecords:
         sizes=[ListSize(2)],
         description="Active DFS enrolments of the user, one for each meter point, oldest first.",
     )
-    dfs_participations: Connection[DfsParticipation] = connection_edge(
+    dfs_participations: Connection[DfsParticipation] = _records(
         "DfsParticipation",
         models.DfsParticipation,
-        column="user_id",
-        parent="user_id",
-        needs=Permission.FLEXIBILITY_READ,
-        description="Participations of the user in demand flexibility events.",
+        Permission.FLEXIBILITY_READ,
+        "Participations of the user in demand flexibility events.",
     )

@@ -21,7 +21,7 @@ from wattgate.graphql.types.consent import ConsentReceipt, MeterPointConsent
 from wattgate.graphql.types.content import TermsConditionsUser
 from wattgate.graphql.types.flexibility import DfsEvent, DfsUser
 from wattgate.graphql.types.mail import MailSuppression
-from wattgate.graphql.types.owners import owner_edge
+from wattgate.graphql.types.owners import user_edge
 from wattgate.graphql.types.prompts import PromptUser, UserAction
 from wattgate.graphql.types.resources import Device, Resource
 from wattgate.graphql.types.user_records import UserRecords
@@ -87,7 +87,7 @@ class Viewer(UserRecords):
         description="ID of the calling account. Null for an application that acts for the user."
     )
     application_id: strawberry.ID
-    user: Any = owner_edge("session", "user_id", "has")
+    user: Any = user_edge("user_id", "User who is logged in, or the user in the header `userId`.")
     account: Account | None = edge(
         reference_loader(models.Account, "account_id"),
         needs=Permission.ACCOUNT_READ,

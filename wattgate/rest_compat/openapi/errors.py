@@ -27,6 +27,7 @@ from wattgate.errors import (
     Unauthenticated,
     Unavailable,
     UnsupportedMediaType,
+    all_error_kinds,
 )
 from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
 from wattgate.principal import AuthScheme, Permission
@@ -47,8 +48,7 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
             }
         ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
-        SecondFactorRequired: frozenset({"authenticate", "authorise", "confirmSecondFactor", "removeSecondFactor"}),
-        TooLarge: frozenset({"setAccountProfile", "setVirtualEntityAttributes", "updateAccountSession"}),
+        SecondFactorRequired: frozenset({"authenticate", "authorise"}),
         NotFound: frozenset(
             {
                 *("approveDisplayPairing", "checkDisplayPairing", "denyDisplayPairing"),
@@ -58,25 +58,17 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
                 *("displayAtPostcode", "enrolSecondFactor", "grantOauthTokens", "hasConsumerDevice"),
                 *("languageContents", "meterPointEligible", "newToken", "oauthUser", "optInToDfs", "optOutOfDfs"),
                 *("ownAccountStatus", "participateInDfsEvent", "recordReadingColumns", "register"),
-                *("registerDeviceClaim", "removeSecondFactor", "renewConsents", "requestPasswordReset"),
-                *("requestVerification", "resetPassword", "revokeConsents", "secondFactor", "sendAlert"),
+                *("removeSecondFactor", "renewConsents", "requestPasswordReset"),
+                *("requestVerification", "resetPassword", "revokeConsents", "secondFactor"),
                 *("setAccountProfile", "tokenStatus", "updateAccountSession", "userByUsername", "verifyUser"),
             }
         ),
         Conflict: frozenset(
             {
                 *("approveDisplayPairing", "catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor"),
-                *("dataExportPart",),
-                *("enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource", "optInToDfs"),
-                *("participateInDfsEvent", "pingWebhookEndpoint", "publishTemplate", "recordReadingColumns"),
-                *(
-                    "recordReadings",
-                    "redriveWebhooks",
-                    "register",
-                    "resetPassword",
-                    "registerDeviceClaim",
-                    "removeSecondFactor",
-                ),
+                *("dataExportPart", "enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource"),
+                *("pingWebhookEndpoint", "publishTemplate", "recordReadingColumns", "recordReadings"),
+                *("redriveWebhooks", "resetPassword", "removeSecondFactor"),
                 *("removeVirtualEntityResource", "renameUser", "renewConsents", "replayWebhooks", "restoreTemplate"),
                 *("revokeConsents", "rollBackTemplate", "rotateWebhookSecret", "sendAlert", "setAccountProfile"),
                 *("shareTemplatePreview", "updateAccount", "updateAccountSession", "updateAlertType"),
@@ -86,10 +78,8 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         ),
         QuotaExceeded: frozenset(
             {
-                *("addTemplateVersion", "approveDisplayPairing", "catchUp", "claimDisplayPairing", "moveDevice"),
-                *("grantOauthTokens", "moveResource", "optInToDfs", "register"),
-                *("registerDeviceClaim", "renewConsents", "setAccountProfile", "updateDevice", "updateTemplate"),
-                *("updateVirtualEntity",),
+                *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "moveDevice", "moveResource"),
+                *("renewConsents", "setAccountProfile", "updateDevice", "updateTemplate", "updateVirtualEntity"),
             }
         ),
     }
@@ -102,8 +92,12 @@ _ADDS = ("add", "opt", "register", "participate")
 def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
     """Return the errors that a route can have."""
     field = to_camel_case(operation.name)
+    return implied_kinds(operation, rest) | {kind for kind, fields in DECLARED_CODES.items() if field in fields}
+
+
+def implied_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
+    """Return the errors of a route that the permission, the method and the arguments of its operation imply."""
     kinds: set[ErrorKind] = {Forbidden, Internal, RateLimited, Unauthenticated, Unavailable}
-    kinds |= {kind for kind, fields in DECLARED_CODES.items() if field in fields}
     writes = operation.kind is OperationKind.MUTATION
     if operation.arguments:
         kinds.add(BadInput)
@@ -111,7 +105,7 @@ def error_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
         kinds.add(SecondFactorRequired)
     if "{" in rest.path or (writes and "input" in operation.arguments):  # an input can name other records
         kinds.add(NotFound)
-    if writes and field.startswith(_ADDS):
+    if writes and operation.name.startswith(_ADDS):
         kinds |= {Conflict, QuotaExceeded}
     if (rest.method != "GET" and operation.arguments) or operation.needs is Permission.ANYONE:
         kinds.add(TooLarge)
@@ -188,7 +182,7 @@ WWW_AUTHENTICATE: Json = {
 
 def error_schemas() -> dict[str, Json]:
     """Return the schemas of errors by name."""
-    codes = {kind.code for kind in _all_kinds(GatewayError) - GRAPHQL_ONLY}
+    codes = {kind.code for kind in all_error_kinds() - GRAPHQL_ONLY}
     return {
         "ErrorCode": {
             "type": "string",
@@ -208,11 +202,6 @@ def error_schemas() -> dict[str, Json]:
             "required": ["error", "code", "docUrl", "retryable", "traceId"],
         },
     }
-
-
-def _all_kinds(kind: ErrorKind) -> set[ErrorKind]:
-    inner = [_all_kinds(subclass) for subclass in kind.__subclasses__()]
-    return set().union(*inner, {kind} if "code" in vars(kind) else set())
 
 
 def _has_variable_cost(operation: Operation, rest: RestRoute) -> bool:

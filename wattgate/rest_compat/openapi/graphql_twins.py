@@ -23,6 +23,7 @@ from graphql import (
 )
 
 from wattgate.enums import to_camel_case
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import Operation
@@ -102,7 +103,7 @@ def _selection(field: GraphQLField, edges: Collection[str]) -> str:
 
 
 def _is_plain(field: GraphQLField) -> bool:
-    declared = field.extensions.get("strawberry-definition")
+    declared = field.extensions.get(STRAWBERRY_DEFINITION)
     return not field.args and (declared is None or (edge_of(declared) is None and not is_global_id(declared)))
 
 

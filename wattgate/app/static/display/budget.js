@@ -33,7 +33,7 @@ export function budgetEntries({ dailyBudget = "", ambientBasis = "" }) {
 }
 
 /**
- * Return the preferences with what the user has entered, or the text of the problem. An empty budget removes it.
+ * Return the preferences with the entries of the user, or the text of the problem. An empty budget removes it.
  * @param {DisplayPreferences} preferences
  * @param {{ budget: string, basis: string }} entries
  * @returns {{ preferences: DisplayPreferences } | { problem: string }}

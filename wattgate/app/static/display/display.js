@@ -11,8 +11,10 @@ import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
 import { Household } from "./household.js";
-import { useNotation } from "./notation.js";
+import { onNotationChange, useNotation } from "./notation.js";
+import { searchNewVersion } from "./offline.js";
 import { PanelDialog } from "./panel-dialog.js";
+import { PairedSession } from "./paired-session.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
@@ -20,8 +22,11 @@ import { readTariffs } from "./price-requests.js";
 import { StatusBar } from "./status-bar.js";
 import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
+import { WakeLock } from "./wake-lock.js";
 import { WithheldNotice } from "./withheld-notice.js";
 
+/** @import { Wishes } from "./address.js" */
+/** @import { AddressNotice } from "./address-notice.js" */
 /** @import { Home } from "../shared/gateway.js" */
 /** @import { Session } from "../shared/session.js" */
 /** @import { ConnectionState } from "../shared/connection.js" */
@@ -75,12 +80,14 @@ export class Display {
   /** @type {ConnectionState} */
   #connectionState = "connecting";
   #wallClock = new WallClock();
+  #wakeLock = new WakeLock();
 
   /**
    * @param {HTMLElement} root
    * @param {() => void} onSessionEnded  Called when the gateway rejects the session.
+   * @param {{ wishes: Wishes, notice: AddressNotice }} address  What the address of the page asks for.
    */
-  constructor(root, onSessionEnded) {
+  constructor(root, onSessionEnded, { wishes, notice }) {
     /** @param {string} name */
     const part = (name) => find(root, `.${name}`);
     this.#root = root;
@@ -97,7 +104,11 @@ export class Display {
     this.#household = new Household(bell, findAs(root, ".household-dialog", HTMLDialogElement), this.#requester());
     this.#withheld = new WithheldNotice(root);
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
-    this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
+    if (wishes.span) this.#history.selectView(wishes.span);
+    this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home), {
+      wanted: wishes.home,
+      onUnknown: (wanted) => notice.showBadHome(wanted),
+    });
     this.#connection = new Connection(this.#timers, () => ({ token: this.#token }), {
       onPayload: ({ data, errors }, first) => {
         if (!errors) this.#receive(data.display, first);
@@ -107,6 +118,9 @@ export class Display {
       onRejected: (code) => this.#handleRejection(code),
     });
     document.addEventListener("visibilitychange", () => this.#tick());
+    window.addEventListener("online", () => this.#timers.runNow("load"));
+    window.addEventListener("offline", () => this.#showUnreachable());
+    onNotationChange(() => this.#status.showTime(this.#wallClock));
   }
 
   /**
@@ -115,6 +129,7 @@ export class Display {
    */
   start(session) {
     this.#session = session;
+    this.#wakeLock.setWanted(true);
     this.#clear();
     this.#scheduleRenewal(session);
     this.#tick();
@@ -127,6 +142,7 @@ export class Display {
     this.#household.clear();
     this.#timers.clear();
     this.#session = this.#home = null;
+    this.#wakeLock.setWanted(false);
     this.#clear();
   }
 
@@ -175,7 +191,7 @@ export class Display {
    */
   #receive(frame, first) {
     const at = Date.parse(frame.at);
-    if (first) clock.setTime(at);
+    if (first) this.#setClock(at);
     else clock.advanceTo(at);
     const previous = this.#frame;
     this.#frame = frame;
@@ -186,10 +202,23 @@ export class Display {
     }
   }
 
+  /** @param {number} instant */
+  #setClock(instant) {
+    clock.setTime(instant);
+    // A renewal that the device's own clock has timed may be hours or years away.
+    if (this.#session) this.#scheduleRenewal(this.#session);
+  }
+
   /** @param {ConnectionState} state */
   #setConnectionState(state) {
     this.#connectionState = state;
+    if (state === "live") searchNewVersion();
     this.#render();
+  }
+
+  /** Say that the gateway cannot be reached. Once there is a home, its subscription says so. */
+  #showUnreachable() {
+    if (this.#session && !this.#home) this.#setConnectionState(navigator.onLine ? "reconnecting" : "offline");
   }
 
   #render() {
@@ -261,8 +290,10 @@ export class Display {
       return outdated() ? null : result;
     } catch (error) {
       if (outdated()) return null;
-      if (toGatewayError(error).unauthenticated) this.#onSessionEnded();
+      const { unauthenticated, unreachable } = toGatewayError(error);
+      if (unauthenticated) this.#onSessionEnded();
       else {
+        if (unreachable) this.#showUnreachable();
         console.warn(error);
         if (retry) this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
       }
@@ -321,7 +352,7 @@ export class Display {
  * @param {Session | null} session
  */
 function isOfUser(session) {
-  return session !== null && /** @type {{ kind?: string }} */ (/** @type {unknown} */ (session)).kind !== "display";
+  return session !== null && !(session instanceof PairedSession);
 }
 
 /**

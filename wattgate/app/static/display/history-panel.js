@@ -48,6 +48,8 @@ export class HistoryPanel {
   /** @type {(Column | null)[]} Those of the week before. */
   #earlier = [];
   #wallClock = new WallClock();
+  /** Whether an energy is shown in place of the cost, which is not known. */
+  #replacesCost = false;
   #timeZone = "UTC";
 
   /**
@@ -83,6 +85,14 @@ export class HistoryPanel {
   }
 
   /**
+   * Select a view before its data is read.
+   * @param {ViewName} view
+   */
+  selectView(view) {
+    this.#input(`[name="view"][value="${view}"]`).checked = true;
+  }
+
+  /**
    * Prepare for a home: offer the measures that it has.
    * @param {ResourceIds} energies
    * @param {WallClock} wallClock
@@ -96,14 +106,18 @@ export class HistoryPanel {
   }
 
   /**
-   * Offer the costs and the measures of these energies.
+   * Offer the measures of these energies, and their cost if it is known. Otherwise an energy replaces it.
    * @param {Record<string, unknown>} energies  By name.
+   * @param {boolean} hasCost
    */
-  #offerMeasures(energies) {
-    for (const input of findAllAs(this.#section, '[name="measure"]', HTMLInputElement)) {
-      labelOf(input).hidden = input.value !== "cost" && !(input.value in energies);
-    }
-    if (labelOf(this.#measureInput).hidden) this.#input('[value="cost"]').checked = true;
+  #offerMeasures(energies, hasCost = true) {
+    const inputs = findAllAs(this.#section, '[name="measure"]', HTMLInputElement);
+    for (const input of inputs) labelOf(input).hidden = input.value === "cost" ? !hasCost : !(input.value in energies);
+    const isOffered = !labelOf(this.#measureInput).hidden;
+    if (isOffered && !(hasCost && this.#replacesCost)) return;
+    const first = inputs.find((input) => !labelOf(input).hidden);
+    if (first) first.checked = true;
+    this.#replacesCost = !hasCost;
   }
 
   /** Remove all bars, and go back to the newest range. */
@@ -129,7 +143,7 @@ export class HistoryPanel {
    */
   show({ view, steps, count }, series) {
     if (!this.#isWanted({ view, steps })) return;
-    this.#offerMeasures(series);
+    this.#offerMeasures(series, !hasNoTariff(series));
     this.#series = series;
     this.#shown = { view, steps };
     this.#count = count;
@@ -184,7 +198,7 @@ export class HistoryPanel {
     const bars = this.#columns.map((column, index) => this.#buildBar(column, this.#earlier[index], view));
     this.#chart.show(bars, this.#measure === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
-    this.#part("history-basis").textContent = this.#measure === "cost" ? costBasis(this.#series, view) : "";
+    this.#part("history-basis").textContent = this.#saysBasis ? costBasis(this.#series, view) : "";
     const comparison = compareColumns(this.#columns, this.#earlier);
     this.#part("history-comparison").textContent = comparisonText(comparison, view, steps);
   }
@@ -214,7 +228,7 @@ export class HistoryPanel {
       parts: column.parts,
       marks: column.marks,
       before: earlier?.value ?? null,
-      label: `${name}: ${texts.filter(Boolean).join(", ")}`,
+      label: text("history.bar", { name, details: texts.filter(Boolean).join(", ") }),
       tick: bucketTick(view, column, this.#wallClock, now()),
     };
   }
@@ -282,6 +296,10 @@ export class HistoryPanel {
   /** @returns {Measure} */
   get #measure() {
     return /** @type {Measure} */ (this.#measureInput.value);
+  }
+
+  get #saysBasis() {
+    return this.#measure === "cost" || this.#replacesCost;
   }
 
   get #measureInput() {

@@ -65,7 +65,7 @@ export class InboxPanel {
     this.draw();
   }
 
-  /** Report that alerts could not be read. Those that are shown stay. */
+  /** Report that alerts could not be read. Alerts that are shown stay. */
   fail() {
     this.#notice = "failed";
     this.draw();

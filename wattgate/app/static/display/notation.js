@@ -5,6 +5,8 @@ import { chooseLocale, currentLocale, fillTexts, setLocale } from "./texts.js";
 
 /** @type {string | null} */
 let asked = null;
+/** The key in localStorage of the locale of the last home: the page has its language before a home is known. */
+const KEY = "wattgate.locale";
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
@@ -14,7 +16,7 @@ const listeners = new Set();
  */
 export function startNotation(language) {
   asked = language;
-  setLocale(chooseLocale({ asked, browser: navigator.languages }));
+  setLocale(chooseLocale({ asked, home: localStorage.getItem(KEY), browser: navigator.languages }));
   fillPage();
 }
 
@@ -23,6 +25,7 @@ export function startNotation(language) {
  * @param {{ locale: string, currency: string }} home
  */
 export function useNotation({ locale, currency }) {
+  if (localStorage.getItem(KEY) !== locale) localStorage.setItem(KEY, locale);
   const changed = [setLocale(chooseLocale({ asked, home: locale })), setCurrency(currency)];
   if (!changed.includes(true)) return;
   fillPage();

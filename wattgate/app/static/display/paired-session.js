@@ -33,6 +33,11 @@ export class PairedSession extends Session {
     return session;
   }
 
+  /** @override */
+  get isPaired() {
+    return true;
+  }
+
   /**
    * Milliseconds until the credential is checked. It needs no renewal.
    * @override

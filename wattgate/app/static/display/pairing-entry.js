@@ -73,7 +73,7 @@ export class PairingEntry {
    * @returns {boolean}
    */
   offer(ended) {
-    const wasPaired = ended instanceof PairedSession;
+    const wasPaired = ended?.isPaired ?? false;
     if (!this.#page.applicationId || (ended && !wasPaired)) return false;
     if (!wasPaired && matchMedia(PHONE).matches) return false;
     this.#show(wasPaired && !this.#unpaired ? text("pairing.revoked") : "");
@@ -87,7 +87,7 @@ export class PairingEntry {
     this.#timers.clear();
     this.#dialog.close();
     this.#view.setVisible(false);
-    labelLogOut(session instanceof PairedSession ? "pairing.unpair" : "page.logOut");
+    labelLogOut(session?.isPaired ? "pairing.unpair" : "page.logOut");
   }
 
   /**
@@ -95,7 +95,7 @@ export class PairingEntry {
    * @param {Session} session
    */
   async confirmLogOut(session) {
-    if (!(session instanceof PairedSession)) return true;
+    if (!session.isPaired) return true;
     this.#unpaired = await this.#dialog.ask({
       title: text("pairing.unpairTitle"),
       details: [element("p", {}, text("pairing.unpairDetail"))],
@@ -132,10 +132,13 @@ export class PairingEntry {
   }
 
   #addLink() {
-    const link = element("button", { type: "button", class: "secondary to-pairing", "data-testid": "to-pairing" });
+    const link = element("button", { type: "button", class: "secondary", "data-testid": "to-pairing" });
     link.dataset.text = "pairing.instead";
     link.textContent = text("pairing.instead");
-    link.addEventListener("click", () => this.#show(""));
+    link.addEventListener("click", () => {
+      this.#show("");
+      this.#view.focus();
+    });
     find(document, ".login-form").append(link);
   }
 }

@@ -36,6 +36,11 @@ export class PairingView {
     this.#state = null;
   }
 
+  /** Move the focus to the heading. */
+  focus() {
+    find(this.#root, "h1").focus();
+  }
+
   /**
    * Show a state of the pairing.
    * @param {PairingState} state

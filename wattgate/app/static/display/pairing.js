@@ -31,7 +31,7 @@ import { backoffDelay, waitingTime } from "../shared/reconnect.js";
  */
 
 /**
- * What the pairing needs: the two requests, the clock and the timers of the page.
+ * The requests, the clock and the timers that the pairing uses.
  * @typedef {object} PairingTools
  * @property {() => Promise<StartedPairing>} start
  * @property {(deviceCode: string) => Promise<Claim>} claim

@@ -49,8 +49,8 @@ export class PeriodPanel {
     }
     for (const name of ENERGIES) this.#showAmount(name, period[name]);
     const { cost, noCostReason } = period;
-    this.#part(".amount").textContent = cost ? formatMoney(toNumber(cost.total)) : NOTHING;
     const isKnown = cost !== null && cost.total !== null;
+    this.#part(".amount").textContent = isKnown ? formatMoney(toNumber(cost.total)) : mainEnergy(period);
     this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
     this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
     const time = hasEnergy(period) && period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
@@ -85,6 +85,16 @@ export class PeriodPanel {
  */
 export function hasEnergy(period) {
   return ENERGIES.some((name) => (period[name]?.value ?? null) !== null);
+}
+
+/**
+ * Return the energy that stands in for an unknown cost: that of the first meter.
+ * @param {Pick<Period, "electricity" | "gas" | "exported">} period
+ * @returns {string}
+ */
+export function mainEnergy(period) {
+  const amount = period.electricity ?? period.gas ?? period.exported;
+  return amount ? formatEnergy(toNumber(amount.value), amount.unit) : NOTHING;
 }
 
 /** @param {string | null} value */

@@ -67,7 +67,7 @@ export class PowerPanel {
     const explanation = state === "LIVE" ? comparisonText(frame.ambient) : delayText(age, cause);
     this.#setTexts({ direction, number, unit: ` ${unit}`, hourly: hourlyCost(frame.tariff, net), explanation });
     this.#gauge.show(net, Boolean(frame.today.exported), levelBounds(frame));
-    const level = frame.ambient ? text(`level.${frame.ambient.level}`) : "";
+    const level = frame.ambient ? levelText(frame.ambient) : "";
     const values = { direction, power: `${number} ${unit}`, level };
     this.#announcer.announce(direction + level, text(level ? "power.announcedWithLevel" : "power.announced", values));
   }
@@ -101,7 +101,7 @@ export class PowerPanel {
   #showLevel(ambient) {
     this.#section.dataset.level = ambient?.level ?? "none";
     find(this.#section, ".level").hidden = !ambient;
-    if (ambient) find(this.#section, ".level-word").textContent = capitalise(text(`level.${ambient.level}`));
+    if (ambient) find(this.#section, ".level-word").textContent = capitalise(levelText(ambient));
   }
 
   /** @param {Record<TextPart, string>} texts */
@@ -112,6 +112,15 @@ export class PowerPanel {
       if (part.textContent !== words) part.textContent = words;
     }
   }
+}
+
+/**
+ * Return the level in words. A level of the price says so, because it stands beside the power.
+ * @param {Ambient} ambient
+ */
+function levelText({ level, basis }) {
+  const words = text(`level.${level}`);
+  return basis === "PRICE" ? text("level.ofPrice", { level: words }) : words;
 }
 
 /** @param {Freshness} freshness */

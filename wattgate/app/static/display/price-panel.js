@@ -1,4 +1,4 @@
-/** The price panel: the prices of today and tomorrow as a curve, with the cheapest slot marked and said in words. */
+/** The price panel: the prices of today and tomorrow as a curve, with the cheapest slot marked and in words. */
 
 import { now } from "../shared/clock.js";
 import { find } from "../shared/dom.js";

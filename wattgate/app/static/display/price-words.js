@@ -1,4 +1,4 @@
-/** Says the price curve in words: its steps, its cheapest slot and what is not known yet. */
+/** The price curve in words: its steps, its cheapest slot and the prices that are not known yet. */
 
 import { NOTHING, formatRate } from "./format.js";
 import { text } from "./texts.js";

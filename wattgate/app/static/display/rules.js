@@ -39,7 +39,7 @@ import { capitalise, text } from "./texts.js";
  */
 
 /**
- * What the user has entered. The amount is in the unit of the form: kW, units of energy, money or hours.
+ * The entries of the user. The amount is in the unit of the form: kW, units of energy, money or hours.
  * @typedef {{ amount: string, period: string, channels: string[] }} RuleEntries
  */
 
@@ -57,7 +57,7 @@ const HYSTERESIS = 0.1;
 
 /** @type {Record<RuleForm, AlertRule["kind"]>} */
 const KINDS = { power: "THRESHOLD", day: "THRESHOLD", pace: "PACE", silence: "NO_DATA" };
-/** The meters about which a household has rules. Those of costs have a budget only. */
+/** The meters about which a household has rules. Meters of costs have a budget only. */
 const METERS = ["electricity.consumption", "gas.consumption", "electricity.export"];
 const COST_SUFFIX = ".cost";
 
@@ -120,7 +120,7 @@ export function parseAmount(entry) {
 }
 
 /**
- * Return the unit in which the user enters the amount of a rule. Money has none: its currency stands beside it.
+ * Return the unit in which the user enters the amount of a rule. Money has none.
  * @param {Pick<RuleChoice, "form" | "unit">} choice
  */
 export function entryUnit({ form, unit }) {

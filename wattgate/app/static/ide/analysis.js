@@ -12,7 +12,7 @@ import { parse } from "./language/parser.js";
 
 /**
  * `symbols` have the parts of the document that the schema knows, with their positions.
- * @typedef {{ text: string, ast: DefinitionNode[], operations: OperationPlace[], problems: Problem[], symbols: DocumentSymbol[], isSyntaxRight: boolean }} Analysis
+ * @typedef {{ text: string, schema: Schema | null, ast: DefinitionNode[], operations: OperationPlace[], problems: Problem[], symbols: DocumentSymbol[], isSyntaxRight: boolean }} Analysis
  */
 
 /**
@@ -29,7 +29,7 @@ export function analyze(text, schema) {
     return [{ name: one.name?.value ?? null, kind: one.operation, start: one.start, end: one.end }];
   });
   return {
-    text, ast: definitions, operations, symbols: checked.symbols, isSyntaxRight: !problems.length,
+    text, schema, ast: definitions, operations, symbols: checked.symbols, isSyntaxRight: !problems.length,
     // While the syntax is wrong, problems that follow from it would only distract.
     problems: problems.length ? problems : checked.problems,
   };

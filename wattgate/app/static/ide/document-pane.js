@@ -132,13 +132,13 @@ export class DocumentPane {
   }
 
   #analyze() {
-    const { document: shown, schema } = this.#workspace;
-    const before = this.#workspace.analysis;
-    const analysis = analyze(shown.text, schema);
-    if (before?.text !== shown.text) this.#remote = [];
+    const { document: { text }, schema, analysis: before } = this.#workspace;
+    const isSame = before?.text === text && before.schema === schema;
+    const analysis = isSame ? before : analyze(text, schema);
+    if (before?.text !== text) this.#remote = [];
     this.#workspace.analysis = analysis;
     this.#chooseOperation();
-    this.#renderProblems();
+    if (!isSame) this.#renderProblems();
     this.#workspace.emit("analysis", analysis);
     this.#dryRun.schedule(analysis);
   }

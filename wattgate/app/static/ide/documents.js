@@ -28,7 +28,7 @@ export const STORAGE_KEY = "wattgate.ide.documents";
 const ACTIVE_KEY = "wattgate.ide.active";
 export const MAX_DOCUMENTS = 30;
 /** Characters above which a document is not stored, so that the storage stays small. */
-export const MAX_STORED = 200_000;
+const MAX_STORED = 200_000;
 
 /** Milliseconds after the last key at which the documents are stored. */
 const STORE_AFTER = 400;

@@ -5,15 +5,13 @@ export class Emitter {
   #listeners = new Map();
 
   /**
-   * Call a function with the payload of each event of a name. Return a function that ends it.
+   * Call a function with the payload of each event of a name.
    * @param {string} name
    * @param {(payload: any) => void} listener
-   * @returns {() => void}
    */
   on(name, listener) {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    return () => listeners.delete(listener);
   }
 
   /**

@@ -25,16 +25,6 @@ export function setUpGraphQLHelp(editor, workspace) {
     const symbol = symbolAt(workspace, offset);
     return [...(problem ? [element("p", { class: "hint-problem" }, problem.message)] : []), ...(symbol ? describe(symbol) : [])];
   });
-  let last = "";
-  editor.area.addEventListener("keyup", () => report());
-  editor.area.addEventListener("click", () => report());
-  const report = () => {
-    const symbol = symbolAt(workspace, editor.caret);
-    const key = symbol ? `${symbol.kind} ${symbol.owner} ${symbol.name}` : "";
-    if (key === last) return;
-    last = key;
-    workspace.emit("caret", symbol && { kind: symbol.kind, parent: symbol.owner, name: symbol.name, type: symbol.type });
-  };
 }
 
 /**

@@ -3,7 +3,7 @@
 /** @import { Problem } from "./language/ast.js" */
 
 /** Headers that the gateway knows, in the order in which they are offered. */
-export const KNOWN_HEADERS = [
+const KNOWN_HEADERS = [
   ["token", "The token of a log-in. It replaces the one of this page."],
   ["applicationId", "The ID of your application, for requests without a token."],
   ["userId", "The user for whom an application acts."],

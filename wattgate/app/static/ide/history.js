@@ -25,9 +25,9 @@ import { holdsSecrets, redact } from "./secrets.js";
 
 export const STORAGE_KEY = "wattgate.ide.history";
 export const MAX_ENTRIES = 100;
-export const MAX_PINNED = 50;
+const MAX_PINNED = 50;
 /** Characters of all entries together, so that the storage has space for the rest of the gateway's pages. */
-export const MAX_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 /** Characters above which an operation is not kept. */
 export const MAX_ENTRY = 50_000;
 

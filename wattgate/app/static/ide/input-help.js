@@ -2,7 +2,7 @@
 
 import { CompletionPopup } from "./editor/completion-popup.js";
 import { completeHeader } from "./headers.js";
-import { completeVariables, declaredVariables } from "./variables.js";
+import { completeVariables, variablesOf } from "./variables.js";
 
 /** @import { CodeEditor } from "./editor/code-editor.js" */
 /** @import { Workspace } from "./workspace.js" */
@@ -13,7 +13,7 @@ import { completeVariables, declaredVariables } from "./variables.js";
  */
 export function setUpVariablesHelp(editor, workspace) {
   new CompletionPopup(editor, (text, caret) => {
-    const declared = declaredVariables(workspace.analysis?.ast ?? [], workspace.operation?.name ?? null);
+    const declared = variablesOf(workspace.analysis?.ast ?? [], workspace.operation?.name ?? null);
     return completeVariables(text, caret, declared, workspace.schema);
   }, /[\w"{]/);
 }

@@ -6,7 +6,7 @@ import { highlightHeaders, highlightJson } from "./editor/highlight.js";
 import { parseHeaders } from "./headers.js";
 import { setUpHeadersHelp, setUpVariablesHelp } from "./input-help.js";
 import { showProblems } from "./problem-list.js";
-import { checkVariables, declaredVariables } from "./variables.js";
+import { checkVariables, variablesOf } from "./variables.js";
 
 /** @import { IdeDocument } from "./documents.js" */
 /** @import { Problem } from "./language/ast.js" */
@@ -50,7 +50,7 @@ export class InputsPane {
 
   #check() {
     const { document: shown, analysis, operation, schema } = this.#workspace;
-    const declared = declaredVariables(analysis?.ast ?? [], operation?.name ?? null);
+    const declared = variablesOf(analysis?.ast ?? [], operation?.name ?? null);
     const wrongVariables = checkVariables(shown.variables, declared, schema);
     show("variables", this.#variables, wrongVariables);
     show("headers", this.#headers, parseHeaders(shown.headers).problems);

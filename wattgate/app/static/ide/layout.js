@@ -1,6 +1,7 @@
 /** The panes: splitters that mouse, touch and keyboard move, tabs that arrow keys change, and one pane at a time on phones. */
 
 import { closestTo, find, findAll } from "../shared/dom.js";
+import { nextTab } from "../shared/tab-keys.js";
 
 const STORAGE_KEY = "wattgate.ide.layout";
 /** Percent by which an arrow key moves a splitter. */
@@ -95,20 +96,6 @@ export function setUpTabs(list) {
     select(next);
     next.focus();
   });
-}
-
-/**
- * Return the tab to which a key goes, or null.
- * @param {HTMLElement[]} tabs
- * @param {KeyboardEvent} event
- */
-export function nextTab(tabs, { key, target }) {
-  const index = tabs.findIndex((tab) => target instanceof Node && tab.contains(target));
-  if (index < 0) return null;
-  if (key === "ArrowRight") return tabs[(index + 1) % tabs.length];
-  if (key === "ArrowLeft") return tabs[(index + tabs.length - 1) % tabs.length];
-  if (key === "Home") return tabs[0];
-  return key === "End" ? tabs[tabs.length - 1] : null;
 }
 
 /** Set up the buttons that choose the visible pane on small screens. */

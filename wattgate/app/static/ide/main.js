@@ -61,7 +61,7 @@ setUpSessionBar(workspace);
 setUpSchemaNote(workspace);
 mountActions(workspace, ACTIONS);
 const panels = new PanelHost(workspace, [...PANELS, createHistoryPanel(workspace)]);
-mountLogin?.(session.extras, workspace);
+mountLogin(session.extras, workspace);
 
 const openLink = () => {
   const linked = readLink(location.hash);
@@ -73,6 +73,10 @@ const openLink = () => {
 addEventListener("hashchange", openLink);
 addEventListener("storage", ({ key }) => {
   if (key === STORAGE_KEY) documents.merge();
+});
+// A page that the browser has kept for the button Back gets no events of the storage.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) documents.merge();
 });
 addEventListener("pagehide", () => documents.store());
 openLink();

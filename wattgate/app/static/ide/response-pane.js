@@ -1,5 +1,6 @@
 /** The pane of the response: status, time, size, cost, errors with links to the document, and the body. */
 
+import { copyText } from "../shared/clipboard.js";
 import { closestTo, element, find, findAs } from "../shared/dom.js";
 import { offsetOf, positionOf } from "./editor/positions.js";
 import { describeResponse, explainFailure } from "./response-facts.js";
@@ -159,12 +160,8 @@ export class ResponsePane {
   }
 
   async #copyText() {
-    try {
-      await navigator.clipboard.writeText(this.#text.value);
-      this.#workspace.notify("Copied the response.");
-    } catch {
-      this.#workspace.notify("The browser does not allow copying here.", { severity: "error" });
-    }
+    if (await copyText(this.#text.value)) this.#workspace.notify("Copied the response.");
+    else this.#workspace.notify("The browser does not allow copying here. Select the text instead.", { severity: "error" });
   }
 }
 

@@ -7,7 +7,7 @@ import { INTROSPECTION_QUERY, Schema } from "./language/schema.js";
 
 /** @typedef {{ status: "loading" | "ready" | "hidden" | "failed", schema: Schema | null, message: string }} SchemaState */
 
-export const HIDDEN =
+const HIDDEN =
   "This gateway hides its schema, as gateways in production do. Operations run, and the gateway checks them; completion and "
   + "the explorer need the schema. To get them, use a gateway with WATTGATE_ENVIRONMENT=development.";
 

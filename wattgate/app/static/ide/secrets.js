@@ -15,7 +15,7 @@ const SECRET_HEADER = /authorization|cookie|password|token|secret|credential|api
 const HEADER = /^(\s*(?:#\s*)*)([^\s:]+)(\s*:|\s+(?=\S))/;
 const SCHEME = /^(?:basic|bearer)$/i;
 /** A name and the sign before its value, in the text of a comment. */
-const NAMED = /([\w-]+)["']?\s*[:=]/g;
+const NAMED = /(?<![\w-])([\w-]+)["']?\s*[:=]/g;
 const SCALARS = new Set(["Name", "Int", "Float", "String", "BlockString", "Error"]);
 const KEPT = new Set(["null", "true", "false", '""', '""""""']);
 /** A character that may follow a value. Another one means that the value was not written as GraphQL. */

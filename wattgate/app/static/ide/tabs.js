@@ -1,8 +1,8 @@
 /** The tabs of documents. Delete closes the tab that has the focus, arrow keys change it. */
 
 import { closestTo, element, find, findAll } from "../shared/dom.js";
+import { nextTab } from "../shared/tab-keys.js";
 import { titleOf } from "./document-title.js";
-import { nextTab } from "./layout.js";
 
 /** @import { IdeDocument } from "./documents.js" */
 /** @import { Workspace } from "./workspace.js" */
@@ -42,7 +42,7 @@ export function setUpDocumentTabs(workspace) {
     workspace.focusEditor();
   });
   workspace.on("documents", render);
-  workspace.on("edit", () => {
+  workspace.on("analysis", () => {
     const name = find(list, "[aria-selected=true] .tab-name");
     const title = titleOf(workspace.document);
     if (name.textContent !== title) render();

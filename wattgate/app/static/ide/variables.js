@@ -1,52 +1,33 @@
 /** Checks the variables of an operation against the types that it declares, and completes them. */
 
+import { declaredVariables, operationsOf } from "./language/declared-variables.js";
 import { parseJson } from "./language/json.js";
 import { nearestName } from "./language/nearest.js";
 import { isRequired, nullableType, printType } from "./language/schema.js";
 
-/** @import { DefinitionNode, OperationNode, Problem, TypeNode } from "./language/ast.js" */
+/** @import { DefinitionNode, Problem } from "./language/ast.js" */
 /** @import { JsonNode, JsonObject } from "./language/json.js" */
 /** @import { Input, Schema, SchemaType, TypeRef } from "./language/schema.js" */
 
-/** @typedef {{ name: string, type: TypeRef, hasDefault: boolean }} DeclaredVariable */
+/** @typedef {{ name: string, type: TypeRef, hasDefault: boolean }} TypedVariable */
 
 /**
- * Return the variables of an operation with their types.
+ * Return the variables of an operation whose types can be read.
  * @param {DefinitionNode[]} definitions
  * @param {string | null} operationName
- * @returns {DeclaredVariable[] | null}  Null if there is no operation.
+ * @returns {TypedVariable[] | null}  Null if there is no operation.
  */
-export function declaredVariables(definitions, operationName) {
-  const operations = definitions.filter((one) => one.kind === "OperationDefinition");
+export function variablesOf(definitions, operationName) {
+  const operations = operationsOf(definitions);
   const operation = operations.find(({ name }) => (name?.value ?? null) === operationName) ?? operations[0];
-  return operation ? variablesOf(operation) : null;
-}
-
-/**
- * @param {OperationNode} operation
- * @returns {DeclaredVariable[]}
- */
-function variablesOf({ variableDefinitions }) {
-  return variableDefinitions.flatMap(({ variable, type, defaultValue }) => {
-    const ref = type && toRef(type);
-    return variable.name && ref ? [{ name: variable.name.value, type: ref, hasDefault: defaultValue !== null }] : [];
-  });
-}
-
-/**
- * @param {TypeNode} type
- * @returns {TypeRef | null}
- */
-function toRef(type) {
-  if (type.kind === "NamedType") return { kind: "NAMED", name: type.name.value };
-  const of = type.type && toRef(type.type);
-  return of && { kind: type.kind === "ListType" ? "LIST" : "NON_NULL", of };
+  if (!operation) return null;
+  return declaredVariables(operation).flatMap(({ type, ...one }) => (type ? [{ ...one, type }] : []));
 }
 
 /**
  * Return the problems of variables: of their JSON, and of their values.
  * @param {string} text
- * @param {DeclaredVariable[] | null} declared
+ * @param {TypedVariable[] | null} declared
  * @param {Schema | null} schema
  * @returns {Problem[]}
  */
@@ -68,7 +49,7 @@ export function checkVariables(text, declared, schema) {
 }
 
 /**
- * @param {DeclaredVariable[]} missing
+ * @param {TypedVariable[]} missing
  * @param {number} start
  * @param {number} end
  * @returns {Problem[]}
@@ -184,7 +165,7 @@ function listNames(names) {
  * Return what completes the variables at the caret.
  * @param {string} text
  * @param {number} caret
- * @param {DeclaredVariable[] | null} declared
+ * @param {TypedVariable[] | null} declared
  * @param {Schema | null} schema
  * @returns {{ start: number, items: JsonItem[] } | null}
  */
@@ -212,7 +193,7 @@ export function completeVariables(text, caret, declared, schema) {
 
 /**
  * @param {(string | 0)[]} path
- * @param {DeclaredVariable[]} declared
+ * @param {TypedVariable[]} declared
  * @param {Schema | null} schema
  * @returns {TypeRef | null}
  */
@@ -258,7 +239,7 @@ function valuesOf(type, schema) {
 
 /**
  * All variables with empty values of their types.
- * @param {DeclaredVariable[]} declared
+ * @param {TypedVariable[]} declared
  * @param {Schema | null} schema
  * @returns {JsonItem}
  */

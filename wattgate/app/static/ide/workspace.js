@@ -23,7 +23,7 @@ import { loadSchema } from "./schema-loader.js";
 
 /**
  * The facts about the gateway in the page.
- * @typedef {{ basePath: string, applicationId: string, demonstration: null | { password: string, logins: { username: string, shows: string }[] } }} Facts
+ * @typedef {{ applicationId: string, demonstration: null | { password: string, logins: { username: string, shows: string }[] } }} Facts
  */
 
 /**
@@ -113,12 +113,12 @@ export class Workspace {
   }
 
   /**
-   * Call a function with the payload of each event of a name. Return a function that ends it.
+   * Call a function with the payload of each event of a name.
    * @param {string} event
    * @param {(payload: any) => void} listener
    */
   on(event, listener) {
-    return this.#events.on(event, listener);
+    this.#events.on(event, listener);
   }
 
   /**

@@ -270,7 +270,7 @@ export class PairPage {
   }
 
   /**
-   * Show what has happened.
+   * Show a message above the page.
    * @param {string} message
    * @param {boolean} [isError]
    */

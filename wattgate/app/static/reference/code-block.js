@@ -1,5 +1,6 @@
 /** Code with a heading and a button that copies it. */
 
+import { copyText } from "../shared/clipboard.js";
 import { element } from "../shared/dom.js";
 
 /** @import { Child } from "../shared/dom.js" */
@@ -49,16 +50,6 @@ export function copyButton(text, listing) {
 export function jsonBlock(title, value) {
   const text = JSON.stringify(value, null, 2);
   return codeBlock(title, text, highlight(text));
-}
-
-/** @param {string} text */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false; // browsers offer no clipboard to pages that were loaded over plain HTTP
-  }
 }
 
 /** @param {HTMLElement} listing */

@@ -1,6 +1,7 @@
 /** The request of a form as code: curl, JavaScript and Python. */
 
 import { element } from "../shared/dom.js";
+import { nextTab } from "../shared/tab-keys.js";
 import { copyButton } from "./code-block.js";
 import { curlCommand } from "./curl.js";
 import { javascriptCode } from "./javascript.js";
@@ -9,7 +10,7 @@ import { pythonCode } from "./python.js";
 /** @import { RequestPlan } from "./request.js" */
 
 /** @type {{ id: string, name: string, write: (plan: RequestPlan) => string }[]} */
-export const LANGUAGES = [
+const LANGUAGES = [
   { id: "curl", name: "curl", write: curlCommand },
   { id: "javascript", name: "JavaScript", write: javascriptCode },
   { id: "python", name: "Python", write: pythonCode },
@@ -84,12 +85,11 @@ export class CodeSamples {
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
+    const next = nextTab(this.#tabs, event);
+    if (!next) return;
     event.preventDefault();
-    const next = (LANGUAGES.indexOf(this.#chosen) + step + LANGUAGES.length) % LANGUAGES.length;
-    this.#pick(LANGUAGES[next]);
-    this.#tabs[next].focus();
+    this.#pick(LANGUAGES[this.#tabs.indexOf(next)]);
+    next.focus();
   }
 
   /** @param {(typeof LANGUAGES)[number]} language */
@@ -101,7 +101,6 @@ export class CodeSamples {
   /** @param {(typeof LANGUAGES)[number]} language */
   #choose(language) {
     this.#chosen = language;
-    localStorage.setItem(LANGUAGE_KEY, language.id);
     for (const [index, tab] of this.#tabs.entries()) {
       const selected = LANGUAGES[index] === language;
       tab.setAttribute("aria-selected", String(selected));

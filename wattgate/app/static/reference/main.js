@@ -15,7 +15,7 @@ import { SearchIndex } from "./search.js";
 import { watchDocument } from "./staleness.js";
 
 /** @import { Operation, Reference } from "./openapi.js" */
-/** @import { OperationCard } from "./operation-card.js" */
+/** @import { OperationCard, PageContext } from "./operation-card.js" */
 
 const ADDRESS = new URL("openapi.json", new URL(".", location.href));
 
@@ -39,17 +39,16 @@ class ReferencePage {
     const credentials = new Credentials();
     const login = new LoginDialog(findAs(document, ".login-dialog", HTMLDialogElement), credentials);
     const { application = "", ide } = document.body.dataset;
-    const groups = groupOperations(reference).map(
-      (group) =>
-        new AreaGroup(group, {
-          reference,
-          credentials,
-          login,
-          confirmation: new ConfirmDialog(findAs(document, ".confirm-dialog", HTMLDialogElement)),
-          presets: application ? { "header.applicationId": application } : {},
-          hasIde: ide !== undefined,
-        }),
-    );
+    /** @type {PageContext} */
+    const context = {
+      reference,
+      credentials,
+      login,
+      confirmation: new ConfirmDialog(findAs(document, ".confirm-dialog", HTMLDialogElement)),
+      presets: application ? { "header.applicationId": application } : {},
+      hasIde: ide !== undefined,
+    };
+    const groups = groupOperations(reference).map((group) => new AreaGroup(group, context));
     const areas = groups.flatMap((group) => group.areas);
     this.#cards = areas.flatMap((area) => area.cards);
     const index = new SearchIndex(reference.operations, ({ area }) => reference.tags[area]?.name ?? area);

@@ -6,7 +6,7 @@ import { tokenizeJson } from "./json-tokens.js";
 
 /** Names of arguments, members and variables of passwords, tokens, keys and codes, in both styles of writing. */
 const SECRET_NAME =
-  /(?:pass(?:word|phrase)|secret|credential|token|jwt|(?:api|access|private|signing)[-_]?key|code[-_]?verifier|(?:recovery|claim|reset|verification|confirmation)[-_]?code)s?$|^(?:code|pin|otp)s?$/i;
+  /(?:pass(?:word|phrase)|secret|credential|token|jwt|(?:api|access|private|signing)[-_]?key|code[-_]?verifier|(?:recovery|claim|reset|verification|confirmation|device)[-_]?code)s?$|^(?:code|pin|otp)s?$/i;
 const SIGN = /^[{}[\]:,]$/;
 const OPENING = /^[{[]$/;
 const CLOSING = /^[}\]]$/;

@@ -60,6 +60,11 @@ export class Session {
     return this.#stored.token;
   }
 
+  /** Whether this is a paired screen, whose credential reads one home, and neither alerts nor the account. */
+  get isPaired() {
+    return false;
+  }
+
   /**
    * Milliseconds until half of the token's lifetime is over. The page renews its token then, because nobody may be
    * there to log in a wall display again.

@@ -26,6 +26,17 @@ export class TimerQueue {
   }
 
   /**
+   * Run an entry now, if there is one of this name.
+   * @param {string} name
+   */
+  runNow(name) {
+    const entry = this.#entries.get(name);
+    if (!entry) return;
+    this.cancel(name);
+    entry.callback();
+  }
+
+  /**
    * Remove an entry, if there is one of this name.
    * @param {string} name
    */

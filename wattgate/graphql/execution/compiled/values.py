@@ -14,7 +14,7 @@ from graphql import (
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.types.base import StrawberryObjectDefinition
 
-from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
+from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 
 CoerceLeaf = Callable[[Any], Any]
 

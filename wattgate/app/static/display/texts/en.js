@@ -56,6 +56,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "level.LOW": "low",
   "level.MEDIUM": "medium",
   "level.HIGH": "high",
+  "level.ofPrice": "price {level}",
   "level.LEARNED": "Compared with your usual use: low under {low}, high from {high}",
   "level.BUDGET": "Compared with your budget: low under {low}, high from {high}",
   "level.PRICE": "Based on the current price of electricity: low under {low}, high from {high}",
@@ -85,7 +86,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "cost.estimated": "partly estimated",
   "cost.NO_READINGS": "No readings",
   "cost.NO_POWER": "No power",
-  "cost.NO_TARIFF": "No tariff",
+  "cost.NO_TARIFF": "No tariff yet",
   "cost.NO_PRICE": "No price",
 
   "tariff.title": "Price now",
@@ -95,12 +96,17 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "tariff.dearer": "{rate} from {time}, dearer",
   "tariff.cheaper": "{rate} from {time}, cheaper",
 
+  "pages.title": "Page",
+  "pages.now": "Now",
+  "pages.history": "History",
+
   "history.title": "History",
   "history.range": "Time range",
   "history.measure": "Measure",
   "history.legend": "Legend",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
+  "history.bar": "{name}: {details}",
 
   "view.hours": "hours",
   "view.days": "days",
@@ -183,7 +189,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pairing.revoked": "Access revoked or expired. Pair this screen again.",
   "pairing.unpair": "Unpair this screen",
   "pairing.unpairTitle": "Unpair this screen?",
-  "pairing.unpairDetail": "It stops to show this home. To show it again, you approve a new code on a phone.",
+  "pairing.unpairDetail": "It stops showing this home. To show it again, you approve a new code on a phone.",
   "pairing.keep": "Cancel",
 
   "pair.title": "Pair a display",
@@ -230,7 +236,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.revoke": "Revoke",
   "pair.revokeOf": "Revoke “{name}”",
   "pair.revokeTitle": "Revoke “{name}”?",
-  "pair.revokeDetail": "The screen stops to show {home} within seconds. To show it again, you approve a new code.",
+  "pair.revokeDetail": "The screen stops showing {home} within seconds. To show it again, you approve a new code.",
   "pair.revoked": "“{name}” is revoked.",
   "pair.renamed": "The screen is now called “{name}”.",
   "pair.another": "Pair another screen",
@@ -356,4 +362,11 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "carbon.MODERATE": "moderate",
   "carbon.HIGH": "high",
   "carbon.VERY_HIGH": "very high",
+
+  "kiosk.fullScreen": "Full screen",
+  "kiosk.leaveFullScreen": "Leave full screen",
+  "kiosk.close": "Close",
+  "kiosk.badValue":
+    "The address of this page has “{value}” as {name}, which is not known. Possible: {allowed}.",
+  "kiosk.badHome": "The address of this page names the home “{value}”, which this account does not have.",
 });

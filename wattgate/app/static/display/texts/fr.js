@@ -51,6 +51,7 @@ export default /** @type {Catalogue} */ ({
   "level.LOW": "faible",
   "level.MEDIUM": "moyen",
   "level.HIGH": "élevé",
+  "level.ofPrice": "prix {level}",
   "level.LEARNED": "Par rapport à votre usage habituel\u00a0: faible sous {low}, élevé dès {high}",
   "level.BUDGET": "Par rapport à votre budget\u00a0: faible sous {low}, élevé dès {high}",
   "level.PRICE": "Selon le prix actuel de l’électricité\u00a0: faible sous {low}, élevé dès {high}",
@@ -80,7 +81,7 @@ export default /** @type {Catalogue} */ ({
   "cost.estimated": "en partie estimé",
   "cost.NO_READINGS": "Aucun relevé",
   "cost.NO_POWER": "Aucune puissance",
-  "cost.NO_TARIFF": "Aucun tarif",
+  "cost.NO_TARIFF": "Pas encore de tarif",
   "cost.NO_PRICE": "Aucun prix",
 
   "tariff.title": "Prix actuel",
@@ -90,12 +91,17 @@ export default /** @type {Catalogue} */ ({
   "tariff.dearer": "{rate} dès {time}, plus cher",
   "tariff.cheaper": "{rate} dès {time}, moins cher",
 
+  "pages.title": "Page",
+  "pages.now": "Maintenant",
+  "pages.history": "Historique",
+
   "history.title": "Historique",
   "history.range": "Période",
   "history.measure": "Grandeur",
   "history.legend": "Légende",
   "history.failed": "L’historique ne peut pas être lu. Nouvel essai dans un instant.",
   "history.costs": "Coûts\u00a0: {basis}",
+  "history.bar": "{name}\u00a0: {details}",
 
   "view.hours": "heures",
   "view.days": "jours",
@@ -354,4 +360,11 @@ export default /** @type {Catalogue} */ ({
   "carbon.MODERATE": "modérée",
   "carbon.HIGH": "élevée",
   "carbon.VERY_HIGH": "très élevée",
+
+  "kiosk.fullScreen": "Plein écran",
+  "kiosk.leaveFullScreen": "Quitter le plein écran",
+  "kiosk.close": "Fermer",
+  "kiosk.badValue":
+    "L’adresse de cette page a «\u00a0{value}\u00a0» pour {name}, valeur inconnue. Valeurs possibles\u00a0: {allowed}.",
+  "kiosk.badHome": "L’adresse de cette page nomme le logement «\u00a0{value}\u00a0», que ce compte n’a pas.",
 });

@@ -1,6 +1,7 @@
 /** Suggestions at the caret of a document, from the schema and from the document itself. */
 
-import { parse } from "./parser.js";
+import { typeRef } from "./declared-variables.js";
+import { parseAt } from "./parser.js";
 import { isComposite, isInput, isRequired, namedType, nullableType, printType } from "./schema.js";
 
 /** @import { CaretContext, DefinitionNode, FragmentNode, OpenNode, OperationNode } from "./ast.js" */
@@ -11,7 +12,7 @@ import { isComposite, isInput, isRequired, namedType, nullableType, printType } 
  * @typedef {{ label: string, insert: string, detail: string, description: string, isDeprecated: boolean, caretBack?: number, asks?: boolean }} Suggestion
  */
 
-export const MAX_SUGGESTIONS = 60;
+const MAX_SUGGESTIONS = 60;
 const KEYWORDS = { query: "Reads data.", mutation: "Changes data.", subscription: "Receives live events.", fragment: "A selection with a name." };
 
 /**
@@ -22,7 +23,7 @@ const KEYWORDS = { query: "Reads data.", mutation: "Changes data.", subscription
  * @returns {{ start: number, end: number, prefix: string, items: Suggestion[] } | null}
  */
 export function complete(source, caret, schema) {
-  const { context, definitions } = parse(source, caret);
+  const { context, definitions } = parseAt(source, caret);
   if (!context) return null;
   const all = new Completer(schema, definitions, source.slice(caret)).suggest(context);
   const { start, prefix } = context;
@@ -275,7 +276,7 @@ class Completer {
     /** @type {TypeRef | null} */
     let type = null;
     if (node?.kind === "Argument") type = this.#argumentsOf(path.slice(0, start))?.get(node.name.value)?.type ?? null;
-    if (node?.kind === "VariableDefinition" && node.type) type = toRef(node.type);
+    if (node?.kind === "VariableDefinition" && node.type) type = typeRef(node.type);
     for (const inner of start < 0 ? [] : path.slice(start + 1)) {
       const outer = /** @type {TypeRef | null} */ (type && nullableType(type));
       if (inner.kind === "ListValue") type = outer?.kind === "LIST" ? outer.of : outer;
@@ -304,15 +305,6 @@ function locationOf(node) {
 function typeText(type) {
   if (type.kind === "NamedType") return type.name.value;
   return type.kind === "NonNullType" ? `${typeText(type.type)}!` : `[${type.type ? typeText(type.type) : ""}]`;
-}
-
-/**
- * @param {import("./ast.js").TypeNode} type
- * @returns {TypeRef}
- */
-function toRef(type) {
-  if (type.kind === "NamedType") return { kind: "NAMED", name: type.name.value };
-  return { kind: type.kind === "ListType" ? "LIST" : "NON_NULL", of: type.type ? toRef(type.type) : { kind: "NAMED", name: "" } };
 }
 
 /**

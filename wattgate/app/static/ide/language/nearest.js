@@ -25,7 +25,7 @@ export function nearestName(wrong, names) {
  * @param {string} one
  * @param {string} other
  */
-export function editDistance(one, other) {
+function editDistance(one, other) {
   let before = /** @type {number[]} */ ([]);
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {

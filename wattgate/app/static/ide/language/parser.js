@@ -22,13 +22,32 @@ export const MAX_DEPTH = 100;
 const OPERATIONS = ["query", "mutation", "subscription"];
 const TYPE_SYSTEM = ["schema", "scalar", "type", "interface", "union", "enum", "input", "directive", "extend"];
 
+/** Documents that are kept. The parts of the page ask for the same text one after another. */
+const MAX_KEPT = 4;
+/** @type {Map<string, ParsedDocument>} */
+const kept = new Map();
+
+/**
+ * Parse a document. The result is shared, so nobody may change it.
+ * @param {string} source
+ * @returns {ParsedDocument}
+ */
+export function parse(source) {
+  const parsed = kept.get(source) ?? parseAt(source);
+  // The map is in the order of use: the last one is the newest.
+  kept.delete(source);
+  kept.set(source, parsed);
+  if (kept.size > MAX_KEPT) kept.delete([...kept.keys()][0]);
+  return parsed;
+}
+
 /**
  * Parse a document. `caret` is the offset whose context the result has.
  * @param {string} source
  * @param {number} [caret]
  * @returns {ParsedDocument}
  */
-export function parse(source, caret) {
+export function parseAt(source, caret) {
   const reader = new TokenReader(source, caret);
   /** @type {DefinitionNode[]} */
   const definitions = [];

@@ -12,7 +12,7 @@ const CREDENTIALS = /^\s*(?:token|authorization|applicationid|userid)\s*:/i;
  * @param {{ applicationId: string, secret: string, userId: string }} credentials
  * @returns {string}
  */
-export function withApplication(headers, { applicationId, secret, userId }) {
+function withApplication(headers, { applicationId, secret, userId }) {
   const others = headers.split("\n").filter((line) => line.trim() && !CREDENTIALS.test(line));
   const bytes = new TextEncoder().encode(`${applicationId}:${secret}`);
   const basic = btoa(String.fromCharCode(...bytes));

@@ -2,6 +2,7 @@
 
 import { element } from "../../shared/dom.js";
 import { toGatewayError } from "../../shared/gateway.js";
+import { nextTab } from "../../shared/tab-keys.js";
 import { codeToCopy, openModal } from "./modal.js";
 import { operationText } from "./operation-text.js";
 import { PLACEHOLDERS, SNIPPETS } from "./snippets.js";
@@ -34,7 +35,7 @@ function copiedRequest({ query, variables, operationName, headers }) {
   if (!operation) throw new Error("The document has no operation.");
   const { text, kind, name } = operation;
   const url = new URL("/graphql", location.href).href;
-  return { url, text, operation: kind, name, isOnly: true, variables, credentials: credentialsOf(headers) };
+  return { url, text, operation: kind, name, variables, credentials: credentialsOf(headers) };
 }
 
 /**
@@ -42,7 +43,7 @@ function copiedRequest({ query, variables, operationName, headers }) {
  * @param {Record<string, string>} headers
  * @returns {CopiedCredentials}
  */
-export function credentialsOf(headers) {
+function credentialsOf(headers) {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const basic = /^basic +(.+)$/i.exec(lower.authorization ?? "");
   if (basic) {
@@ -88,10 +89,9 @@ function show(workspace, request) {
     if (event.target instanceof HTMLElement && event.target.dataset.snippet) choose(event.target.dataset.snippet);
   });
   tabs.addEventListener("keydown", (event) => {
-    const at = buttons.findIndex((button) => button.tabIndex === 0);
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = buttons[(at + step + buttons.length) % buttons.length];
+    const next = nextTab(buttons, event);
+    if (!next) return;
+    event.preventDefault();
     choose(next.dataset.snippet ?? "");
     next.focus();
   });

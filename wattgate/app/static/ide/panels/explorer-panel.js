@@ -4,7 +4,7 @@ import { closestTo, element } from "../../shared/dom.js";
 import { formatCount } from "../../shared/quantities.js";
 import { Composer } from "./compose.js";
 import { ExplorerTree } from "./explorer-tree.js";
-import { declaredVariables } from "./guide-variables.js";
+import { variablesIn } from "./guide-variables.js";
 import { ownData } from "./own-data.js";
 import { fillVariables } from "./own-values.js";
 import { nameOf, searchSchema } from "./schema-search.js";
@@ -59,7 +59,7 @@ class ExplorerView {
     this.#body.addEventListener("click", (event) => this.#follow(event));
     workspace.on("schema", () => this.#load());
     workspace.on("session", () => this.#costs.clear());
-    for (const event of ["edit", "operation", "documents"]) workspace.on(event, () => this.#tree?.update());
+    for (const event of ["analysis", "operation"]) workspace.on(event, () => this.#tree?.update());
     const kind = workspace.operation?.kind;
     if (kind) this.#kind = kind;
     this.#load();
@@ -152,7 +152,7 @@ class ExplorerView {
     if (!present) return;
     for (const name of removed) delete present[name];
     if (own) {
-      const declared = declaredVariables(edited.text).filter(({ name }) => added.includes(name) && !(name in present));
+      const declared = variablesIn(edited.text).filter(({ name }) => added.includes(name) && !(name in present));
       const { values, missing } = fillVariables(declared, own, this.#schema, Date.now());
       Object.assign(present, values);
       if (missing.length) this.#workspace.notify(`Fill in the variable${missing.length > 1 ? "s" : ""} ${missing.join(", ")}.`);
@@ -186,7 +186,7 @@ class ExplorerView {
     const composition = schema && new Composer("", schema, { kind }).addField(path);
     if (!schema || !composition) return "";
     const own = await ownData(this.#workspace);
-    const { values } = fillVariables(declaredVariables(composition.text), own, schema, Date.now());
+    const { values } = fillVariables(variablesIn(composition.text), own, schema, Date.now());
     try {
       const received = await this.#workspace.dryRun({ query: composition.text, variables: values });
       const cost = received?.body?.extensions?.cost?.requested;

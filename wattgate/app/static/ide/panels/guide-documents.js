@@ -101,6 +101,14 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "{\n  viewer {\n    accessLog(last: 50) {\n      edges { node { hour resourceId operation role reader purpose own count lastAt } }\n      pageInfo { hasPreviousPage startCursor }\n    }\n  }\n}\n",
   },
   {
+    page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Set the daily budget", name: "SetBudget", kind: "mutation",
+    text: "mutation SetBudget($veId: ID!) {\n  setVirtualEntityAttributes(veId: $veId, attributes: {display: {dailyBudget: 3.5, ambientBasis: \"BUDGET\"}}) { attributes }\n}\n",
+  },
+  {
+    page: "how-to/display-of-your-own", pageTitle: "A display of your own", section: "Show the carbon intensity", name: "AddCarbonType", kind: "mutation",
+    text: "mutation AddCarbonType {\n  addResourceType(input: {\n    name: \"carbon intensity\", classifier: \"carbon.intensity\", baseUnit: \"gCO2/kWh\",\n    storage: [{\n      type: \"timeseries\", sampling: \"regular\", interval: \"PT30M\", start: \"2026-01-01T00:00:00Z\",\n      fields: [{fieldName: \"INTENSITY\", unit: \"gCO2/kWh\", datatype: \"integer\"}]\n    }]\n  }) { resourceTypeId }\n}\n",
+  },
+  {
     page: "how-to/erase-and-export", pageTitle: "Erase and export a user's data", section: "Export", name: "exportMyData", kind: "mutation",
     text: "mutation {\n  exportMyData {\n    exportId\n    state\n  }\n}\n",
   },

@@ -1,10 +1,10 @@
 /** A document of a guide with the caller's own values. */
 
+import { declaredVariables, operationsOf } from "../language/declared-variables.js";
 import { parse } from "../language/parser.js";
 import { fillVariables } from "./own-values.js";
 
-/** @import { TypeNode } from "../language/ast.js" */
-/** @import { Schema, TypeRef } from "../language/schema.js" */
+/** @import { Schema } from "../language/schema.js" */
 /** @import { Declared, OwnData } from "./own-values.js" */
 
 /** The text in documents of the guides in place of the ID of an application. */
@@ -22,7 +22,7 @@ const ELLIPSIS = '"..."';
  */
 export function prepareGuide(text, own, schema, now) {
   const filled = text.replace(APPLICATION, JSON.stringify(own.applicationId || "APPLICATION_ID"));
-  const { values, missing } = fillVariables(declaredVariables(filled), own, schema, now);
+  const { values, missing } = fillVariables(variablesIn(filled), own, schema, now);
   return { text: filled, values, missing: filled.includes(ELLIPSIS) ? [...missing, ELLIPSIS] : missing };
 }
 
@@ -31,22 +31,6 @@ export function prepareGuide(text, own, schema, now) {
  * @param {string} text
  * @returns {Declared[]}
  */
-export function declaredVariables(text) {
-  return parse(text).definitions.flatMap((definition) => {
-    if (definition.kind !== "OperationDefinition") return [];
-    return definition.variableDefinitions.flatMap(({ variable, type }) => {
-      return variable.name ? [{ name: variable.name.value, type: type && typeRef(type) }] : [];
-    });
-  });
-}
-
-/**
- * @param {TypeNode} node
- * @returns {TypeRef | null}
- */
-function typeRef(node) {
-  if (node.kind === "NamedType") return { kind: "NAMED", name: node.name.value };
-  const of = node.type && typeRef(node.type);
-  if (!of) return null;
-  return { kind: node.kind === "ListType" ? "LIST" : "NON_NULL", of };
+export function variablesIn(text) {
+  return operationsOf(parse(text).definitions).flatMap(declaredVariables);
 }

@@ -1,5 +1,6 @@
 /** A dialog with a title, a body and a button that closes it. */
 
+import { copyText } from "../../shared/clipboard.js";
 import { element } from "../../shared/dom.js";
 
 let count = 0;
@@ -41,11 +42,10 @@ export function openModal(title, content, testId) {
 export function codeToCopy(code, label, notify) {
   const button = element("button", { type: "button", class: "quiet-button copy-code", "data-testid": "copy-code" }, "Copy");
   button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(code);
+    if (await copyText(code)) {
       button.textContent = "Copied";
       notify(`Copied: ${label}.`);
-    } catch {
+    } else {
       notify("The browser does not allow copying here. Select the text instead.", { severity: "error" });
     }
   });

@@ -17,12 +17,11 @@ import { namedType, nullableType } from "../language/schema.js";
  * @property {string} applicationId
  * @property {string} userId
  * @property {string} accountId
- * @property {string} username
  * @property {OwnHome[]} homes
  */
 
 /** @type {Readonly<OwnData>} */
-export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId: "", username: "", homes: [] });
+export const NOTHING = Object.freeze({ applicationId: "", userId: "", accountId: "", homes: [] });
 
 /** The request for the data of the caller. Users have no access to `application`; the others have homes only there. */
 export const OWN_DATA_QUERY = `query IdeOwnData {
@@ -48,7 +47,6 @@ export function readOwnData(data) {
     applicationId: data?.tokenStatus?.applicationId ?? "",
     accountId: data?.tokenStatus?.accountId ?? "",
     userId: homes[0]?.ownerId ?? data?.viewer?.userId ?? "",
-    username: "",
     homes,
   };
 }
@@ -113,7 +111,7 @@ function knownValue(name, type, own, now) {
  * @param {number} now
  * @returns {Record<string, unknown>}
  */
-function ownValues({ applicationId, userId, accountId, username, homes }, now) {
+function ownValues({ applicationId, userId, accountId, homes }, now) {
   const home = homes.find(({ resources }) => resources.length > 0) ?? homes[0];
   const resources = home?.resources ?? [];
   const resource = resources.find(({ classifier }) => classifier === PREFERRED) ?? resources[0];
@@ -129,7 +127,6 @@ function ownValues({ applicationId, userId, accountId, username, homes }, now) {
     applicationId,
     userId,
     accountId,
-    username,
     start,
     from: start,
     end: until,

@@ -1,9 +1,10 @@
 /** The position of a subscription: where its document takes it, and the request that continues after it. */
 
+import { operationsOf } from "../language/declared-variables.js";
 import { parse } from "../language/parser.js";
 import { applyEdits } from "./text-edits.js";
 
-/** @import { OperationNode, ValueNode } from "../language/ast.js" */
+/** @import { ValueNode } from "../language/ast.js" */
 
 /** @typedef {{ query: string, variables: Record<string, unknown>, operationName: string | null }} LiveRequest */
 
@@ -15,8 +16,7 @@ const SINCE = "since";
  * @returns {ValueNode | null}
  */
 function sinceOf({ query, operationName }) {
-  const operations = parse(query).definitions.filter((one) => one.kind === "OperationDefinition");
-  /** @type {OperationNode | undefined} */
+  const operations = operationsOf(parse(query).definitions);
   const operation = operations.find(({ name }) => name?.value === operationName) ?? operations[0];
   const [field] = operation?.selectionSet?.selections ?? [];
   const since = field?.kind === "Field" ? field.arguments.find(({ name }) => name.value === SINCE) : null;

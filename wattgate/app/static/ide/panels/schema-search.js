@@ -14,7 +14,7 @@ import { isComposite, namedType } from "../language/schema.js";
  * @property {number} rank  The smallest comes first.
  */
 
-export const MAX_HITS = 60;
+const MAX_HITS = 60;
 
 /**
  * Return what fits a text: names first that begin with it, then names that contain it, then descriptions.

@@ -4,14 +4,12 @@ import { quoteForShell } from "../../shared/shell.js";
 import { javaScriptValue, templateLiteral } from "./quoting.js";
 
 /**
- * A request of the editor. `name` is that of its operation; null if it has none. With `isOnly`, the document has no
- * other operation.
+ * A request of the editor. Its text has one operation; `name` is that of it, null if it has none.
  * @typedef {object} CopiedRequest
  * @property {string} url  Of the endpoint.
  * @property {string} text  Of the document.
  * @property {"query" | "mutation" | "subscription"} operation
  * @property {string | null} name
- * @property {boolean} isOnly
  * @property {Record<string, unknown>} variables
  * @property {CopiedCredentials} credentials
  */
@@ -25,13 +23,13 @@ import { javaScriptValue, templateLiteral } from "./quoting.js";
 /** The name of the shell variable, and the text in JavaScript, in place of the token or the secret. */
 export const PLACEHOLDERS = Object.freeze({ token: "TOKEN", secret: "SECRET" });
 
-/** @type {readonly Readonly<{ id: string, label: string, language: string, make: (request: CopiedRequest) => string }>[]} */
+/** @type {readonly Readonly<{ id: string, label: string, make: (request: CopiedRequest) => string }>[]} */
 export const SNIPPETS = Object.freeze([
-  { id: "curl", label: "curl", language: "sh", make: curlCommand },
-  { id: "fetch", label: "fetch", language: "js", make: fetchProgram },
-  { id: "gql", label: "gql", language: "js", make: gqlModule },
-  { id: "urql", label: "urql", language: "js", make: urqlProgram },
-  { id: "apollo", label: "Apollo Client", language: "js", make: apolloProgram },
+  { id: "curl", label: "curl", make: curlCommand },
+  { id: "fetch", label: "fetch", make: fetchProgram },
+  { id: "gql", label: "gql", make: gqlModule },
+  { id: "urql", label: "urql", make: urqlProgram },
+  { id: "apollo", label: "Apollo Client", make: apolloProgram },
 ]);
 
 /**
@@ -67,16 +65,14 @@ function curlCredentials(credentials) {
  * @param {CopiedRequest} request
  * @returns {string}
  */
-export function fetchProgram(request) {
+function fetchProgram(request) {
   const headers = [
     '"content-type": "application/json"',
     `accept: ${JSON.stringify(accepted(request))}`,
     ...headerMembers(request.credentials),
   ];
-  const { operationName } = bodyOf(request);
   const members = [
     `query: ${templateLiteral(request.text)}`,
-    ...(operationName ? [`operationName: ${JSON.stringify(operationName)}`] : []),
     `variables: ${javaScriptValue(request.variables, "    ")}`,
   ];
   return `const response = await fetch(${JSON.stringify(request.url)}, {
@@ -112,7 +108,7 @@ for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
  * @param {CopiedRequest} request
  * @returns {string}
  */
-export function gqlModule(request) {
+function gqlModule(request) {
   return `import gql from "graphql-tag";
 
 ${documentOf(request, "export ")}`;
@@ -123,7 +119,7 @@ ${documentOf(request, "export ")}`;
  * @param {CopiedRequest} request
  * @returns {string}
  */
-export function urqlProgram(request) {
+function urqlProgram(request) {
   const call = `client.${request.operation}(${constantName(request)}, ${javaScriptValue(request.variables)})`;
   if (request.operation === "subscription") {
     return `import { Client, fetchExchange, gql, subscriptionExchange } from "@urql/core";
@@ -163,7 +159,7 @@ console.log(JSON.stringify(error ?? data, null, 2));
  * @param {CopiedRequest} request
  * @returns {string}
  */
-export function apolloProgram(request) {
+function apolloProgram(request) {
   const { operation, credentials, url } = request;
   const options = `{
   ${operation === "mutation" ? "mutation" : "query"}: ${constantName(request)},
@@ -222,11 +218,11 @@ function constantName({ name, operation }) {
 
 /**
  * Return the body of a request.
- * @param {Pick<CopiedRequest, "text" | "name" | "isOnly" | "variables">} request
- * @returns {{ query: string, operationName?: string, variables: Record<string, unknown> }}
+ * @param {Pick<CopiedRequest, "text" | "variables">} request
+ * @returns {{ query: string, variables: Record<string, unknown> }}
  */
-function bodyOf({ text, name, isOnly, variables }) {
-  return { query: text, ...(!isOnly && name && { operationName: name }), variables };
+function bodyOf({ text, variables }) {
+  return { query: text, variables };
 }
 
 /** @param {CopiedRequest} request */

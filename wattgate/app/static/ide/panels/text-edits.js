@@ -39,7 +39,7 @@ export function applyEdits(text, edits) {
  * @param {string | null} indent
  * @returns {string}
  */
-export function renderSelection({ name, args, children }, indent) {
+function renderSelection({ name, args, children }, indent) {
   const values = args.map(({ name: arg, value }) => `${arg}: ${value}`).join(", ");
   const head = values ? `${name}(${values})` : name.replace(/^\.\.\./, "... on ");
   if (!children) return head;

@@ -1,0 +1,196 @@
+"""The dialog behind the bell of the home display in a real browser: the inbox, the alert rules and the daily budget."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.browser.controlled_homes import ControlledHomes, controlled_homes
+from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
+from tests.browser.test_display import accessibility_violations
+from wattgate.app.demo.alerts import send_alert
+from wattgate.app.demo.logins import USERNAME
+from wattgate.app.demo.seed import list_owners
+from wattgate.clock import utc_now
+
+pytestmark = pytest.mark.browser
+
+GRAPHQL = re.compile(r"/graphql$")
+DEMO_RULE = "Electricity above 5 kWh in 24 hours"
+
+
+@pytest.fixture(scope="module")
+async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlledHomes]:
+    async with controlled_homes(tmp_path_factory.mktemp("inbox")) as homes:
+        yield homes
+
+
+@pytest.fixture
+async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
+    async with homes.page(browser) as page:
+        await page.emulate_media(reduced_motion="reduce")
+        yield page
+
+
+async def add_alert(homes: ControlledHomes) -> None:
+    await send_alert(homes.runner, (await list_owners(homes.runner))[USERNAME], utc_now())
+
+
+async def query_graphql(page: Page, query: str) -> dict[str, Any]:
+    """Send a GraphQL operation with the token of the page, and return its data."""
+    token = await page.evaluate("() => JSON.parse(localStorage.getItem('wattgate.session')).token")
+    response = await page.request.post("/graphql", headers={"token": token}, data={"query": query})
+    return dict((await response.json())["data"])
+
+
+async def open_dialog(page: Page, tab: str) -> Locator:
+    """Open the dialog at a tab, and return its panel."""
+    await page.get_by_test_id("alerts").click()
+    await page.get_by_role("tab", name=tab).click()
+    return page.get_by_role("tabpanel", name=tab)
+
+
+async def test_bell_opens_the_inbox_and_new_alerts_appear_in_it(page: Page, homes: ControlledHomes) -> None:
+    await open_display(page)
+    await query_graphql(page, "mutation { markAlertsRead { marked } }")
+    bell, items = page.get_by_test_id("alerts"), page.locator(".alert-item")
+    await expect(bell).to_have_accessible_name("Alerts, rules and budget: 0 unread alerts")
+    await bell.click()
+    await expect(page.get_by_role("tab", name="Alerts")).to_be_focused()
+    await expect(page.get_by_test_id("inbox-summary")).to_have_text("All read")
+    known = await items.count()
+    for _ in range(2):
+        await add_alert(homes)
+    await expect(items).to_have_count(known + 2)
+    await expect(bell).to_have_text(re.compile(r"^\s*2\s*$"))
+    newest = items.first
+    await expect(newest).to_contain_text(DEMO_RULE)
+    await expect(newest).to_contain_text("8.41 kWh. The limit is 5 kWh.")
+    await newest.get_by_role("button", name="Mark as read").click()
+    await expect(page.get_by_test_id("inbox-summary")).to_have_text("1 unread")
+    await expect(page.get_by_test_id("inbox-list")).to_be_focused()
+    await expect(bell).to_have_text(re.compile(r"^\s*1\s*$"))
+    await page.get_by_role("button", name="Mark all as read").click()
+    await expect(page.locator(".alert-item.unread")).to_have_count(0)
+    await expect(bell).to_have_accessible_name("Alerts, rules and budget: 0 unread alerts")
+    assert (await query_graphql(page, "{ unreadAlerts }"))["unreadAlerts"] == 0
+    await page.keyboard.press("Escape")
+    await expect(bell).to_be_focused()
+
+
+async def test_older_alerts_are_read_on_demand(page: Page, homes: ControlledHomes) -> None:
+    for _ in range(31):
+        await add_alert(homes)
+    await open_display(page)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.post_data or ""))
+    await page.get_by_test_id("alerts").click()
+    items = page.locator(".alert-item")
+    await expect(items).to_have_count(30)
+    await expect(page.get_by_role("tabpanel", name="Rules")).to_be_hidden()
+    await page.get_by_role("button", name="Show older alerts").click()
+    await expect(page.get_by_role("button", name="Show older alerts")).to_be_hidden()
+    assert await items.count() > 30
+    assert len([body for body in requests if "query Inbox" in body]) == 2
+    assert len([body for body in requests if "query Settings" in body]) == 1
+
+
+async def test_rules_are_added_changed_and_removed(page: Page) -> None:
+    rules_query = "{ viewer { alertRules { name kind threshold enabled channels } } }"
+    await open_display(page)
+    panel = await open_dialog(page, "Rules")
+    rule = panel.locator(".rule-item").filter(has_text="3.5 kW")
+    await expect(panel.locator(".rule-item").filter(has_text=DEMO_RULE)).to_have_count(1)
+    await panel.get_by_role("button", name="Add the rule").click()
+    await expect(panel.locator(".form-problem")).to_have_text("Enter a number above 0.")
+    await panel.get_by_label("Alert me if").select_option(label="Electricity consumption: power is above a limit")
+    await panel.locator('[name="amount"]').fill("3,5")
+    await panel.get_by_label("my phone").check()
+    await panel.get_by_role("button", name="Add the rule").click()
+    await expect(rule).to_have_count(1)
+    await expect(rule).to_contain_text("Electricity consumption above 3.5 kW for 10 min")
+    stored = (await query_graphql(page, rules_query))["viewer"]["alertRules"][-1]
+    assert (stored["kind"], float(stored["threshold"]), stored["enabled"]) == ("THRESHOLD", 3500.0, True)
+    assert stored["channels"] == ["inbox", "push"]
+    await rule.get_by_label("On").uncheck()
+    await expect(rule).to_have_class(re.compile("off"))
+    await rule.get_by_label("Limit in kW").fill("4")
+    await rule.get_by_role("button", name="Save").click()
+    await expect(rule).to_contain_text("above 4 kW for 10 min")
+    stored = (await query_graphql(page, rules_query))["viewer"]["alertRules"][-1]
+    assert (float(stored["threshold"]), stored["enabled"]) == (4000.0, False)
+    await rule.get_by_role("button", name="Remove").click()
+    await expect(rule).to_have_count(1)
+    await rule.get_by_role("button", name="Remove this rule?").click()
+    await expect(rule).to_have_count(0)
+    assert len((await query_graphql(page, rules_query))["viewer"]["alertRules"]) == 1
+
+
+async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
+    await open_display(page)
+    explanation = page.get_by_test_id("explanation")
+    await expect(explanation).not_to_contain_text("budget")
+    panel = await open_dialog(page, "Budget")
+    budget, save = panel.get_by_label("Daily budget"), panel.get_by_role("button", name="Save")
+    notice = page.get_by_test_id("budget-notice")
+    await budget.fill("much")
+    await save.click()
+    await expect(notice).to_have_text("Enter an amount above 0, or leave it empty.")
+    await budget.fill("4,25")
+    await save.click()
+    await expect(notice).to_have_text("Saved.")
+    await expect(budget).to_have_value("4.25")
+    await expect(explanation).to_contain_text("Compared with your budget", timeout=READINGS_TIMEOUT_MS)
+    attributes = (await query_graphql(page, "{ virtualEntities { name attributes } }"))["virtualEntities"][0][
+        "attributes"
+    ]
+    assert attributes["display"] == {"dailyBudget": "4.25"}
+    assert "address" in attributes  # other attributes are kept
+    await budget.fill("")
+    await save.click()
+    await expect(explanation).not_to_contain_text("budget", timeout=READINGS_TIMEOUT_MS)
+
+
+async def test_failed_action_is_reported_and_nothing_is_lost(page: Page) -> None:
+    await open_display(page)
+    panel = await open_dialog(page, "Rules")
+    await expect(panel.locator(".rule-item")).to_have_count(1)
+    await page.route(GRAPHQL, lambda route: route.abort())
+    await panel.locator('[name="amount"]').fill("2")
+    await panel.get_by_role("button", name="Add the rule").click()
+    await expect(panel.get_by_role("status")).to_have_text("This did not work. Try again in a moment.")
+    await expect(panel.locator('[name="amount"]')).to_have_value("2")
+    await page.keyboard.press("Escape")
+    await page.get_by_test_id("alerts").click()
+    inbox = page.get_by_role("tabpanel", name="Alerts")
+    await expect(inbox.get_by_role("status")).to_have_text("The alerts cannot be read. Trying again soon.")
+    await page.unroute(GRAPHQL)
+    await page.keyboard.press("Escape")
+    await page.get_by_test_id("alerts").click()
+    await expect(inbox.get_by_role("status")).to_have_text("")
+
+
+async def test_dialog_fits_small_screens_and_is_accessible(page: Page, homes: ControlledHomes) -> None:
+    await add_alert(homes)
+    await open_display(page)
+    await page.get_by_test_id("alerts").click()
+    await expect(page.locator(".alert-item").first).to_be_visible()
+    for tab in ("Alerts", "Rules", "Budget"):
+        await page.keyboard.press("ArrowRight") if tab != "Alerts" else None
+        await expect(page.get_by_role("tab", name=tab)).to_be_focused()
+        panel = page.get_by_role("tabpanel", name=tab)
+        await expect(panel).to_be_visible()
+        assert await accessibility_violations(page) == []
+        for width, height in ((320, 240), (390, 844), (800, 480), (1280, 800)):
+            await page.set_viewport_size({"width": width, "height": height})
+            await expect(page.get_by_test_id("household")).to_be_in_viewport(ratio=1)
+            overflow = await panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth")
+            assert overflow == 0, f"{tab} at {width} by {height}"
+            small = await page.get_by_test_id("household").evaluate(
+                """(dialog) => [...dialog.querySelectorAll("button, select, input[type=text], label.check")]
+                    .filter((one) => one.checkVisibility())
+                    .filter((one) => one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML)"""
+            )
+            assert small == []
