@@ -7,7 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.references import reference_loader
 from wattgate.enums import PairingState
-from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.principal import Permission
 
@@ -38,9 +38,10 @@ class DisplayPairing:
     verification_uri_complete: str = strawberry.field(description="Same address with the code, for a link or QR code.")
     expires_in: int = strawberry.field(description="Lifetime of both codes, in seconds.")
     interval: int = strawberry.field(description="Minimum time between two calls of `claimDisplayPairing`, in seconds.")
-    qr_code: list[str] = strawberry.field(
+    qr_code: list[str] = list_field(
+        37,
         description="Rows of the QR code of `verificationUriComplete`, from the top. Each module is 1 (dark) or 0 "
-        "(light). The display draws a margin of four light modules around it."
+        "(light). The display draws a margin of four light modules around it.",
     )
 
 
