@@ -14,7 +14,6 @@ import { Household } from "./household.js";
 import { onNotationChange, useNotation } from "./notation.js";
 import { searchNewVersion } from "./offline.js";
 import { PanelDialog } from "./panel-dialog.js";
-import { PairedSession } from "./paired-session.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
