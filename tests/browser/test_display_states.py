@@ -102,6 +102,7 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
         if SCREENSHOTS:
             await take_screenshots(page, state)
         found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=True)]
+        await page.clock.resume()  # axe waits for timers
         for scheme, size in zip(SCHEMES, AUDITED_SIZES, strict=True):
             await page.emulate_media(color_scheme=scheme)
             for name in await pages(page, size):
