@@ -102,11 +102,11 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
         if SCREENSHOTS:
             await take_screenshots(page, state)
         found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=True)]
+        await page.clock.resume()  # axe waits for timers
         for scheme, size in zip(SCHEMES, AUDITED_SIZES, strict=True):
             await page.emulate_media(color_scheme=scheme)
-            for name in await pages(page, size):
-                await show_page(page, name)
-                found += await accessibility_violations(page)
+            await show_page(page, (await pages(page, size))[0])
+            found += await accessibility_violations(page)
     assert found == []
 
 
@@ -120,9 +120,9 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
 
 async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
-        for size in ((320, 240), (480, 320), (800, 480), (1280, 800), (390, 844)):
+        for size in ((320, 240), (480, 320), (800, 480)):
             for exports in (False, True):
-                for watts in range(-12_000 if exports else 0, 12_001, 750):
+                for watts in range(-12_000 if exports else 0, 12_001, 1_500):
                     await page.evaluate(SHOW_POWER, [watts, exports])
                     found = await problems(page, size, coarse=True)
                     assert found == [], (watts, exports)

@@ -154,6 +154,7 @@ export class Display {
     if (!homes) return;
     const home = this.#picker.setHomes(homes.filter((one) => Object.keys(resourceIdsByEnergy(one)).length > 0));
     find(this.#root, ".no-homes").hidden = Boolean(home);
+    find(this.#root, ".home").hidden = !home;
     find(this.#root, ".connection").hidden = !home;
     if (home) this.#openHome(home);
     else this.#timers.schedule(MINUTE, "homes", () => this.#loadHomes());
