@@ -1,16 +1,14 @@
-"""The program of docs/how-to/display-of-your-own.md, run by CPython and, where it is installed, by MicroPython."""
+"""The program of docs/how-to/display-of-your-own.md, run by CPython."""
 
 import asyncio
 import json
 import re
-import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
 from graphql import build_schema, parse, validate
 
 from tests.support.display_homes import ELECTRICITY, add_display_home
@@ -38,14 +36,6 @@ FRAME: dict[str, Any] = {
     "today": {"electricity": {"value": "1.250", "unit": "kWh"}},
 }
 SHOWN = "-512 W LOW 1.250 kWh"
-INTERPRETERS = [
-    sys.executable,
-    pytest.param(
-        shutil.which("micropython"),
-        marks=pytest.mark.skipif(shutil.which("micropython") is None, reason="micropython is not installed"),
-    ),
-]
-each_interpreter = pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["CPython", "MicroPython"])
 
 
 class Running:
@@ -75,9 +65,7 @@ class Running:
 
 
 @asynccontextmanager
-async def running(
-    folder: Path, interpreter: str, url: str, token: str, ve_id: str, *changes: tuple[str, str]
-) -> AsyncIterator[Running]:
+async def running(folder: Path, url: str, token: str, ve_id: str, *changes: tuple[str, str]) -> AsyncIterator[Running]:
     """Run the program with its settings. `changes` are further replacements in it."""
     host, port = url.removeprefix("http://").split(":")
     program = PROGRAM
@@ -85,10 +73,9 @@ async def running(
         assert program.count(old) == 1
         program = program.replace(old, new)
     (folder / "display.py").write_text(program)
-    unbuffered = ["-u"] if interpreter == sys.executable else []
     process = await asyncio.create_subprocess_exec(
-        interpreter,
-        *unbuffered,
+        sys.executable,
+        "-u",
         "display.py",
         cwd=folder,
         stdout=asyncio.subprocess.PIPE,
@@ -102,8 +89,7 @@ async def running(
         await process.wait()
 
 
-@each_interpreter
-async def test_program_follows_a_home_until_its_token_ends(timed: Timed, tmp_path: Path, interpreter: str) -> None:
+async def test_program_follows_a_home_until_its_token_ends(timed: Timed, tmp_path: Path) -> None:
     home = await add_display_home(timed, ELECTRICITY)
     await home.record_half_hours(ELECTRICITY, timed.clock.now.replace(hour=8, minute=0), [0.25, 1])
     await home.send_power(640)
@@ -111,7 +97,7 @@ async def test_program_follows_a_home_until_its_token_ends(timed: Timed, tmp_pat
       authenticate(applicationId: $application, username: $username, password: "correct horse") { token } }"""
     variables = {"application": home.tenant.application_id, "username": home.username}
     token = (await timed.house.graphql(login, {}, **variables))["data"]["authenticate"]["token"]
-    async with running(tmp_path, interpreter, timed.house.url, token, home.ve_id) as program:
+    async with running(tmp_path, timed.house.url, token, home.ve_id) as program:
         assert await program.until("W") == "13:10 640 W - 1.250 kWh"
         timed.clock.now = timed.clock.now.replace(minute=11)
         await home.send_power(-1200)
@@ -184,8 +170,7 @@ async def other_gateway(scripts: Sequence[Script]) -> AsyncIterator[str]:
         await asyncio.gather(*connections, return_exceptions=True)
 
 
-@each_interpreter
-async def test_program_ignores_what_it_does_not_know(tmp_path: Path, interpreter: str) -> None:
+async def test_program_ignores_what_it_does_not_know(tmp_path: Path) -> None:
     """Frames of other versions, divided and damaged streams, and responses without a stream."""
     whole = HEAD + chunks(event(power=None, today={"electricity": None, "water": 3}, mood={"tired": [1]}))
     divided = HEAD + chunks(b":\n\n", *(event()[start : start + 7] for start in range(0, len(event()), 7)))
@@ -208,7 +193,7 @@ async def test_program_ignores_what_it_does_not_know(tmp_path: Path, interpreter
     )
     async with (
         other_gateway(scripts) as url,
-        running(tmp_path, interpreter, url, "token", "home", *waits) as program,
+        running(tmp_path, url, "token", "home", *waits) as program,
     ):
         assert await program.line() == "00:59 - W LOW - kWh"
         await program.until(SHOWN)
@@ -225,8 +210,7 @@ async def test_program_ignores_what_it_does_not_know(tmp_path: Path, interpreter
         assert longest / 2 <= seconds <= longest
 
 
-@each_interpreter
-async def test_program_blanks_the_power_by_itself(tmp_path: Path, interpreter: str) -> None:
+async def test_program_blanks_the_power_by_itself(tmp_path: Path) -> None:
     """The announced instant passes beside heartbeats, and then the link is silent."""
 
     async def beat(writer: asyncio.StreamWriter) -> None:
@@ -240,7 +224,7 @@ async def test_program_blanks_the_power_by_itself(tmp_path: Path, interpreter: s
 
     blanked = asyncio.Event()
     scripts = [beat, sends(HEAD + chunks(event()), stays=True)]
-    async with other_gateway(scripts) as url, running(tmp_path, interpreter, url, "token", "home") as program:
+    async with other_gateway(scripts) as url, running(tmp_path, url, "token", "home") as program:
         assert "512 W LOW" in await program.line()
         blank = await program.until("- W - 1.250 kWh")
         assert "connection" not in blank

@@ -60,8 +60,10 @@ DEFAULT_SIZED_LISTS = """
 """
 """Lists that have the default size on purpose: they are about as long, or so short that it makes no difference."""
 
-HISTORY = own()["gateway.js History"]
+COMPARED_HISTORY = own()["gateway.js History"]
+HISTORY = re.sub(r"readingsBefore: .*\n *costsBefore: .*", "", COMPARED_HISTORY).replace(", $before: TimeRange!", "")
 THREE_RESOURCES = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
+YEAR = {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
     period: PT30M, field: "POWER") { columns { start value } } }"""
@@ -89,17 +91,18 @@ DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "the bill of a month": (own()["first-query-and-subscription.md Bill"], {"resourceId": "a", **OCTOBER}),
     "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
-    "the history of a display: a day by the hour, of three resources": (
-        HISTORY,
+    "the history of a display: a day by the hour beside the week before, of three resources": (
+        COMPARED_HISTORY,
         {
             **THREE_RESOURCES,
             "range": {"start": "2026-11-19T00:00:00Z", "end": "2026-11-20T00:00:00Z"},
+            "before": {"start": "2026-11-12T00:00:00Z", "end": "2026-11-13T00:00:00Z"},
             "period": "PT1H",
         },
     ),
     "the history of a display: a year by the month, of three resources": (
         HISTORY,
-        {**THREE_RESOURCES, "range": {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}, "period": "P1M"},
+        {**THREE_RESOURCES, "range": YEAR, "period": "P1M"},
     ),
     "a page of 100 alerts with their notifications and logs": (ALERTS, {}),
     "a back-test of one rule over a year": (BACK_TEST, {}),

@@ -11,12 +11,14 @@ from tests.support.markdown import code_blocks
 
 ROOT = Path(__file__).parents[2]
 INTERPOLATED = {
+    "declaredBefore": ", $before: TimeRange!",
+    "comparison": "${COMPARISON}",
     "declared": ", $electricity: ID!, $gas: ID!, $exported: ID!",
     "fields": " ".join(
         f"{name}: resource(resourceId: ${name}) {{ ...Series }}" for name in ("electricity", "gas", "exported")
     ),
 }
-"""The values that the history panel of the display inserts into its document."""
+"""The values that the history panel of the display inserts into its document, with a comparison."""
 
 INTROSPECTION = get_introspection_query(
     specified_by_url=True,

@@ -151,14 +151,12 @@ export async function listHomes(token) {
   return data.virtualEntities;
 }
 
-const SERIES = `fragment Series on Resource {
-  firstTime
-  readings(range: $range, period: $period, timeZone: $zone) { ...Readings }
-  costs(range: $range, period: $period, timeZone: $zone) { ...Costs }
-  readingsBefore: readings(range: $before, period: $period, timeZone: $zone) @include(if: $compare) { ...Readings }
-  costsBefore: costs(range: $before, period: $period, timeZone: $zone) @include(if: $compare) { ...Costs }
-}
-fragment Readings on ReadingSeries { unit collectedTo buckets { start end value quality estimated } }
+/** The gateway charges fields under `@include` in any case. So a document without a comparison leaves them out. */
+const COMPARISON = `
+  readingsBefore: readings(range: $before, period: $period, timeZone: $zone) { ...Readings }
+  costsBefore: costs(range: $before, period: $period, timeZone: $zone) { ...Costs }`;
+
+const READINGS_AND_COSTS = `fragment Readings on ReadingSeries { unit collectedTo buckets { start end value quality estimated } }
 fragment Costs on CostSeries { currency includesVat buckets { energy standingCharge unpriced noValueReason } }`;
 
 /**
@@ -174,11 +172,19 @@ export async function readHistory(token, resources, { start, end, period, zone, 
   const declared = names.map((name) => `, $${name}: ID!`).join("");
   const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Series }`).join(" ");
   const range = toTimeRange({ start, end });
-  const compared = { before: before ? toTimeRange(before) : range, compare: before !== null };
+  const compared = before ? { before: toTimeRange(before) } : {};
+  const declaredBefore = before ? ", $before: TimeRange!" : "";
+  const comparison = before ? COMPARISON : "";
   const { data } = await callInPart(
-    `query History($range: TimeRange!, $before: TimeRange!, $compare: Boolean!, $period: Period!, $zone: TimeZone!${declared}) {
+    `query History($range: TimeRange!, $period: Period!, $zone: TimeZone!${declaredBefore}${declared}) {
       ${fields}
-    } ${SERIES}`,
+    }
+    fragment Series on Resource {
+      firstTime
+      readings(range: $range, period: $period, timeZone: $zone) { ...Readings }
+      costs(range: $range, period: $period, timeZone: $zone) { ...Costs }${comparison}
+    }
+    ${READINGS_AND_COSTS}`,
     { range, ...compared, period, zone, ...resources },
     token,
     "CONSENT_REVOKED",
