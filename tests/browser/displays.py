@@ -13,9 +13,11 @@ READINGS_TIMEOUT_MS = 15_000
 async def open_login_form(page: Page, path: str = "/display") -> None:
     """Open the display without a session and show its form. Screens other than phones offer the pairing first."""
     await page.goto(path)
-    if await page.get_by_test_id("pairing").is_visible():
+    pairing, form = page.get_by_test_id("pairing"), page.get_by_test_id("login-form")
+    await expect(pairing.or_(form).filter(visible=True)).to_be_visible()
+    if await pairing.is_visible():
         await page.get_by_test_id("to-login").click()
-    await expect(page.get_by_test_id("login-form")).to_be_visible()
+    await expect(form).to_be_visible()
 
 
 async def log_in(page: Page, password: str = PASSWORD) -> None:

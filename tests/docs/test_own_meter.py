@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.browser.displays import open_login_form
 from tests.support.markdown import code_blocks
 
 ROOT = Path(__file__).parents[2]
@@ -137,7 +138,7 @@ async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str], brows
     async with served(folder) as url:
         page = await browser.new_page(viewport={"width": 1024, "height": 600})
         (address,) = re.findall(rf"{SERVED_AT}(/\w+)", PAGE)
-        await page.goto(url + address)
+        await open_login_form(page, url + address)
         await page.get_by_test_id("username").fill("ada@example.org")
         await page.get_by_test_id("password").fill(password)
         await page.get_by_test_id("login").click()
