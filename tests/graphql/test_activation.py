@@ -18,7 +18,7 @@ from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, VERIFY
 from wattgate.enums import RuleKind
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.graphql.resolvers import account_purges
-from wattgate.graphql.resolvers.account_purges import MAIL_RETENTION
+from wattgate.graphql.resolvers.account_purges import ANSWERED_BY_USERS, MAIL_RETENTION
 from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alert_types
 from wattgate.graphql.types import alerts as types
@@ -143,6 +143,7 @@ async def test_old_mails_are_deleted_with_their_deliveries(timed: Timed) -> None
 def test_purge_knows_every_table_that_refers_to_users_and_accounts() -> None:
     """A foreign key of another table would make the purge fail."""
     owned = {str(model.__tablename__) for model in Tenanted.__subclasses__() if model.owner is not None}
+    owned |= {str(model.__tablename__) for model in ANSWERED_BY_USERS}
     tables: list[Table] = SQLModel.metadata.sorted_tables
     referring = {
         table.name for table in tables for key in table.foreign_keys if key.column.table.name in ("app_user", "account")

@@ -244,12 +244,7 @@ def create_app(
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
     graphql = BrowserEndpoint(_graphql_endpoint(gateway), graphql_page(settings, gateway.runner, demonstration))
     rest_routes = _rest_routes(gateway, clock)
-    reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
-
     workers = [*background_workers(settings, gateway.hub, clock, gateway.access_log), *background]
-
-    async def serve_reference(request: Request) -> Response:
-        return JSONResponse(reference)
 
     async def serve_readiness(request: Request) -> Response:
         return await check_readiness(gateway.readiness, gateway.database, gateway.bus)
@@ -263,7 +258,7 @@ def create_app(
             WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
             *page_routes(settings, gateway.runner, demonstration),
             *_mail_routes(settings, gateway.runner),
-            Route(f"{settings.base_path}/openapi.json", serve_reference),
+            _openapi_route(settings, gateway),
             Mount(
                 f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
                 routes=[route for route in rest_routes if _is_notification_route(route)],
@@ -279,6 +274,16 @@ def create_app(
     )
     application.state.gateway = gateway
     return application
+
+
+def _openapi_route(settings: Settings, gateway: Gateway) -> Route:
+    """Return the route of the OpenAPI document, which is built once."""
+    document = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
+
+    async def serve(request: Request) -> Response:
+        return JSONResponse(document)
+
+    return Route(f"{settings.base_path}/openapi.json", serve)
 
 
 def _graphql_endpoint(gateway: Gateway) -> ASGIApp:

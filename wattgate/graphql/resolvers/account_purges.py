@@ -21,6 +21,9 @@ MAILS_PER_TRANSACTION = 1_000
 MAIL_RETENTION = timedelta(days=30)
 """Time for which the record of a mail of the gateway itself is kept. Its code is deleted when its delivery ends."""
 
+ANSWERED_BY_USERS: tuple[type[Tenanted], ...] = (models.DisplayPairing,)
+"""Models without an owner whose `user_id` is the user who has answered, or null."""
+
 RECORDS_OF_REGISTRATIONS: tuple[type[Tenanted], ...] = (
     models.OneTimeCode,
     models.EmailChange,
@@ -102,9 +105,8 @@ def _has_only_a_registration() -> list[Condition]:
 
 
 def _owned_models() -> list[type[Tenanted]]:
-    return [model for model in Tenanted.__subclasses__() if model.owner is not None]
+    return [model for model in Tenanted.__subclasses__() if model.owner is not None or model in ANSWERED_BY_USERS]
 
 
 def _owner(model: type[Tenanted]) -> str:
-    assert model.owner is not None
-    return model.owner
+    return model.owner or "user_id"

@@ -87,7 +87,9 @@ class Viewer(UserRecords):
         description="ID of the calling account. Null for an application that acts for the user."
     )
     application_id: strawberry.ID
-    user: Any = user_edge("user_id", "User who is logged in, or the user in the header `userId`.")
+    user: Any = user_edge(
+        "user_id", "User who is logged in, or the user in the header `userId`. Null if neither exists."
+    )
     account: Account | None = edge(
         reference_loader(models.Account, "account_id"),
         needs=Permission.ACCOUNT_READ,
