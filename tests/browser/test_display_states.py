@@ -27,6 +27,9 @@ SIZES = (
     (390, 844),
     (768, 1024),
 )
+LAPTOPS = ((1024, 768), (1200, 750), (1366, 768), (1440, 900))
+"""Sizes between those of displays."""
+
 ZOOMED = (320, 256)
 """A screen of 1280x1024 at 400 %. The page may scroll there."""
 
@@ -114,7 +117,8 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
     for state in ("live", "long-names"):
         async with homes.open(browser, state) as page:
             assert not await page.evaluate("matchMedia('(pointer: coarse)').matches")
-            found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=False)]
+            sizes = (*SIZES, *LAPTOPS, ZOOMED)
+            found = [problem for size in sizes for problem in await page_problems(page, size, coarse=False)]
             assert found == []
 
 
