@@ -179,6 +179,7 @@ async def test_required_documents_apply_to_all_callers_of_an_application(strict:
         "acting",
         "oauth",
         "anonymous",
+        "display",
     }
     assert all(trusted_only.values())
 
