@@ -29,6 +29,9 @@ Databases = Callable[[], AbstractAsyncContextManager[str]]
 ON_SQLITE_ONLY = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
 """Run a test on one engine: it checks what the gateway does before it reaches the database."""
 
+ON_POSTGRESQL_ONLY = pytest.mark.parametrize("databases", ["postgresql"], indirect=True)
+"""Run a test on one engine: it checks policies, which SQLite does not have."""
+
 
 @contextmanager
 def postgresql(folder: Path, *, is_durable: bool = True) -> Iterator[str]:
