@@ -131,3 +131,15 @@ async def test_pages_fit_the_screen_and_are_accessible(
             await page.set_viewport_size({"width": width, "height": height})
             assert (await overflow_pixels(page))["across"] == 0, f"{path} at {width}"
         assert await accessibility_violations(page) == []
+
+
+async def test_no_form_can_be_sent_before_its_script_runs(browser: Browser, mailed: Mailed) -> None:
+    """The browser would send it to the page itself, with the password."""
+    context = await browser.new_context(base_url=mailed.house.url, java_script_enabled=False)
+    page = await context.new_page()
+    for path in ("/register", "/verify", "/reset", "/confirm-email"):
+        await page.goto(f"{path}?application={mailed.house.one.application_id}")
+        disabled = [await button.is_disabled() for button in await page.locator("form button[data-testid]").all()]
+        assert disabled, path
+        assert all(disabled), path
+    await context.close()

@@ -25,6 +25,8 @@ export class AccountForm {
       event.preventDefault();
       if (await this.submit(send)) onDone(this.#values());
     });
+    // Until now the buttons are disabled: without this script, the browser would send the form to the page itself.
+    for (const button of findAllAs(this.#form, "button", HTMLButtonElement)) button.disabled = false;
   }
 
   /**
