@@ -42,6 +42,12 @@ def upgrade() -> None:
         inline_references=True,  # SQLite cannot add a constraint later
     )
     op.create_index(op.f("ix_token_ve_id"), "token", ["ve_id"], unique=False)
+    _create_pairings()
+    _create_displays()
+    _replace_views(f" AND {OF_HOME}")
+
+
+def _create_pairings() -> None:
     op.create_table(
         "display_pairing",
         sa.Column("application_id", sa.String(), nullable=False),
@@ -66,6 +72,10 @@ def upgrade() -> None:
     op.create_index(
         op.f("ix_display_pairing_application_id_expires_at"), "display_pairing", ["application_id", "expires_at"]
     )
+    _index_references("display_pairing")
+
+
+def _create_displays() -> None:
     op.create_table(
         "paired_display",
         sa.Column("application_id", sa.String(), nullable=False),
@@ -82,10 +92,12 @@ def upgrade() -> None:
         sa.UniqueConstraint("token_id", name=op.f("uq_paired_display_token_id")),
         *_references("paired_display"),
     )
-    for table in ("display_pairing", "paired_display"):
-        for column in REFERENCES:
-            op.create_index(op.f(f"ix_{table}_{column}"), table, [column], unique=False)
-    _replace_views(f" AND {OF_HOME}")
+    _index_references("paired_display")
+
+
+def _index_references(table: str) -> None:
+    for column in REFERENCES:
+        op.create_index(op.f(f"ix_{table}_{column}"), table, [column], unique=False)
 
 
 def _references(table: str) -> list[sa.ForeignKeyConstraint]:
