@@ -467,6 +467,28 @@ async def test_refused_broker_connection_is_logged_and_retried(
     await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_intake_ends_if_it_is_cancelled_while_the_broker_refuses_it(
+    connected: tuple[House, Broker], server: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`asyncio.wait_for` of Python 3.11 drops a cancellation that arrives together with the refusal."""
+    stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
+    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
+    task = asyncio.create_task(intake.run(connected[0].gateway.runner))
+    answers = []
+    receive_answer = aiomqtt.Client._on_connect
+
+    def receive_and_cancel(client: aiomqtt.Client, *arguments: Any) -> None:
+        receive_answer(client, *arguments)
+        if not answers:
+            task.cancel()
+        answers.append(arguments)
+
+    monkeypatch.setattr(aiomqtt.Client, "_on_connect", receive_and_cancel)
+    await asyncio.wait({task}, timeout=20)
+    assert task.cancelled()
+    assert len(answers) == 1
+
+
 def message(display: Display, at: datetime, *values: tuple[str, str], **more: Any) -> MeterMessage:
     measured = tuple(Measurement("electricity.consumption", field, Decimal(value), "W") for field, value in values)
     return MeterMessage(display.hardware_id, at, measured, **more)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from wattgate.cancellation import raise_if_cancelled
 from wattgate.errors import GatewayError, Unavailable
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
@@ -29,6 +30,7 @@ async def run_forever(
         except Exception:  # the supervisor: an exception must not stop the work forever
             next_pause = pause_after_error
             log.exception("%s: iteration failed; retrying in %g s", name, next_pause)
+        raise_if_cancelled()
         await asyncio.sleep(next_pause)
 
 

@@ -11,6 +11,7 @@ import aiomqtt
 from aiomqtt import MqttError
 
 from wattgate.app.settings import Settings
+from wattgate.cancellation import raise_if_cancelled
 from wattgate.energy.freshness import INTAKE_HEARTBEAT_INTERVAL_MS
 from wattgate.energy.meter_messages import MeterMessage, MeterMessageError, parse_message
 from wattgate.errors import GatewayError
@@ -162,6 +163,7 @@ class MqttIntake:
                 await self._record_heartbeat(runner, connected=False)
             except Exception:  # the supervisor: an exception must not stop the intake forever
                 log.exception("The MQTT intake failed and reconnects")
+            raise_if_cancelled()
             if time.monotonic() - started_at > self._backoff.max_seconds:
                 attempt = 0
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
@@ -255,6 +257,7 @@ class MqttIntake:
                 for refusal in result.refusals:
                     self._refusal_log.log_refusal(refusal, time.monotonic())
                 return None
+            raise_if_cancelled()
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
 

@@ -46,6 +46,7 @@ from typing import Any, Self, TypeVar
 
 from redis.exceptions import RedisError
 
+from wattgate.cancellation import raise_if_cancelled
 from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS
 from wattgate.realtime.backoff import Backoff
@@ -275,6 +276,7 @@ class RedisBus:
                 log.exception("The connection to Redis failed with an unexpected error")
             finally:
                 self._on_disconnected()
+            raise_if_cancelled()
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
 
