@@ -474,7 +474,7 @@ async def test_intake_ends_if_it_is_cancelled_while_the_broker_refuses_it(
     stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
     intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
     task = asyncio.create_task(intake.run(connected[0].gateway.runner))
-    answers = []
+    answers: list[tuple[Any, ...]] = []
     receive_answer = aiomqtt.Client._on_connect
 
     def receive_and_cancel(client: aiomqtt.Client, *arguments: Any) -> None:

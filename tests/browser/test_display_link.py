@@ -138,6 +138,30 @@ async def test_display_shows_lost_connection_and_reconnects_with_newest_state(
     await expect(page.get_by_test_id("connection")).to_have_text("Live")
 
 
+async def test_frames_of_a_newer_version_are_not_shown(page: Page, homes: ControlledHomes) -> None:
+    """A gateway that was upgraded can send frames whose fields mean something else than this page knows."""
+    upgraded = asyncio.Event()
+
+    async def connect(route: WebSocketRoute) -> None:
+        gateway = route.connect_to_server()
+        gateway.on_message(lambda message: route.send(_in_newer_frames(str(message)) if upgraded.is_set() else message))
+
+    await page.route_web_socket(SOCKET_PATH, connect)
+    await open_display(page)
+    upgraded.set()
+    await homes.send_power(735)
+    await expect(page.get_by_test_id("connection")).to_have_text("Updating this page")
+    await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
+    await expect(page.get_by_test_id("explanation")).not_to_contain_text(re.compile(r"\d"))
+    await expect(page.get_by_test_id("today-cost")).to_have_text(NO_VALUE)
+
+
+def _in_newer_frames(message: str) -> str:
+    changed = message.replace('"frameVersion":1', '"frameVersion":2')
+    assert changed != message or '"next"' not in message
+    return changed
+
+
 async def test_online_event_of_browser_triggers_reconnect(page: Page, homes: ControlledHomes) -> None:
     await page.add_init_script("Math.random = () => 0.999")
     await open_display(page)

@@ -10,11 +10,15 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const LINK = { connected: true, silence: 0 };
 
-/** A frame with a reading at AT. */
+const iso = (/** @type {number} */ instant) => new Date(instant).toISOString();
+
+/** A frame with a reading at AT, whose power is valid for two minutes. */
 function frame({ state = "LIVE", asOf = AT, every = 10, cause = null, power = 500 } = {}) {
-  const time = asOf === null ? null : new Date(asOf).toISOString();
+  const time = asOf === null ? null : iso(asOf);
   return {
-    power: power === null ? null : { net: power, unit: "W", at: new Date(AT).toISOString() },
+    frameVersion: 1,
+    linkTimeoutSeconds: 35,
+    power: power === null ? null : { net: power, at: iso(AT), validUntil: iso(AT + 2 * MINUTE) },
     ambient: null,
     freshness: { state, asOf: time, expectedEverySeconds: every, cause },
   };
@@ -57,12 +61,12 @@ describe("freshness", () => {
 });
 
 describe("current power", () => {
-  test("is that of a reading that is live or delayed", () => {
+  test("is that of the frame until it is no longer valid", () => {
     assert.deepEqual(currentPower(frame({ power: -250 }), AT, LINK), { net: -250, at: AT });
     assert.deepEqual(currentPower(frame({ power: 0 }), AT + 2 * MINUTE - 1, LINK), { net: 0, at: AT });
   });
 
-  test("is null when the reading is stale or missing", () => {
+  test("is null from the end of its validity on, or when it is missing", () => {
     assert.equal(currentPower(frame(), AT + 2 * MINUTE, LINK), null);
     assert.equal(currentPower(frame({ power: null }), AT, LINK), null);
   });

@@ -19,7 +19,7 @@ import { PowerPanel } from "./power-panel.js";
 import { PricePanel } from "./price-panel.js";
 import { readTariffs } from "./price-requests.js";
 import { StatusBar } from "./status-bar.js";
-import { SUBSCRIPTION } from "./subscription.js";
+import { FRAME_VERSION, SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
 import { WakeLock } from "./wake-lock.js";
 import { WithheldNotice } from "./withheld-notice.js";
@@ -190,6 +190,10 @@ export class Display {
    * @param {boolean} first
    */
   #receive(frame, first) {
+    if (frame.frameVersion > FRAME_VERSION) {
+      this.#refuseNewerFrames();
+      return;
+    }
     const at = Date.parse(frame.at);
     if (first) this.#setClock(at);
     else clock.advanceTo(at);
@@ -343,7 +347,19 @@ export class Display {
       return;
     }
     if (code === "NOT_FOUND") this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
-    else this.#timers.schedule(MINUTE * spread, "connection", () => location.reload());
+    else this.#reloadLater();
+  }
+
+  /** Remove everything that was shown, and wait for a page that understands the frames. */
+  #refuseNewerFrames() {
+    this.#connection.close();
+    this.#clear();
+    this.#setConnectionState("outdated");
+    this.#reloadLater();
+  }
+
+  #reloadLater() {
+    this.#timers.schedule(MINUTE * (1 + Math.random() * 4), "connection", () => location.reload());
   }
 }
 

@@ -14,8 +14,6 @@
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** A link without a message for so long is lost, and the power that it brought is no longer live. */
-const LINK_TIMEOUT = 35 * SECOND;
 /** The page checks the time once a second. It blanks one second early rather than late. */
 const CHECK_INTERVAL = SECOND;
 /** @type {FreshnessState[]} */
@@ -42,16 +40,17 @@ export function freshnessAt(frame, now, { connected, silence }) {
   const { state, asOf, expectedEverySeconds, cause } = frame.freshness;
   const time = asOf === null ? null : Date.parse(asOf);
   const aged = time === null ? "OFFLINE" : stateAt(now - time, expectedEverySeconds * SECOND);
-  return { state: worse(state, aged), asOf: time, cause: connected && !isLinkLost(silence) ? cause : "CONNECTION" };
+  return { state: worse(state, aged), asOf: time, cause: connected && !isLinkLost(frame, silence) ? cause : "CONNECTION" };
 }
 
 /**
- * Return whether the link to the gateway is lost.
+ * Return whether the link to the gateway is lost, so that the power that it brought is no longer live.
+ * @param {Frame} frame
  * @param {number} silence  Milliseconds since the last message of the gateway.
  * @returns {boolean}
  */
-function isLinkLost(silence) {
-  return silence >= LINK_TIMEOUT - CHECK_INTERVAL;
+function isLinkLost({ linkTimeoutSeconds }, silence) {
+  return silence >= linkTimeoutSeconds * SECOND - CHECK_INTERVAL;
 }
 
 /**
@@ -63,10 +62,9 @@ function isLinkLost(silence) {
  * @returns {{ net: number, at: number } | null}
  */
 export function currentPower(frame, now, { silence }) {
-  if (!frame.power || isLinkLost(silence)) return null;
-  const at = Date.parse(frame.power.at);
-  const state = stateAt(now - at, frame.freshness.expectedEverySeconds * SECOND);
-  return state === "LIVE" || state === "DELAYED" ? { net: frame.power.net, at } : null;
+  if (!frame.power || isLinkLost(frame, silence)) return null;
+  const { net, at, validUntil } = frame.power;
+  return now < Date.parse(validUntil) ? { net, at: Date.parse(at) } : null;
 }
 
 /**

@@ -54,12 +54,14 @@
 /**
  * A payload of the subscription: the whole state of a home at an instant.
  * @typedef {object} Frame
+ * @property {number} frameVersion
+ * @property {number} linkTimeoutSeconds  After a silence of so many seconds, the link is lost.
  * @property {string} at
  * @property {string} timeZone
  * @property {string} locale  BCP 47, of the owner.
  * @property {string} currency  ISO 4217.
  * @property {number} unreadAlerts
- * @property {{ net: number, unit: string, at: string } | null} power
+ * @property {{ net: number, at: string, validUntil: string } | null} power
  * @property {Period} today
  * @property {Period} month
  * @property {Ambient | null} ambient
@@ -89,14 +91,19 @@
  * @property {FreshnessCause | null} cause
  */
 
+/** The newest version of frames that this page understands. */
+export const FRAME_VERSION = 1;
+
 export const SUBSCRIPTION = `subscription Display($veId: ID!) {
   display(veId: $veId) {
+    frameVersion
+    linkTimeoutSeconds
     at
     timeZone
     locale
     currency
     unreadAlerts
-    power { net unit at }
+    power { net at validUntil }
     today { ...Period }
     month { ...Period }
     ambient { level basis lowBelow highFrom unit }
