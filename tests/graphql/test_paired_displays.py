@@ -20,6 +20,7 @@ from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.db import models
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
+from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.lookups import model_columns, model_table
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.db.tenancy_guard import SCOPED_OPTION
@@ -29,7 +30,7 @@ from wattgate.graphql.services.display_pairing import (
     MAX_OPEN_PAIRINGS,
     USER_CODE_ALPHABET,
 )
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 
 
 async def add_owner(tenant: Tenant) -> Tenant:
@@ -404,6 +405,19 @@ async def test_display_in_use_stays_and_one_in_a_drawer_ends(timed_interface: In
     await maintain_once(timed.house.gateway.runner)
     listed = await interface.listed(owner.headers["acting"])
     assert [display["name"] for display in listed] == ["Used"]
+
+
+async def test_earlier_version_gives_the_token_of_a_display_no_permission(interface: Interface, owner: Tenant) -> None:
+    """Code that does not know `token.ve_id` takes the token for one of an OAuth client, whose scope is empty."""
+    paired = await interface.pair(owner, owner.ids["virtual_entity"])
+    async with interface.house.gateway.database.reader(EVERYTHING) as session:
+        statement = select(col(models.Token.scope)).where(col(models.Token.digest) == hash_secret(paired.token))
+        scope = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
+    assert scope is not None
+    for role in (Role.ACCOUNT, Role.TEMPLATE_EDITOR, Role.ADMINISTRATOR):
+        served_before = Principal(role, oauth_scopes=frozenset(scope.split()))
+        assert [permission for permission in Permission if served_before.access_scope(permission)] == []
+    assert (await interface.own(paired.headers))["name"] == "Kitchen"
 
 
 async def _stored(timed: Timed, display: dict[str, Any]) -> dict[str, Any]:

@@ -92,6 +92,7 @@ class CredentialLookup:
         if not rows:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
+        is_of_oauth_client = scope is not None and ve_id is None  # the scope of a display is for older versions
         if ve_id is not None and is_use_due(expires_at, now):
             await self._record_uses(application_id, [token_id], now)
         return Principal(
@@ -103,7 +104,7 @@ class CredentialLookup:
             ve_id=ve_id,
             token_id=token_id,
             expires_at=expires_at,
-            oauth_scopes=None if scope is None else frozenset(scope.split()),
+            oauth_scopes=frozenset(scope.split()) if is_of_oauth_client else None,
             trusted_only=trusted_only,
             grant_id=family,
         )
