@@ -53,7 +53,7 @@ class ConnectionLimits:
     max_account_connections: int = 20
     """Maximum concurrent connections for each account, over all gateways."""
 
-    max_display_connections: int = 4
+    max_display_connections: int = 8
     """Maximum concurrent connections for each paired display, over all gateways. Its account has others."""
 
     max_application_connections: int = 100_000
