@@ -205,7 +205,7 @@ async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
 
 async def test_live_display_does_not_follow_the_alerts_of_its_user(flat: Flat) -> None:
     """The frames of a user and of a display with the same document differ, so that they do not share a group."""
-    query = "subscription ($veId: ID!) { display(veId: $veId) { unreadAlerts power { net } } }"
+    query = "subscription ($veId: ID!) { display(veId: $veId) { unreadAlerts name } }"
     async with socket(flat.house.url) as paired, socket(flat.house.url) as account:
         await paired.init(**flat.display)
         await account.init(**flat.user.headers["account"])
@@ -219,10 +219,11 @@ async def test_live_display_does_not_follow_the_alerts_of_its_user(flat: Flat) -
         sent = await flat.house.call("POST", "/alert", flat.user.headers["application"], json=body)
         assert sent.status_code == 200, sent.text
         assert (await account.payload())["data"]["display"]["unreadAlerts"] == counts[0] + 1
-        # a frame of the alert would arrive before that of the power, and have another count
-        await flat.user.record(flat.home.ids["resource"], (datetime.now(UTC), "640"), field="POWER")
-        frame = (await paired.payload())["data"]["display"]
-        assert frame == {"unreadAlerts": counts[1], "power": {"net": 640.0}}
+        # a frame of the alert would arrive before that of the new name, and have the old name
+        path = f"/virtualentity/{flat.home.ids['virtual_entity']}"
+        renamed = await flat.house.call("PUT", path, flat.user.headers["account"], json={"name": "Renamed"})
+        assert renamed.status_code == 201, renamed.text
+        assert (await paired.payload())["data"]["display"] == {"unreadAlerts": 0, "name": "Renamed"}
 
 
 def scope_of(flat: Flat) -> RowScope:

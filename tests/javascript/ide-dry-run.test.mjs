@@ -119,7 +119,7 @@ test("all senders share one interval; the editor goes first, and few wait", asyn
   assert.deepEqual(page.sent.slice(2), Array.from({ length: 9 }, (_, index) => `{ p${index + 4} }`));
 });
 
-test("a request whose signal is aborted before its turn or before it is asked is not sent", async () => {
+test("a request whose signal is aborted before its turn, or at the start, is not sent", async () => {
   const early = AbortSignal.abort();
   const late = new AbortController();
   const answers = [page.queue.ask({ query: "{ a }" }, { headers: {} })];

@@ -9,7 +9,7 @@ import { Session } from "../../wattgate/app/static/shared/session.js";
 const LOGIN = { token: "first", exp: 9_000_000_000, accountId: "ada", applicationId: "app" };
 const STORED = { token: "first", since: 0, expires: 9_000_000_000_000 };
 
-/** What the browser has stored, by key. */
+/** The storage of the browser, by key. */
 const stored = new Map();
 /** The bodies of the requests. */
 const sent = [];

@@ -7,7 +7,7 @@ import { logOut, renew } from "./gateway.js";
 
 /**
  * A token, and the times in milliseconds since 1970 at which it was received and at which it expires. `account` has the
- * IDs of the application and the account, if the log-in said them.
+ * IDs of the application and the account, if the log-in sent them.
  * @typedef {{ token: string, since: number, expires: number, account?: string }} StoredSession
  */
 
