@@ -266,8 +266,8 @@ async def test_program_sends_its_token_only_to_a_server_with_the_right_certifica
     heads: list[bytes] = []
     async with other_gateway([script], context, heads) as url:
         by_name = url.replace("127.0.0.1", "localhost")
-        for address, authority in ((by_name, "other.der"), (url, "own.der")):
-            async with running(tmp_path, address, "secret", "home", authority=authority) as program:
+        for address, file in ((by_name, "other.der"), (url, "own.der")):
+            async with running(tmp_path, address, "secret", "home", authority=file) as program:
                 assert await program.line() == "no connection"
         assert heads == []
         async with running(tmp_path, by_name, "secret", "home", authority="own.der") as program:
