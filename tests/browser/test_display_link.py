@@ -25,6 +25,9 @@ PAST_HALF_TOKEN_LIFETIME_MS = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / 
 SOCKET_PATH = re.compile(r"/graphql$")
 LAST_READING_TEXT = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
 RECONNECTS = 1000 if selected_scale().long else 50
+LONGEST_RELOAD_DELAY_MS = 300_000
+"""The longest time for which a page that is older than the gateway waits before it loads itself again."""
+
 AGE_SHORTLY_BEFORE_STALE = timedelta(seconds=115)
 """The age of a reading that becomes STALE five seconds later. A reading is STALE after two minutes."""
 
@@ -147,6 +150,7 @@ async def test_frames_of_a_newer_version_are_not_shown(page: Page, homes: Contro
         gateway.on_message(lambda message: route.send(_in_newer_frames(str(message)) if upgraded.is_set() else message))
 
     await page.route_web_socket(SOCKET_PATH, connect)
+    await page.clock.install()
     await open_display(page)
     upgraded.set()
     await homes.send_power(735)
@@ -154,6 +158,15 @@ async def test_frames_of_a_newer_version_are_not_shown(page: Page, homes: Contro
     await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
     await expect(page.get_by_test_id("explanation")).not_to_contain_text(re.compile(r"\d"))
     await expect(page.get_by_test_id("today-cost")).to_have_text(NO_VALUE)
+    await expect(page.locator(".bar")).to_have_count(0)
+    await expect(page.get_by_test_id("alerts")).to_have_text(re.compile(r"^\s*$"))
+    # The device sleeps, or its clock is set: the page still waits for its newer version.
+    await page.clock.set_system_time(utc_now() + timedelta(minutes=10))
+    await page.clock.run_for(2_000)
+    await expect(page.get_by_test_id("connection")).to_have_text("Updating this page")
+    upgraded.clear()
+    await page.clock.fast_forward(LONGEST_RELOAD_DELAY_MS)
+    await expect(page.get_by_test_id("power")).to_have_text("735 W", timeout=READINGS_TIMEOUT_MS)
 
 
 def _in_newer_frames(message: str) -> str:

@@ -222,7 +222,7 @@ export class Display {
 
   /** Say that the gateway cannot be reached. Once there is a home, its subscription says so. */
   #showUnreachable() {
-    if (this.#session && !this.#home) this.#setConnectionState(navigator.onLine ? "reconnecting" : "offline");
+    if (this.#session && !this.#home && this.#connectionState !== "outdated") this.#setConnectionState(navigator.onLine ? "reconnecting" : "offline");
   }
 
   #render() {
@@ -256,9 +256,10 @@ export class Display {
     if (selection.steps === 0) this.#timers.cancel("newest");
     else this.#timers.schedule(RETURN_DELAY, "newest", () => this.#history.returnToNewest());
     const read = () => readHistory(this.#token, resourceIdsByEnergy(home), range);
-    const series = await this.#request("history", read, () => this.#readHistory());
-    if (!series) this.#history.fail();
-    else if (Object.keys(series).length > 0) this.#history.show(selection, series);
+    const retry = () => this.#readHistory();
+    const series = await this.#request("history", read, retry, () => this.#history.fail());
+    if (!series) return;
+    if (Object.keys(series).length > 0) this.#history.show(selection, series);
     else this.#history.clear();
   }
 
@@ -283,9 +284,10 @@ export class Display {
    * @param {string} name  The name of the timer of the retry.
    * @param {() => Promise<T>} send
    * @param {(() => void) | null} retry  Null if the request is not repeated.
+   * @param {() => void} [onFailure]  Called if the request failed and the session and the home are still the same.
    * @returns {Promise<T | null>}
    */
-  async #request(name, send, retry) {
+  async #request(name, send, retry, onFailure) {
     const [session, home] = [this.#session, this.#home];
     const outdated = () => session !== this.#session || home !== this.#home;
     this.#timers.cancel(name);
@@ -300,6 +302,7 @@ export class Display {
         if (unreachable) this.#showUnreachable();
         console.warn(error);
         if (retry) this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
+        onFailure?.();
       }
       return null;
     }
@@ -312,7 +315,7 @@ export class Display {
       get token() {
         return getToken();
       },
-      read: (name, send, retry) => this.#request(name, send, retry),
+      read: (name, send, { retry, onFailure }) => this.#request(name, send, retry, onFailure),
       act: (send) => this.#request("action", send, null),
     };
   }
@@ -350,9 +353,12 @@ export class Display {
     else this.#reloadLater();
   }
 
-  /** Remove everything that was shown, and wait for a page that understands the frames. */
+  /** Remove everything that was shown of the home, and wait for a page that understands the frames. */
   #refuseNewerFrames() {
     this.#connection.close();
+    // Without a home, responses that are still to come are ignored.
+    this.#home = null;
+    this.#household.clear();
     this.#clear();
     this.#setConnectionState("outdated");
     this.#reloadLater();
