@@ -104,6 +104,24 @@ export function formatAxisNumber(value) {
 }
 
 /**
+ * Return a number as the user edits it: with the decimal sign of the locale and without groups.
+ * @param {number} value
+ * @returns {string}
+ */
+export function formatEntry(value) {
+  return numbers({ maximumFractionDigits: 20, useGrouping: false, numberingSystem: "latn" }).format(value);
+}
+
+/**
+ * Return the sign between the groups of three digits of a number.
+ * @returns {string}
+ */
+export function groupSign() {
+  const parts = numbers({ numberingSystem: "latn" }).formatToParts(1_234_567);
+  return parts.find(({ type }) => type === "group")?.value ?? "";
+}
+
+/**
  * Return an amount of an axis, without decimals where it has none.
  * @param {number} value
  * @returns {string}
