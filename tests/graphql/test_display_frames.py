@@ -60,6 +60,7 @@ async def test_frame_is_the_same_by_both_executors_and_on_both_transports(timed:
         "intensity": 88.0,
         "unit": "gCO2/kWh",
         "at": format_iso(LONDON_MIDNIGHT + timedelta(hours=18)),
+        "validUntil": format_iso(LONDON_MIDNIGHT + timedelta(hours=19)),
         "index": "LOW",
     }
 
@@ -218,9 +219,10 @@ async def test_carbon_intensity_has_an_index_and_does_not_outlive_the_next_half_
     await home.record(CARBON, (start, intensity))
     shown = (await home.frame())["carbon"]
     assert (shown["intensity"], shown["index"]) == (intensity, index)
+    assert shown["validUntil"] == format_iso(start + timedelta(minutes=60))
     timed.clock.now = start + timedelta(minutes=59)
     assert (await home.frame())["carbon"] == shown
-    timed.clock.now = start + timedelta(minutes=60)
+    timed.clock.now = datetime.fromisoformat(shown["validUntil"])
     assert (await home.frame())["carbon"] is None
 
 

@@ -22,7 +22,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
-from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
 from wattgate.energy.display.meter import Meter, MeterKind
@@ -206,7 +206,7 @@ class _StoredInputs:
     freshness_snapshot: FreshnessSnapshot
     unread_alerts: Mapping[str, int]
     locales: Mapping[str, str]
-    carbon: Mapping[str, CarbonReading]
+    carbon: Mapping[str, DisplayCarbon]
 
     @classmethod
     async def load(cls, rows: Rows, plans: Sequence[_HomePlan]) -> "_StoredInputs":

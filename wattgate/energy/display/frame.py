@@ -126,7 +126,7 @@ def render_frame(home: Home, at: datetime) -> Display:
         locale=home.locale,
         utc_offset_minutes=half_hour.utc_offset_minutes,
         cheapest=half_hour.cheapest,
-        carbon=home.carbon.content_at(now) if home.carbon else None,
+        carbon=home.carbon if home.carbon and at < home.carbon.valid_until else None,
         home=home,
     )
 
@@ -144,7 +144,7 @@ def next_change(frame: Display) -> datetime:
         home.half_hour(now).end,
         home.freshness_snapshot.next_change(now),
         home.consent_until,
-        home.carbon.valid_until if home.carbon and home.carbon.valid_until > now else None,
+        to_ms(frame.carbon.valid_until) if frame.carbon else None,
     )
     return from_ms(min(instant for instant in instants if instant is not None))
 

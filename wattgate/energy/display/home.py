@@ -18,7 +18,7 @@ from wattgate.energy.display.ambient import (
     power_within_budget,
     price_reference,
 )
-from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.half_hour import HalfHourCache, HalfHourContent
 from wattgate.energy.display.live_power import DisplayPower, PowerSource, can_estimate_energy, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
@@ -96,7 +96,7 @@ class Home(msgspec.Struct, frozen=True):
     main_resource_id: str | None
     input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
-    carbon: CarbonReading | None = None
+    carbon: DisplayCarbon | None = None
     withheld_meters: tuple[WithheldMeter, ...] = ()
     consent_until: int | None = None
     cache: HalfHourCache = msgspec.field(default_factory=HalfHourCache)

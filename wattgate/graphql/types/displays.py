@@ -127,6 +127,10 @@ class DisplayCarbon:
     intensity: float = strawberry.field(description="Carbon intensity, in `unit`.")
     unit: str = strawberry.field(description="Unit of the intensity: gCO2/kWh.")
     at: datetime = strawberry.field(description="Start of the half hour that the intensity applies to.")
+    valid_until: datetime = strawberry.field(
+        description="Instant of the gateway's clock from which the intensity is too old to be shown. Blank it then, "
+        "unless a newer frame has arrived."
+    )
     index: CarbonIndex = strawberry.field(description="How high the intensity is.")
 
 
