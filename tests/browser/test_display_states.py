@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
-from tests.browser.display_states import STATES, StatefulHomes, stateful_homes
-from tests.browser.displays import show_page
+from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
+from tests.browser.displays import NO_VALUE, show_page
 from tests.browser.test_display import accessibility_violations
 
 pytestmark = pytest.mark.browser
@@ -111,6 +111,23 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
             await show_page(page, (await pages(page, size))[0])
             found += await accessibility_violations(page)
     assert found == []
+
+
+async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, homes: StatefulHomes) -> None:
+    async with homes.open(browser, "live") as page:
+        await expect(page.get_by_test_id("carbon")).to_be_hidden()
+    async with homes.open(browser, "carbon") as page:
+        carbon = page.get_by_test_id("carbon")
+        await expect(carbon).to_have_text(carbon_text(342, "very high"))
+        await expect(carbon).to_be_visible()
+        homes.proxy.freeze()
+        await page.clock.run_for(LINK_TIMEOUT_MS)
+        await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
+        await expect(carbon).to_be_visible()
+        await page.clock.fast_forward("50:00")  # an hour after the half hour has begun
+        await page.clock.run_for(1_000)
+        await expect(carbon).to_be_hidden()
+        await expect(page.get_by_test_id("rate")).not_to_have_text(NO_VALUE)
 
 
 async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:

@@ -6,7 +6,7 @@ import { find, findAs } from "../shared/dom.js";
 import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
 import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
-import { freshnessAt } from "./frame.js";
+import { currentCarbon, freshnessAt } from "./frame.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
@@ -233,8 +233,7 @@ export class Display {
     this.#power.show(frame, this.#wallClock, link);
     this.#today.show(frame.today, this.#wallClock);
     this.#month.show(frame.month, this.#wallClock);
-    this.#tariff.show(frame.tariff, this.#wallClock);
-    this.#tariff.showCarbon(frame.carbon);
+    this.#tariff.show({ tariff: frame.tariff, carbon: currentCarbon(frame, now()) }, this.#wallClock);
     this.#prices.show(frame);
     this.#household.showUnread(frame.unreadAlerts);
     this.#withheld.show(frame.withheld);

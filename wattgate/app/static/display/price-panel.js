@@ -1,7 +1,7 @@
 /** The price panel: the prices of today and tomorrow as a curve, with the cheapest slot marked and in words. */
 
 import { now } from "../shared/clock.js";
-import { find } from "../shared/dom.js";
+import { find, setText } from "../shared/dom.js";
 import { formatRate } from "./format.js";
 import { onNotationChange } from "./notation.js";
 import { PriceChart } from "./price-chart.js";
@@ -170,7 +170,6 @@ export class PricePanel {
    * @param {string} words
    */
   #setText(name, words) {
-    const part = find(this.#section, `.${name}`);
-    if (part.textContent !== words) part.textContent = words;
+    setText(find(this.#section, `.${name}`), words);
   }
 }

@@ -355,8 +355,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "budget.noAmount": "Enter an amount above 0, or leave it empty.",
   "budget.missing": "Enter a budget to compare with it.",
 
-  "carbon.value": "Carbon intensity {amount}, {index}",
-  "carbon.amount": "Carbon intensity {amount}",
+  "carbon.name": "Carbon intensity",
+  "carbon.value": "{amount}, {index}",
   "carbon.VERY_LOW": "very low",
   "carbon.LOW": "low",
   "carbon.MODERATE": "moderate",

@@ -353,8 +353,8 @@ export default /** @type {Catalogue} */ ({
   "budget.noAmount": "Saisissez un montant supérieur à 0, ou laissez le champ vide.",
   "budget.missing": "Saisissez un budget pour s’y comparer.",
 
-  "carbon.value": "Intensité carbone\u00a0: {amount}, {index}",
-  "carbon.amount": "Intensité carbone\u00a0: {amount}",
+  "carbon.name": "Intensité carbone\u00a0:",
+  "carbon.value": "{amount}, {index}",
   "carbon.VERY_LOW": "très basse",
   "carbon.LOW": "basse",
   "carbon.MODERATE": "modérée",
