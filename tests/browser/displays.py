@@ -1,6 +1,7 @@
 """Helpers that open the home display."""
 
 import re
+from datetime import timedelta
 
 from playwright.async_api import Page, expect
 
@@ -8,6 +9,13 @@ USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
 NO_VALUE = "\N{EN DASH}"
 POWER_TEXT = re.compile(r"^[\d.]+ k?W$")
 READINGS_TIMEOUT_MS = 15_000
+AGE_SHORTLY_BEFORE_STALE = timedelta(seconds=115)
+"""The age of a reading that becomes STALE five seconds later. A reading is STALE after two minutes."""
+
+AGE_OF_A_DELAYED_READING = timedelta(seconds=75)
+"""The age of a reading that is DELAYED for 45 more seconds."""
+
+DELAYED_READING_TEXT = re.compile(r"This reading is (7[5-9]|[89]\d|1[01]\d) s old")
 
 
 async def open_login_form(page: Page, path: str = "/display") -> None:

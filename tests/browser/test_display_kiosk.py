@@ -12,7 +12,17 @@ from playwright.async_api import Browser, Page, Route, expect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
-from tests.browser.displays import NO_VALUE, PASSWORD, READINGS_TIMEOUT_MS, USERNAME, open_display, open_login_form
+from tests.browser.displays import (
+    AGE_OF_A_DELAYED_READING,
+    AGE_SHORTLY_BEFORE_STALE,
+    DELAYED_READING_TEXT,
+    NO_VALUE,
+    PASSWORD,
+    READINGS_TIMEOUT_MS,
+    USERNAME,
+    open_display,
+    open_login_form,
+)
 from wattgate.app.server.display_shell import shell_files, shell_version
 from wattgate.clock import utc_now
 
@@ -371,10 +381,13 @@ async def test_times_and_ages_are_of_the_gateway_if_the_clock_of_the_device_is_w
     now = utc_now().astimezone(ZoneInfo("Europe/London"))
     around = [rf"{time:%a} {time.day} {time:%b}\s+{time:%H:%M}" for time in (now, now + timedelta(minutes=1))]
     await expect(page.locator(".now")).to_have_text(re.compile("|".join(around)))
-    await homes.send_power(411, utc_now() - timedelta(seconds=115), home=SECOND_HOME)
+    await homes.send_power(411, utc_now() - AGE_SHORTLY_BEFORE_STALE, home=SECOND_HOME)
     await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
-    await expect(page.get_by_test_id("explanation")).to_contain_text("This reading is 11")
-    await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE, timeout=READINGS_TIMEOUT_MS)
+    await expect(page.get_by_test_id("explanation")).to_contain_text("Last reading", timeout=READINGS_TIMEOUT_MS)
+    await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
+    await homes.send_power(412, utc_now() - AGE_OF_A_DELAYED_READING, home=SECOND_HOME)
+    await expect(page.get_by_test_id("explanation")).to_contain_text(DELAYED_READING_TEXT)
+    await expect(page.get_by_test_id("power")).to_have_text("412 W")
 
 
 async def test_every_visible_text_is_in_the_catalogue(browser: Browser, homes: ControlledHomes) -> None:

@@ -144,6 +144,16 @@ export function formatAge(milliseconds) {
   return text("age.days", { count: Math.floor(seconds / 86_400) });
 }
 
+/**
+ * Return a time that is left, in minutes and seconds, such as 9:05.
+ * @param {number} milliseconds
+ * @returns {string}
+ */
+export function formatCountdown(milliseconds) {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
 /** The forms of a time that the display writes. */
 const TIME_FORMS = /** @satisfies {Record<string, Intl.DateTimeFormatOptions>} */ ({
   minutes: { hour: "2-digit", minute: "2-digit" },

@@ -2,7 +2,7 @@
 
 import { find, findAll, findAs, prose, setText } from "../shared/dom.js";
 import { spellCode } from "../shared/user-code.js";
-import { formatCountdown } from "./pairing.js";
+import { formatCountdown } from "./format.js";
 import { drawQrCode } from "./qr-code.js";
 import { text } from "./texts.js";
 

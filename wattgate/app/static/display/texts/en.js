@@ -244,7 +244,6 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "prices.title": "Prices today and tomorrow",
   "prices.open": "Show the prices of today and tomorrow",
-  "prices.today": "Today",
   "prices.tomorrow": "Tomorrow",
   "prices.todayAt": "Today, {time}",
   "prices.tomorrowAt": "Tomorrow, {time}",

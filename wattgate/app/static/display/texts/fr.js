@@ -242,7 +242,6 @@ export default /** @type {Catalogue} */ ({
 
   "prices.title": "Prix d’aujourd’hui et de demain",
   "prices.open": "Montrer les prix d’aujourd’hui et de demain",
-  "prices.today": "Aujourd’hui",
   "prices.tomorrow": "Demain",
   "prices.todayAt": "Aujourd’hui, {time}",
   "prices.tomorrowAt": "Demain, {time}",
