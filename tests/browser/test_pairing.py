@@ -379,6 +379,7 @@ async def test_pair_page_fits_and_is_accessible(
         assert await accessibility_violations(phone) == []
         await phone.evaluate("(code) => { location.hash = code; }", code)
         await expect(phone.get_by_test_id("question-form")).to_be_visible()
+        await phone.evaluate("() => { location.hash = ''; }")
         await check_phone_sizes(phone)
         name = "Kitchen beside the very long corridor of the first floor, left of the door"
         await approve(phone, name, SECOND_HOME)
