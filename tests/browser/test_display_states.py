@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
-from tests.browser.displays import NO_VALUE, show_page
+from tests.browser.displays import NO_VALUE, geometry_problems, show_page
 from tests.browser.test_display import accessibility_violations
 
 pytestmark = pytest.mark.browser
@@ -32,10 +32,6 @@ LAPTOPS = ((1024, 768), (1200, 750), (1366, 768), (1440, 900))
 
 ZOOMED = (320, 256)
 """A screen of 1280x1024 at 400 %. The page may scroll there."""
-
-GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
-CUT = ".home-name, .home select"
-"""Elements whose text may end in an ellipsis: the name of a home."""
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AUDITED_SIZES = ((1280, 800), (390, 844))
@@ -62,14 +58,6 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[State
         yield homes
 
 
-async def problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:
-    """Resize the page and return what is wrong with its geometry."""
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
-    options = {"scrolls": size == ZOOMED, "coarse": coarse, "cut": CUT}
-    found: list[str] = await page.evaluate(GEOMETRY, options)
-    return [f"{size[0]}x{size[1]}: {problem}" for problem in found]
-
-
 async def pages(page: Page, size: tuple[int, int]) -> list[str]:
     """Resize the page and return the names of the pages that its layout has."""
     await page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -83,7 +71,10 @@ async def page_problems(page: Page, size: tuple[int, int], *, coarse: bool) -> l
     found = []
     for name in await pages(page, size):
         await show_page(page, name)
-        found += [f"{name}, {problem}" for problem in await problems(page, size, coarse=coarse)]
+        found += [
+            f"{name}, {problem}"
+            for problem in await geometry_problems(page, size, coarse=coarse, scrolls=size == ZOOMED)
+        ]
     return found
 
 
@@ -145,7 +136,7 @@ async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: Sta
             for exports in (False, True):
                 for watts in range(-12_000 if exports else 0, 12_001, 1_500):
                     await page.evaluate(SHOW_POWER, [watts, exports])
-                    found = await problems(page, size, coarse=True)
+                    found = await geometry_problems(page, size, coarse=True)
                     assert found == [], (watts, exports)
 
 

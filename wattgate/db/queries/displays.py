@@ -182,14 +182,13 @@ class _HomePlan:
 
     @property
     def input_fields(self) -> frozenset[tuple[str, str]]:
-        """The resources and fields whose readings the frame needs."""
-        metered = [
+        """The resources and fields whose readings the energy and the cost need."""
+        return frozenset(
             (series.resource_id, field.name)
             for series, _, energy, power in self.resources
             for field in (energy, power)
             if field
-        ]
-        return frozenset(metered + ([(self.carbon[0].resource_id, self.carbon[1].name)] if self.carbon else []))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +348,7 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         main_resource_id=next((series.resource.resource_id for series in plan.resources), None),
         input_fields=plan.input_fields,
         unread_alerts=inputs.unread_alerts[plan.entity.owner_id],
+        carbon_series=(plan.carbon[0].resource_id, plan.carbon[1]) if plan.carbon else None,
         carbon=inputs.carbon.get(plan.carbon[0].resource_id) if plan.carbon else None,
         withheld_meters=plan.withheld,
         consent_until=plan.consent_until,

@@ -162,7 +162,9 @@ class Display:
     freshness: Freshness = strawberry.field(
         description="Freshness of the live power, or of the stored readings if the home has no live power."
     )
-    unread_alerts: int = strawberry.field(description="Number of unread alerts of the home's owner.")
+    unread_alerts: int = strawberry.field(
+        description="Number of unread alerts of the home's owner. 0 for a paired display, which sees no alerts."
+    )
     frame_version: int = strawberry.field(
         description="Version of the content, now 1. New fields do not change it. Do not draw a version that the screen "
         "does not know."
