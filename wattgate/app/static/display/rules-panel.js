@@ -145,7 +145,7 @@ export class RulesPanel {
   async #change(rule, change) {
     const { ruleId } = rule;
     const changed = await this.#requester.act(() => changeRule(this.#requester.token, ruleId, change));
-    // What was typed is stored now.
+    // The typed limit is stored now.
     if (changed && change.threshold) limitInputs(find(this.#panel, ".rule-list")).get(ruleId)?.form?.reset();
     this.#finish(changed, (rules, one) => rules.map((other) => (other.ruleId === one.ruleId ? one : other)));
   }
