@@ -244,7 +244,6 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "prices.title": "Prices today and tomorrow",
   "prices.open": "Show the prices of today and tomorrow",
-  "prices.today": "Today",
   "prices.tomorrow": "Tomorrow",
   "prices.todayAt": "Today, {time}",
   "prices.tomorrowAt": "Tomorrow, {time}",
@@ -355,8 +354,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "budget.noAmount": "Enter an amount above 0, or leave it empty.",
   "budget.missing": "Enter a budget to compare with it.",
 
-  "carbon.value": "Carbon intensity {amount}, {index}",
-  "carbon.amount": "Carbon intensity {amount}",
+  "carbon.name": "Carbon intensity",
+  "carbon.value": "{amount}, {index}",
   "carbon.VERY_LOW": "very low",
   "carbon.LOW": "low",
   "carbon.MODERATE": "moderate",
