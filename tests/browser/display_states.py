@@ -120,7 +120,12 @@ STATES: Mapping[str, State] = MappingProxyType(
         "no-gas": State("Flat 5, Mill Court", 240, prices=PriceKind.DYNAMIC, meters=(ELECTRICITY,)),
         "export": State("Harbour Cottage", -1850, meters=(ELECTRICITY, EXPORT), shows={"direction": "Exporting"}),
         "no-home": State(None, None),
-        "new-home": State("New home", None, has_history=False, shows={"power": NO_VALUE, "today-energy": NO_VALUE}),
+        "new-home": State(
+            "New home",
+            None,
+            has_history=False,
+            shows={"power": NO_VALUE, "today-energy": NO_VALUE, "chart-notice": "No readings yet"},
+        ),
         "first-minute": State(watts=320, at=MIDNIGHT + timedelta(seconds=20)),
         "alert": State(alerts=3),
         "long-names": State(LONG_NAME, 12_340, meters=(ELECTRICITY, GAS, EXPORT), tariff_name=LONG_TARIFF, alerts=120),

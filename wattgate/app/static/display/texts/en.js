@@ -104,6 +104,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.range": "Time range",
   "history.measure": "Measure",
   "history.legend": "Legend",
+  "history.noReadings": "No readings yet",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
   "history.bar": "{name}: {details}",

@@ -99,6 +99,7 @@ export default /** @type {Catalogue} */ ({
   "history.range": "Période",
   "history.measure": "Grandeur",
   "history.legend": "Légende",
+  "history.noReadings": "Aucun relevé pour l’instant",
   "history.failed": "L’historique ne peut pas être lu. Nouvel essai dans un instant.",
   "history.costs": "Coûts\u00a0: {basis}",
   "history.bar": "{name}\u00a0: {details}",
