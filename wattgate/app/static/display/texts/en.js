@@ -193,8 +193,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pairing.unpairDetail": "It stops showing this home. To show it again, you approve a new code on a phone.",
   "pairing.keep": "Cancel",
 
-  "pair.title": "Pair a display",
-  "pair.page": "Pair a display · wattgate",
+  "pair.title": "Pair a screen",
+  "pair.page": "Pair a screen · wattgate",
   "pair.welcome": "Log in to show your home on a screen.",
   "pair.howTo": "Open `{address}` on the screen. It shows a code.",
   "pair.code": "Code on the screen",
@@ -205,7 +205,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.limited": "Too many wrong codes. Try again in {time}.",
   "pair.offline": "The gateway cannot be reached. Check the connection and try again.",
   "pair.failed": "The gateway cannot do this at the moment. Try again later.",
-  "pair.quota": "Your account has as many displays as it may have. Revoke one that you do not use.",
+  "pair.quota": "Your account has as many screens as it may have. Revoke one that you do not use.",
   "pair.sessionEnded": "Your session has ended. Please log in again.",
   "pair.question": "Is this your screen?",
   "pair.compare": "The screen shows this code:",
@@ -226,8 +226,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.noHomesDetail":
     "This account has no home that a screen can show. Ask the provider of your app to add your home to it, or log out " +
     "and use another account.",
-  "pair.list": "Paired displays",
-  "pair.empty": "No display is paired with your homes.",
+  "pair.list": "Paired screens",
+  "pair.empty": "No screen is paired with your homes.",
   "pair.seen": "Last seen {when}",
   "pair.rename": "Rename",
   "pair.renameOf": "Rename “{name}”",
