@@ -126,7 +126,7 @@ STATES: Mapping[str, State] = MappingProxyType(
             has_history=False,
             shows={"power": NO_VALUE, "today-energy": NO_VALUE, "chart-notice": "No readings yet"},
         ),
-        "first-minute": State(watts=320, at=MIDNIGHT + timedelta(seconds=20)),
+        "first-minute": State(watts=320, at=MIDNIGHT + timedelta(seconds=20), shows={"today-complete-to": ""}),
         "alert": State(alerts=3),
         "long-names": State(LONG_NAME, 12_340, meters=(ELECTRICITY, GAS, EXPORT), tariff_name=LONG_TARIFF, alerts=120),
         "withheld": State("Forge", 655, is_gas_withheld=True),

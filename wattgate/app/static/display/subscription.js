@@ -12,6 +12,7 @@
 
 /**
  * @typedef {object} Period
+ * @property {string} start
  * @property {string} end
  * @property {string | null} completeTo
  * @property {EnergyAmount | null} electricity
@@ -115,6 +116,7 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
   }
 }
 fragment Period on DisplayPeriod {
+  start
   end
   completeTo
   electricity { value unit }
