@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import trustme
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from tests.support import chance, node, speed
 from tests.support.demonstration import demonstration
@@ -41,6 +41,9 @@ os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked pro
 chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]
+PAGE_TIMEOUT_MS = 20_000
+"""Maximum wait for a state of a page, in milliseconds. The default of Playwright is too short for a busy machine."""
+
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 
@@ -233,6 +236,7 @@ async def browser() -> AsyncIterator[Browser]:
         "--disable-component-update",
         "--disable-sync",
     ]
+    expect.set_options(timeout=PAGE_TIMEOUT_MS)
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(executable_path=executable, args=flags)
         yield chromium
