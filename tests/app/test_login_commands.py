@@ -13,11 +13,18 @@ __all__ = ["command", "database_url"]
 
 
 def display_address(command: Command, **options: str) -> str:
-    """Set up a home and return the address that the command prints for its display."""
+    """Set up a home and return the address that the command prints for its display.
+
+    A wide screen shows the code of a pairing first. So the text names the button to log in, and the page of the code.
+    """
     shown = command(*arguments(**options))
     assert shown.status == 0, shown.error
-    (line,) = [line for line in shown.out.splitlines() if "/display" in line]
-    return line.removeprefix("Then open ").partition(" and log in as ")[0]
+    log_in, pairing = shown.out.splitlines()[-2:]
+    address, _, rest = log_in.removeprefix("Then open ").partition(", ")
+    assert rest.startswith('choose "Use a password", and log in as ')
+    pair_page = address.replace("/display", "/pair")
+    assert pairing == f"Or pair the screen without a password: log in at {pair_page} and approve its code."
+    return address
 
 
 def test_home_create_prints_the_address_at_which_its_user_logs_in(

@@ -25,6 +25,7 @@ from strawberry import ID
 
 from tests.browser.displays import NO_VALUE
 from tests.faults.proxy import Proxy, proxy
+from tests.support.display_homes import CARBON, CARBON_STORAGE
 from tests.support.house import CALLER_BUDGET
 from tests.support.schema import bring_up
 from tests.support.servers import serving
@@ -41,11 +42,12 @@ from wattgate.app.server.factory import create_app
 from wattgate.clock import to_ms
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import consent, provisioning, recording, tariffs
+from wattgate.graphql.resolvers import consent, home_resources, provisioning, recording, resources, tariffs
 from wattgate.graphql.resolvers.alerts import send_alert
 from wattgate.graphql.types import readings as types
 from wattgate.graphql.types.alert_types import NewAlertType
 from wattgate.graphql.types.alerts import Channel, NewAlert
+from wattgate.graphql.types.resources import NewResource, NewResourceType
 from wattgate.principal import Principal, Role
 
 APPLICATION, PASSWORD, ALERT_TYPE = "Home display", "correct horse battery", "HIGH-USE"
@@ -75,8 +77,8 @@ class PriceKind(Enum):
 class State:
     """A state of the display: its home, the instant `at`, and texts that the display shows then, by test ID.
 
-    The newest power is `watts`, measured at the `age` before `at`. `alerts` is the number of unread alerts, and
-    `second_home` the name of another home of the user.
+    The newest power is `watts`, measured at the `age` before `at`. `carbon` is the carbon intensity of the half hour of
+    `at`. `alerts` is the number of unread alerts, and `second_home` the name of another home of the user.
     """
 
     home: str | None = "12 Alder Road"
@@ -89,9 +91,14 @@ class State:
     has_history: bool = True
     is_gateway_silent: bool = False
     is_gas_withheld: bool = False
+    carbon: int | None = None
     alerts: int = 0
     second_home: str | None = None
     shows: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict)
+
+
+def carbon_text(intensity: int, index: str) -> str:
+    return f"Carbon intensity {intensity} g CO\N{SUBSCRIPT TWO}/kWh, {index}"
 
 
 STATES: Mapping[str, State] = MappingProxyType(
@@ -113,11 +120,25 @@ STATES: Mapping[str, State] = MappingProxyType(
         "no-gas": State("Flat 5, Mill Court", 240, prices=PriceKind.DYNAMIC, meters=(ELECTRICITY,)),
         "export": State("Harbour Cottage", -1850, meters=(ELECTRICITY, EXPORT), shows={"direction": "Exporting"}),
         "no-home": State(None, None),
-        "new-home": State("New home", None, has_history=False, shows={"power": NO_VALUE, "today-energy": NO_VALUE}),
-        "first-minute": State(watts=320, at=MIDNIGHT + timedelta(seconds=20)),
+        "new-home": State(
+            "New home",
+            None,
+            has_history=False,
+            shows={"power": NO_VALUE, "today-energy": NO_VALUE, "chart-notice": "No readings yet"},
+        ),
+        "first-minute": State(watts=320, at=MIDNIGHT + timedelta(seconds=20), shows={"today-complete-to": ""}),
         "alert": State(alerts=3),
         "long-names": State(LONG_NAME, 12_340, meters=(ELECTRICITY, GAS, EXPORT), tariff_name=LONG_TARIFF, alerts=120),
         "withheld": State("Forge", 655, is_gas_withheld=True),
+        "carbon": State("Windmill", 480, carbon=342, shows={"carbon": carbon_text(342, "very high")}),
+        "carbon-without-tariff": State(
+            "Watermill",
+            290,
+            prices=PriceKind.NONE,
+            meters=(ELECTRICITY,),
+            carbon=142,
+            shows={"carbon": carbon_text(142, "moderate"), "rate": NO_VALUE},
+        ),
     }
 )
 
@@ -233,6 +254,8 @@ class StatefulHomes:
         if state.is_gas_withheld:
             await self.runner.run(consent.revoke_consents, owner, {"mpxns": [points[GAS]]})
         await self._add_tariffs(state, ids)
+        if state.carbon is not None:
+            await self._add_carbon(owner, setup.ve_id, state.carbon, last_half_hour_end(state.at))
         if state.has_history:
             await self._add_history(ids, Habits(seed=number, electricity=9.0, gas_heating=6.0, solar=3.0), state.at)
         if state.watts is not None:
@@ -263,6 +286,18 @@ class StatefulHomes:
                 stop = demo_tariffs.priced_until(state.at)
                 start = last_half_hour_end(state.at) - HISTORY
                 await demo_tariffs.fill_prices(self.runner, self.system, tariff.tariff_id, start, stop)
+
+    async def _add_carbon(self, owner: Principal, ve_id: str, intensity: int, start: datetime) -> None:
+        """Add a series of the carbon intensity to a home, with the value of a half hour."""
+        new_type = NewResourceType(name=ve_id, classifier=CARBON, storage=CARBON_STORAGE, base_unit="gCO2/kWh")
+        resource_type = await self.runner.run(resources.add_resource_type, self.system, {"input": new_type})
+        new_resource = NewResource(resource_type_id=ID(resource_type.resource_type_id), name="carbon intensity")
+        resource = await self.runner.run(resources.add_resource, owner, {"input": new_resource})
+        added = {"ve_id": ID(ve_id), "resource_id": ID(resource.resource_id)}
+        await self.runner.run(home_resources.add_virtual_entity_resource, owner, added)
+        reading = types.NewReading(at=start, value=Decimal(intensity))
+        series = types.NewReadings(resource_id=ID(resource.resource_id), readings=[reading])
+        await self.runner.run(recording.record_readings, self.system, {"series": [series]})
 
     async def _add_history(self, ids: Mapping[str, str], habits: Habits, now: datetime) -> None:
         """Record the half hours until now."""

@@ -129,6 +129,46 @@ async def test_rules_are_added_changed_and_removed(page: Page) -> None:
     assert len((await query_graphql(page, rules_query))["viewer"]["alertRules"]) == 1
 
 
+async def test_focus_and_typed_limits_outlast_changes_of_the_lists(page: Page, homes: ControlledHomes) -> None:
+    await open_display(page)
+    panel = await open_dialog(page, "Rules")
+    rules = panel.locator(".rule-item")
+    await panel.get_by_label("Alert me if").select_option(label="Electricity consumption: power is above a limit")
+    for amount in ("6", "7"):
+        await panel.locator('[name="amount"]').fill(amount)
+        await panel.get_by_role("button", name="Add the rule").click()
+        await expect(rules.filter(has_text=f"above {amount} kW")).to_have_count(1)
+    six, seven = (rules.filter(has_text=f"consumption above {amount} kW") for amount in "67")
+    await seven.get_by_label("Limit in kW").fill("8.5")
+    await six.get_by_label("On").focus()
+    await page.keyboard.press("Space")
+    await expect(six).to_have_class(re.compile("off"))
+    await expect(six.get_by_label("On")).to_be_focused()
+    await expect(seven.get_by_label("Limit in kW")).to_have_value("8.5")
+    six_by_id = panel.locator(f'[data-rule="{await six.get_attribute("data-rule")}"]')
+    await six_by_id.get_by_label("Limit in kW").fill("6,50")
+    await page.keyboard.press("Enter")
+    await expect(six_by_id.get_by_label("Limit in kW")).to_have_value("6.5")
+    await expect(six_by_id.get_by_label("Limit in kW")).to_be_focused()
+    await expect(seven.get_by_label("Limit in kW")).to_have_value("8.5")
+    for rule in (six_by_id, seven):
+        await rule.get_by_role("button", name="Remove").focus()
+        await page.keyboard.press("Enter")
+        await expect(rule.get_by_role("button", name="Remove this rule?")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(rule).to_have_count(0)
+        await expect(panel.locator(".rule-list")).to_be_focused()
+    await page.get_by_role("tab", name="Alerts").click()
+    newest = await page.locator(".alert-item").first.get_attribute("data-alert")
+    await add_alert(homes)
+    await expect(page.locator(".alert-item").first).not_to_have_attribute("data-alert", newest or "")
+    marked = await page.locator(".alert-item.unread").first.get_attribute("data-alert")
+    await page.locator(f'[data-alert="{marked}"]').get_by_role("button").focus()
+    await add_alert(homes)
+    await expect(page.locator(".alert-item").first).not_to_have_attribute("data-alert", marked or "")
+    await expect(page.locator(f'[data-alert="{marked}"]').get_by_role("button")).to_be_focused()
+
+
 async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
     await open_display(page)
     explanation = page.get_by_test_id("explanation")

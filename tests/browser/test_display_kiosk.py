@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,13 +13,24 @@ from playwright.async_api import Browser, Page, Route, expect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
-from tests.browser.displays import NO_VALUE, PASSWORD, READINGS_TIMEOUT_MS, USERNAME, open_display, open_login_form
+from tests.browser.displays import (
+    AGE_OF_A_DELAYED_READING,
+    AGE_SHORTLY_BEFORE_STALE,
+    DELAYED_READING_TEXT,
+    NO_VALUE,
+    PASSWORD,
+    READINGS_TIMEOUT_MS,
+    USERNAME,
+    open_display,
+    open_login_form,
+)
 from wattgate.app.server.display_shell import shell_files, shell_version
 from wattgate.clock import utc_now
 
 pytestmark = pytest.mark.browser
 
 NEXT_VERSION = "0123456789abcdef"
+CLOCK_ERRORS = (timedelta(hours=5), timedelta(hours=-5), timedelta(days=-9000))
 SHELL_PATHS = {"/display", "/display/worker.js"}
 
 RECORD_WAKE_LOCKS = """
@@ -355,26 +367,38 @@ async def test_full_screen_button_fills_the_screen_and_back(page: Page) -> None:
     await expect(button).to_have_accessible_name("Full screen")
 
 
-@pytest.mark.parametrize("error", [timedelta(hours=5), timedelta(hours=-5), timedelta(days=-9000)])
 async def test_times_and_ages_are_of_the_gateway_if_the_clock_of_the_device_is_wrong(
-    page: Page, homes: ControlledHomes, error: timedelta
+    browser: Browser, homes: ControlledHomes
 ) -> None:
-    milliseconds = round(error / timedelta(milliseconds=1))
-    await page.add_init_script(SET_DEVICE_CLOCK % (milliseconds, milliseconds))
-    await open_display(page)
-    await homes.send_power(512)
-    await expect(page.get_by_test_id("power")).to_have_text("512 W")
-    await expect(page.get_by_test_id("connection")).to_have_text("Live")
-    await expect(page.get_by_test_id("connection")).to_have_attribute(
-        "title", re.compile(r"^Newest reading \d+ s ago$")
-    )
-    now = utc_now().astimezone(ZoneInfo("Europe/London"))
-    around = [rf"{time:%a} {time.day} {time:%b}\s+{time:%H:%M}" for time in (now, now + timedelta(minutes=1))]
-    await expect(page.locator(".now")).to_have_text(re.compile("|".join(around)))
-    await homes.send_power(411, utc_now() - timedelta(seconds=115), home=SECOND_HOME)
-    await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
-    await expect(page.get_by_test_id("explanation")).to_contain_text("This reading is 11")
-    await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE, timeout=READINGS_TIMEOUT_MS)
+    async with AsyncExitStack() as stack:
+        pages = []
+        for error in CLOCK_ERRORS:
+            page = await stack.enter_async_context(homes.page(browser))
+            milliseconds = round(error / timedelta(milliseconds=1))
+            await page.add_init_script(SET_DEVICE_CLOCK % (milliseconds, milliseconds))
+            await open_display(page)
+            pages.append(page)
+        await homes.send_power(512)
+        for page in pages:
+            await expect(page.get_by_test_id("power")).to_have_text("512 W")
+            await expect(page.get_by_test_id("connection")).to_have_text("Live")
+            await expect(page.get_by_test_id("connection")).to_have_attribute(
+                "title", re.compile(r"^Newest reading \d+ s ago$")
+            )
+            now = utc_now().astimezone(ZoneInfo("Europe/London"))
+            around = [rf"{time:%a} {time.day} {time:%b}\s+{time:%H:%M}" for time in (now, now + timedelta(minutes=1))]
+            await expect(page.locator(".now")).to_have_text(re.compile("|".join(around)))
+        await homes.send_power(411, utc_now() - AGE_SHORTLY_BEFORE_STALE, home=SECOND_HOME)
+        for page in pages:
+            await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)
+            await expect(page.get_by_test_id("explanation")).to_contain_text(
+                "Last reading", timeout=READINGS_TIMEOUT_MS
+            )
+            await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
+        await homes.send_power(412, utc_now() - AGE_OF_A_DELAYED_READING, home=SECOND_HOME)
+        for page in pages:
+            await expect(page.get_by_test_id("explanation")).to_contain_text(DELAYED_READING_TEXT)
+            await expect(page.get_by_test_id("power")).to_have_text("412 W")
 
 
 async def test_every_visible_text_is_in_the_catalogue(browser: Browser, homes: ControlledHomes) -> None:

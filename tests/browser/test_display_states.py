@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
-from tests.browser.display_states import STATES, StatefulHomes, stateful_homes
-from tests.browser.displays import show_page
+from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
+from tests.browser.displays import NO_VALUE, geometry_problems, show_page
 from tests.browser.test_display import accessibility_violations
 
 pytestmark = pytest.mark.browser
@@ -32,10 +32,6 @@ LAPTOPS = ((1024, 768), (1200, 750), (1366, 768), (1440, 900))
 
 ZOOMED = (320, 256)
 """A screen of 1280x1024 at 400 %. The page may scroll there."""
-
-GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
-CUT = ".home-name, .home select"
-"""Elements whose text may end in an ellipsis: the name of a home."""
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AUDITED_SIZES = ((1280, 800), (390, 844))
@@ -62,14 +58,6 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[State
         yield homes
 
 
-async def problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:
-    """Resize the page and return what is wrong with its geometry."""
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
-    options = {"scrolls": size == ZOOMED, "coarse": coarse, "cut": CUT}
-    found: list[str] = await page.evaluate(GEOMETRY, options)
-    return [f"{size[0]}x{size[1]}: {problem}" for problem in found]
-
-
 async def pages(page: Page, size: tuple[int, int]) -> list[str]:
     """Resize the page and return the names of the pages that its layout has."""
     await page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -83,7 +71,10 @@ async def page_problems(page: Page, size: tuple[int, int], *, coarse: bool) -> l
     found = []
     for name in await pages(page, size):
         await show_page(page, name)
-        found += [f"{name}, {problem}" for problem in await problems(page, size, coarse=coarse)]
+        found += [
+            f"{name}, {problem}"
+            for problem in await geometry_problems(page, size, coarse=coarse, scrolls=size == ZOOMED)
+        ]
     return found
 
 
@@ -113,6 +104,23 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
     assert found == []
 
 
+async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, homes: StatefulHomes) -> None:
+    async with homes.open(browser, "live") as page:
+        await expect(page.get_by_test_id("carbon")).to_be_hidden()
+    async with homes.open(browser, "carbon") as page:
+        carbon = page.get_by_test_id("carbon")
+        await expect(carbon).to_have_text(carbon_text(342, "very high"))
+        await expect(carbon).to_be_visible()
+        homes.proxy.freeze()
+        await page.clock.run_for(LINK_TIMEOUT_MS)
+        await expect(page.get_by_test_id("power")).to_have_text(NO_VALUE)
+        await expect(carbon).to_be_visible()
+        await page.clock.fast_forward("50:00")  # an hour after the half hour has begun
+        await page.clock.run_for(1_000)
+        await expect(carbon).to_be_hidden()
+        await expect(page.get_by_test_id("rate")).not_to_have_text(NO_VALUE)
+
+
 async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:
     for state in ("live", "long-names"):
         async with homes.open(browser, state) as page:
@@ -128,7 +136,7 @@ async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: Sta
             for exports in (False, True):
                 for watts in range(-12_000 if exports else 0, 12_001, 1_500):
                     await page.evaluate(SHOW_POWER, [watts, exports])
-                    found = await problems(page, size, coarse=True)
+                    found = await geometry_problems(page, size, coarse=True)
                     assert found == [], (watts, exports)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, WebSocketRoute, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
 from tests.browser.ides import offline_context
@@ -297,6 +297,17 @@ async def test_expired_token_is_renewed_without_loss(page: Page, homes: Controll
     await open_panel(page, "live")
     await page.get_by_test_id("run").click()
     await expect(page.get_by_test_id("stream-state")).to_have_text("Live")
+    # which account has logged in is known without a request, so that a refused one does not end the subscription
+    others: list[str] = []
+
+    async def refuse(route: Route) -> None:
+        if "mutation LogIn" in (body := route.request.post_data or ""):
+            await route.fallback()
+        else:
+            others.append(body)
+            await route.fulfill(status=429, headers={"Retry-After": "60"})
+
+    await page.route("**/graphql", refuse)
     routes[0].send(json.dumps({"type": "ping", "payload": {"expired": True, "graceSeconds": 25}}))
     await expect(page.get_by_test_id("login-reason")).to_have_text("The token of the running subscription has expired.")
     await choose_log_in(page)
@@ -310,6 +321,7 @@ async def test_expired_token_is_renewed_without_loss(page: Page, homes: Controll
     await choose_log_in(page)
     await expect(page.get_by_test_id("chart-text")).to_contain_text(shown(520), timeout=RECONNECT_MS)
     await expect(page.get_by_test_id("stream-facts")).to_contain_text("Nothing was lost")
+    assert [body for body in others if "dryRun" not in body] == []
 
 
 async def test_wrong_token_and_rejected_subscription_say_why(page: Page) -> None:

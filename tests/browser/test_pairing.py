@@ -150,7 +150,9 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
     await expect(screen.get_by_test_id("qr-code").get_by_role("img")).to_be_visible()
     answers: list[Response] = []
     screen.on("response", lambda answer: answers.append(answer) if GRAPHQL.search(answer.url) else None)
-    link = urlsplit(started["verificationUriComplete"])  # at the public address of the setting, as the QR code has it
+    link = urlsplit(
+        f"{started['verificationUri']}#{code}"
+    )  # at the public address of the setting, as the QR code has it
     await expect(screen.locator(".pairing-how")).to_contain_text(f"{link.netloc}{link.path}")
     await expect(screen.get_by_test_id("remaining")).to_have_text(re.compile(r"^Valid for (10:00|9:\d\d)$"))
 
@@ -377,6 +379,7 @@ async def test_pair_page_fits_and_is_accessible(
         assert await accessibility_violations(phone) == []
         await phone.evaluate("(code) => { location.hash = code; }", code)
         await expect(phone.get_by_test_id("question-form")).to_be_visible()
+        await phone.evaluate("() => { location.hash = ''; }")
         await check_phone_sizes(phone)
         name = "Kitchen beside the very long corridor of the first floor, left of the door"
         await approve(phone, name, SECOND_HOME)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -50,6 +51,11 @@ def reservation(account_id: str | None, *, application_id: str = "a", user_id: s
         oauth_scopes=frozenset({"read"}),
     )
     return StreamReservation(f"digest{next(NUMBERS)}", caller, "https://app.example")
+
+
+def of_display(token_id: str, application_id: str) -> StreamReservation:
+    of_account = reservation("account", application_id=application_id)
+    return replace(of_account, principal=replace(of_account.principal, role=Role.DISPLAY, token_id=token_id))
 
 
 @pytest.fixture
@@ -155,6 +161,16 @@ async def test_gateway_keeps_reservations_itself_while_redis_is_down(own_redis: 
     assert await store.get("unknown") is None
     assert await store.take(mine)
     await client.close()
+
+
+async def test_display_cannot_evict_the_reservation_of_its_user_or_of_another_display(
+    store: StreamReservations,
+) -> None:
+    application_id = f"displays{next(NUMBERS)}"
+    theirs = [reservation("account", application_id=application_id), of_display("hall", application_id)]
+    mine = [of_display("kitchen", application_id) for _ in range(3)]
+    await added(store, *theirs, *mine)
+    assert [await store.get(one.digest) for one in (*theirs, *mine)] == [*theirs, None, *mine[1:]]
 
 
 async def test_one_user_cannot_evict_the_reservation_of_another(cluster: Cluster, holder: Holder) -> None:

@@ -547,3 +547,27 @@ async def test_existing_accounts_have_no_second_factor_and_no_external_directory
         await connection.run_sync(lambda inner: migrate(inner, "0023", down=True))
         await connection.run_sync(lambda inner: migrate(inner, "0030"))
     await database.close()
+
+
+async def test_downgrade_ends_the_credentials_of_displays(empty_url: str) -> None:
+    """The code of the version before would serve such a token as one of the whole account."""
+    database = Database(empty_url)
+    await upgrade(database)
+
+    def downgrade_with_a_display(connection: Connection) -> None:
+        of_user = {"application_id": "a", "user_id": "u"}
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", **of_user)
+        put(connection, "account", account_id="c", **of_user)
+        put(connection, "virtual_entity_type", application_id="a", ve_type_id="t")
+        put(connection, "virtual_entity", application_id="a", ve_id="h", owner_id="u", ve_type_id="t")
+        put(connection, "token", token_id="person", account_id="c", digest=b"1", **of_user)
+        put(connection, "token", token_id="display", account_id="c", digest=b"2", ve_id="h", **of_user)
+        migrate(connection, "0031", down=True)
+        assert list(connection.execute(text("SELECT token_id FROM token")).scalars()) == ["person"]
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(downgrade_with_a_display)
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()

@@ -3,12 +3,17 @@
 import asyncio
 import json
 import re
+import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_pem_x509_certificate
 from graphql import build_schema, parse, validate
 
 from tests.support.display_homes import ELECTRICITY, add_display_home
@@ -19,7 +24,7 @@ from wattgate.energy.display.frame import FRAME_VERSION, LINK_TIMEOUT_SECONDS
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "display-of-your-own.md").read_text()
 (PROGRAM,) = code_blocks(PAGE, "python")
-SETTINGS = '"192.168.1.10", 8000, "TOKEN", "VE_ID"'
+SETTINGS = '"gateway.example", 443, "TOKEN", "VE_ID", "ca.der"'
 SLEEP = "time.sleep(2 ** state"
 QUERY = re.findall(r'QUERY = """(.*?)"""', PROGRAM, re.DOTALL)[0]
 LINE_SECONDS = 30
@@ -65,11 +70,13 @@ class Running:
 
 
 @asynccontextmanager
-async def running(folder: Path, url: str, token: str, ve_id: str, *changes: tuple[str, str]) -> AsyncIterator[Running]:
-    """Run the program with its settings. `changes` are further replacements in it."""
+async def running(
+    folder: Path, url: str, token: str, ve_id: str, *changes: tuple[str, str], authority: str = ""
+) -> AsyncIterator[Running]:
+    """Run the program with its settings. `changes` are further replacements in it. `authority` is a file, for TLS."""
     host, port = url.removeprefix("http://").split(":")
     program = PROGRAM
-    for old, new in ((SETTINGS, f'"{host}", {port}, "{token}", "{ve_id}"'), *changes):
+    for old, new in ((SETTINGS, f'"{host}", {port}, "{token}", "{ve_id}", "{authority}"'), *changes):
         assert program.count(old) == 1
         program = program.replace(old, new)
     (folder / "display.py").write_text(program)
@@ -141,8 +148,13 @@ def sends(*parts: bytes, stays: bool = False) -> Script:
 
 
 @asynccontextmanager
-async def other_gateway(scripts: Sequence[Script]) -> AsyncIterator[str]:
-    """Serve a gateway of another version: each connection follows the next script, and the last one repeats."""
+async def other_gateway(
+    scripts: Sequence[Script], context: ssl.SSLContext | None = None, heads: list[bytes] | None = None
+) -> AsyncIterator[str]:
+    """Serve a gateway of another version: each connection follows the next script, and the last one repeats.
+
+    With a context it speaks TLS. `heads` gets the heads of its requests.
+    """
     remaining = list(scripts)
     connections: set[asyncio.Task[None]] = set()
 
@@ -150,7 +162,9 @@ async def other_gateway(scripts: Sequence[Script]) -> AsyncIterator[str]:
         script = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         try:
             with suppress(ConnectionError):
-                await reader.readuntil(b"\r\n\r\n")
+                head = await reader.readuntil(b"\r\n\r\n")
+                if heads is not None:
+                    heads.append(head)
                 await script(writer)
         finally:
             writer.close()
@@ -160,7 +174,7 @@ async def other_gateway(scripts: Sequence[Script]) -> AsyncIterator[str]:
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connections.add(asyncio.create_task(serve(reader, writer)))
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
@@ -189,13 +203,13 @@ async def test_program_ignores_what_it_does_not_know(tmp_path: Path) -> None:
     ]
     waits = (
         (SLEEP, "wait(2 ** state"),
-        ("while True:\n    sock", "def wait(s): print('wait', s)\nwhile True:\n    sock"),
+        ("while True:\n    link", "def wait(s): print('wait', s)\nwhile True:\n    link"),
     )
     async with (
         other_gateway(scripts) as url,
         running(tmp_path, url, "token", "home", *waits) as program,
     ):
-        assert await program.line() == "00:59 - W LOW - kWh"
+        assert await program.until("W") == "00:59 - W LOW - kWh"
         await program.until(SHOWN)
         await program.until("-512 W VERY_HIGH 1.250 kWh")
         before = len(program.lines)
@@ -225,12 +239,42 @@ async def test_program_blanks_the_power_by_itself(tmp_path: Path) -> None:
     blanked = asyncio.Event()
     scripts = [beat, sends(HEAD + chunks(event()), stays=True)]
     async with other_gateway(scripts) as url, running(tmp_path, url, "token", "home") as program:
-        assert "512 W LOW" in await program.line()
+        assert "512 W LOW" in await program.until("W")
         blank = await program.until("- W - 1.250 kWh")
         assert "connection" not in blank
         blanked.set()
         assert "- W - 1.250 kWh no connection" in await program.until("no connection")
         assert SHOWN in await program.until(SHOWN)
+
+
+@pytest.fixture(scope="module")
+def authorities() -> dict[str, trustme.CA]:
+    """Return the authority of the gateway and another one."""
+    return {"own.der": trustme.CA(), "other.der": trustme.CA()}
+
+
+async def test_program_sends_its_token_only_to_a_server_with_the_right_certificate(
+    authorities: dict[str, trustme.CA], tmp_path: Path
+) -> None:
+    for name, authority in authorities.items():
+        certificate = load_pem_x509_certificate(authority.cert_pem.bytes())
+        (tmp_path / name).write_bytes(certificate.public_bytes(Encoding.DER))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authorities["own.der"].issue_cert("localhost").configure_cert(context)
+    whole = HEAD + chunks(*(event()[start : start + 7] for start in range(0, len(event()), 7)))
+    script = sends(*(whole[start : start + 50] for start in range(0, len(whole), 50)), stays=True)
+    heads: list[bytes] = []
+    async with other_gateway([script], context, heads) as url:
+        by_name = url.replace("127.0.0.1", "localhost")
+        for address, file in ((by_name, "other.der"), (url, "own.der")):
+            async with running(tmp_path, address, "secret", "home", authority=file) as program:
+                assert await program.line() == "no connection"
+        assert heads == []
+        async with running(tmp_path, by_name, "secret", "home", authority="own.der") as program:
+            assert SHOWN in await program.until(SHOWN)
+            assert SHOWN in await program.line()  # a second without data
+    assert len(heads) == 1
+    assert b"\r\ntoken: secret\r\n" in heads[0]
 
 
 def test_program_is_short_and_names_fields_and_numbers_of_the_gateway() -> None:
@@ -240,4 +284,4 @@ def test_program_is_short_and_names_fields_and_numbers_of_the_gateway() -> None:
     assert f'frame["frameVersion"] > {FRAME_VERSION}' in PROGRAM
     assert f'"timeout": {LINK_TIMEOUT_SECONDS}' in PROGRAM
     imported = re.findall(r"^import (.+)$", PROGRAM, re.MULTILINE)
-    assert imported == ["json, random, socket, time"]
+    assert imported == ["json, random, socket, ssl, time"]

@@ -1,46 +1,58 @@
-"""The GraphQL documents of docs/how-to/pair-a-display.md work unchanged, in their order."""
+"""The GraphQL documents of docs/how-to/pair-a-display.md work unchanged.
+
+They are sent in the order of a pairing: the user answers the code before the display takes its credential.
+"""
 
 import re
 from pathlib import Path
 from typing import Any
 
 from tests.support.house import House
+from tests.support.markdown import code_blocks
 from tests.support.residents import resident
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "pair-a-display.md").read_text()
 FIRST_FIELD = re.compile(r"\b(\w+)(?:\(| \{ (?:valid|name|pairedDisplays))")
-DOCUMENTS = {
-    FIRST_FIELD.findall(document.partition("{")[2])[0]: document
-    for document in re.findall(r"^```graphql\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-}
+DOCUMENTS = {FIRST_FIELD.findall(document.partition("{")[2])[0]: document for document in code_blocks(PAGE, "graphql")}
 """The documents by their first field."""
 
 
 async def test_documents_of_the_page_pair_a_display(served: House) -> None:
-    owner, documents = await resident(served.one), dict(DOCUMENTS)
+    owner, unused = await resident(served.one), set(DOCUMENTS)
     mine, anonymous = owner.headers["account"], {"applicationId": owner.application_id}
     known: dict[str, Any] = {"name": "Kitchen", "veId": await owner.add_home(await owner.add_resource())}
 
     async def send(field: str, headers: dict[str, str]) -> Any:
-        document = documents.pop(field)
+        unused.discard(field)
+        document = DOCUMENTS[field]
         variables = {name: known[name] for name in re.findall(r"\$(\w+): ", document) if name in known}
         answer = await served.graphql(document, headers, **variables)
         assert "errors" not in answer, answer
         (result,) = answer["data"].values()
         return result
 
-    started = await send("startDisplayPairing", anonymous)
-    known |= {"deviceCode": started["deviceCode"], "userCode": started["userCode"]}
-    assert (await send("checkDisplayPairing", mine))["name"] == "Kitchen"
-    assert (await send("approveDisplayPairing", mine))["name"] == "Kitchen"
-    claimed = await send("claimDisplayPairing", anonymous)
-    assert claimed["state"] == "APPROVED"
-    display, known["displayId"] = {"token": claimed["token"]}, claimed["display"]["displayId"]
+    async def pair() -> dict[str, str]:
+        started = await send("startDisplayPairing", anonymous)
+        known.update(deviceCode=started["deviceCode"], userCode=started["userCode"])
+        assert (await send("checkDisplayPairing", mine))["name"] == "Kitchen"
+        assert (await send("approveDisplayPairing", mine))["name"] == "Kitchen"
+        claimed = await send("claimDisplayPairing", anonymous)
+        assert claimed["state"] == "APPROVED"
+        known["displayId"] = claimed["display"]["displayId"]
+        return {"token": claimed["token"]}
+
+    async def code_of_use(headers: dict[str, str]) -> str:
+        answer = await served.graphql(DOCUMENTS["ownDisplay"], headers)
+        return str(answer["errors"][0]["extensions"]["code"])
+
+    first = await pair()
+    assert await send("endOwnDisplay", first) == {"valid": True}
+    assert await code_of_use(first) == "UNAUTHENTICATED"
+    display = await pair()
     assert (await send("ownDisplay", display))["virtualEntity"]["veId"] == known["veId"]
     assert (await send("viewer", mine))["pairedDisplays"][0]["displayId"] == known["displayId"]
     known["name"] = "Hall"
     assert (await send("renamePairedDisplay", mine))["name"] == "Hall"
     assert await send("revokePairedDisplay", mine) == {"valid": True}
-    answer = await served.graphql(documents.pop("endOwnDisplay"), display)
-    assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
-    assert documents == {}
+    assert await code_of_use(display) == "UNAUTHENTICATED"
+    assert unused == set()

@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from tests.support.asking import with_rows
 from tests.support.display_homes import CARBON, ELECTRICITY, EXPORTED, GAS, QUERY, DisplayHome, add_display_home
 from tests.support.pairing import Interface
 from tests.support.timed import Timed
 from wattgate.app.demo.seed import HOMES
 from wattgate.app.demo.simulation import HALF_HOUR, simulate_half_hour, simulate_power
 from wattgate.clock import format_iso
-from wattgate.enums import TariffKind, Weekday
+from wattgate.enums import ReadingQuality, TariffKind, Weekday
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffPrice
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, ReadingRecorded
+from wattgate.realtime.subscriptions.display_reducer import DisplayReducer
 
 LONDON_MIDNIGHT = datetime(2026, 6, 1, 23, tzinfo=UTC)
 """The midnight in London that follows the start of each test."""
@@ -60,6 +64,7 @@ async def test_frame_is_the_same_by_both_executors_and_on_both_transports(timed:
         "intensity": 88.0,
         "unit": "gCO2/kWh",
         "at": format_iso(LONDON_MIDNIGHT + timedelta(hours=18)),
+        "validUntil": format_iso(LONDON_MIDNIGHT + timedelta(hours=19)),
         "index": "LOW",
     }
 
@@ -218,10 +223,29 @@ async def test_carbon_intensity_has_an_index_and_does_not_outlive_the_next_half_
     await home.record(CARBON, (start, intensity))
     shown = (await home.frame())["carbon"]
     assert (shown["intensity"], shown["index"]) == (intensity, index)
+    assert shown["validUntil"] == format_iso(start + timedelta(minutes=60))
     timed.clock.now = start + timedelta(minutes=59)
     assert (await home.frame())["carbon"] == shown
-    timed.clock.now = start + timedelta(minutes=60)
+    timed.clock.now = datetime.fromisoformat(shown["validUntil"])
     assert (await home.frame())["carbon"] is None
+
+
+async def test_reading_of_the_carbon_intensity_changes_the_frame_in_memory(timed: Timed) -> None:
+    """The frame is the same as one that is loaded: for a first, newer, corrected and older reading."""
+    home = await add_display_home(timed, ELECTRICITY, CARBON)
+    reducer, resource_id = DisplayReducer(home.ve_id), home.resource_ids[CARBON]
+    start = timed.clock.now.replace(minute=0)
+    live = await with_rows(home.tenant, reducer.load)
+    assert live.carbon is None
+    for at, intensity in ((start - HALF_HOUR, 80), (start, 210), (start, 190), (start - HALF_HOUR, 70)):
+        await home.record(CARBON, (at, intensity))
+        payload = ReadingRecorded(resource_id, "INTENSITY", "gCO2/kWh", at, intensity, ReadingQuality.ACTUAL)
+        changed = reducer.apply_event(live, Event(topics.readings(resource_id), "INTENSITY", payload), timed.clock.now)
+        assert changed is not None, "the home would be loaded again"
+        live = changed
+        loaded = await with_rows(home.tenant, reducer.load)
+        assert live.carbon == loaded.carbon
+    assert (await home.frame())["carbon"]["intensity"] == 190.0
 
 
 async def record_demonstration(home: DisplayHome, until: datetime) -> None:

@@ -18,6 +18,7 @@ from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Tok
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.oauth import s256
+from wattgate.graphql.services.display_pairing import DEVICE_GRANT
 from wattgate.principal import OAUTH_SCOPES, Permission
 
 BY_TOKEN = "{ virtualEntities { name } }"
@@ -195,7 +196,9 @@ async def test_code_is_valid_only_with_its_verifier_and_redirect_uri(client: Cli
     assert_rejected(await client.redeem(code, redirect_uri="https://client.example/other"), "invalid_grant")
     assert_rejected(await client.redeem("forged"), "invalid_grant")
     assert_rejected(await client.redeem(code, code_verifier=None), "invalid_request")
-    assert_rejected(await client.ask(grant_type="password"), "unsupported_grant_type")
+    refused = await client.ask(grant_type="password")
+    assert_rejected(refused, "unsupported_grant_type")
+    assert DEVICE_GRANT in refused.text
     assert_rejected(await client.ask(grant_type="refresh_token"), "invalid_request")
     assert (await client.redeem(code)).status_code == 200
 

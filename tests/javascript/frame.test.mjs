@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { currentPower, freshnessAt, levelBounds } from "../../wattgate/app/static/display/frame.js";
+import { currentCarbon, currentPower, freshnessAt, levelBounds } from "../../wattgate/app/static/display/frame.js";
 
 const AT = Date.UTC(2026, 0, 15, 12);
 const SECOND = 1000;
@@ -78,6 +78,20 @@ describe("current power", () => {
       assert.equal(currentPower(halfHours, AT, { connected, silence: 34 * SECOND }), null);
       assert.equal(freshnessAt(halfHours, AT, { connected, silence: 34 * SECOND }).cause, "CONNECTION");
     }
+  });
+});
+
+describe("current carbon intensity", () => {
+  const carbon = { intensity: 142, unit: "gCO2/kWh", at: iso(AT), validUntil: iso(AT + 60 * MINUTE), index: "MODERATE" };
+
+  test("is that of the frame until it is no longer valid", () => {
+    assert.equal(currentCarbon({ carbon }, AT + 60 * MINUTE - 1), carbon);
+    assert.equal(currentCarbon({ carbon }, AT + 60 * MINUTE), null);
+  });
+
+  test("is null when it is missing", () => {
+    assert.equal(currentCarbon({ carbon: null }, AT), null);
+    assert.equal(currentCarbon({}, AT), null);
   });
 });
 

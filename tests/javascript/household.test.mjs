@@ -14,6 +14,7 @@ import {
   ruleChoices,
   ruleSentence,
 } from "../../wattgate/app/static/display/rules.js";
+import { setLocale } from "../../wattgate/app/static/display/texts.js";
 
 setCurrency("GBP");
 
@@ -76,7 +77,25 @@ describe("the list", () => {
 
   test("is bounded", () => {
     const many = Array.from({ length: 300 }, (_, index) => 400 - index);
-    assert.equal(mergePage(mergePage(null, page(many), true), page([1], { before: "c" }), false).before, null);
+    const full = mergePage(null, page(many, { before: "c101" }), true);
+    assert.equal(mergePage(full, page([1], { before: "c" }), false).before, null);
+    let grown = full;
+    for (let newest = 429; newest < 1129; newest += 29) {
+      const numbers = Array.from({ length: 30 }, (_, index) => newest - index);
+      grown = mergePage(grown, page(numbers, { before: "c" }), true);
+    }
+    assert.deepEqual([grown.alerts.length, grown.before, ids(grown)[0]], [300, null, "a1125"]);
+  });
+
+  test("loses the alerts that a newest page no longer has, and keeps the newer and the older ones", () => {
+    const known = mergePage(null, page([7, 6, 5, 4, 3], { before: "c3" }), true);
+    const later = mergePage(known, page([6, 4], { before: "c4" }), true);
+    assert.deepEqual([ids(later), later.before], [["a7", "a6", "a4", "a3"], "c3"]);
+    const last = mergePage(known, page([7, 5]), true);
+    assert.deepEqual([ids(last), last.before], [["a7", "a5"], null]);
+    assert.deepEqual(mergePage(known, page([]), true).alerts, []);
+    const older = mergePage(later, page([2, 1]), false);
+    assert.deepEqual(ids(older), ["a7", "a6", "a4", "a3", "a2", "a1"]);
   });
 
   test("shows which alerts are read", () => {
@@ -150,6 +169,35 @@ describe("rules", () => {
     assert.deepEqual(["1.5", " 2,5 ", "0", "", "abc", "1e99", "Infinity", "0.0001", "1.2.3"].map(parseAmount), [
       1.5, 2.5, null, null, null, null, null, null, null,
     ]);
+    assert.deepEqual(["0x10", "1e3", "+3", "1 500", "1,", ".5", ",25"].map((entry) => parseAmount(entry)), [
+      null, null, null, null, 1, 0.5, 0.25,
+    ]);
+  });
+
+  test("take no amount whose group sign could be a decimal sign", () => {
+    const typed = ["1,500", "1.500", "12,345", "0,500", "1234,500", "2,25", "1,2345"];
+    for (const [locale, expected] of [
+      ["en-GB", [null, 1.5, null, 0.5, 1234.5, 2.25, 1.234]],
+      ["fr-FR", [1.5, 1.5, 12.345, 0.5, 1234.5, 2.25, 1.234]],
+      ["en-DE", [1.5, null, 12.345, 0.5, 1234.5, 2.25, 1.234]],
+    ]) {
+      setLocale(locale);
+      assert.deepEqual(typed.map((entry) => parseAmount(entry)), expected, locale);
+    }
+    setLocale("en-GB");
+  });
+
+  test("take the limits that the page writes, unchanged", () => {
+    for (const [locale, written] of [["en-GB", "1.234"], ["fr-FR", "1,234"], ["en-DE", "1,234"]]) {
+      setLocale(locale);
+      assert.equal(limitEntry("1.234", "kWh").value, written);
+      for (const [threshold, unit] of [["1.234", "kWh"], ["12345", "kWh"], ["1234567", "W"], ["0.5", "m³"], ["1250", "pence"]]) {
+        assert.equal(limitThreshold(limitEntry(threshold, unit).value, unit), threshold, `${threshold} ${unit}`);
+      }
+      const { budget } = budgetEntries({ dailyBudget: "1.234" });
+      assert.deepEqual(withEntries({}, { budget, basis: "" }).preferences, { dailyBudget: "1.234" });
+    }
+    setLocale("en-GB");
   });
 });
 

@@ -118,3 +118,14 @@ test("all senders share one interval; the editor goes first, and few wait", asyn
   assert.deepEqual(answers.map((answer) => answer === null), panels.map((_, index) => index > 0 && index <= 3));
   assert.deepEqual(page.sent.slice(2), Array.from({ length: 9 }, (_, index) => `{ p${index + 4} }`));
 });
+
+test("a request whose signal is aborted before its turn, or at the start, is not sent", async () => {
+  const early = AbortSignal.abort();
+  const late = new AbortController();
+  const answers = [page.queue.ask({ query: "{ a }" }, { headers: {} })];
+  for (const signal of [early, late.signal]) answers.push(page.queue.ask({ query: "{ b }" }, { headers: {}, signal }));
+  late.abort();
+  await wait(ANONYMOUS_INTERVAL * 3);
+  assert.deepEqual(page.sent, ["{ a }"]);
+  assert.deepEqual((await Promise.all(answers)).map((answer) => answer?.status ?? null), [200, null, null]);
+});

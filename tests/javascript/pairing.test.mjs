@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { Pairing, formatCountdown } from "../../wattgate/app/static/display/pairing.js";
+import { formatCountdown } from "../../wattgate/app/static/display/format.js";
+import { Pairing } from "../../wattgate/app/static/display/pairing.js";
 import { GatewayError } from "../../wattgate/app/static/shared/gateway.js";
 
 const PENDING = { state: "PENDING", interval: 5, paired: null };
@@ -115,6 +116,17 @@ describe("a pairing", () => {
     assert.equal(bench.claims.length, 2); // five seconds more between two polls
     await bench.advance(1);
     assert.equal(bench.claims.length, 3);
+  });
+
+  test("says no longer that there is no connection when the gateway limits its requests", async () => {
+    const bench = new Bench();
+    bench.claimAnswers = [error("UNREACHABLE"), error("RATE_LIMITED", 60), PENDING];
+    await bench.begin();
+    await bench.advance(5);
+    assert.notEqual(bench.state.trouble, null);
+    await bench.advance(10);
+    assert.equal(bench.claims.length, 2);
+    assert.equal(bench.state.trouble, null);
   });
 
   test("ends with a refusal of the user", async () => {

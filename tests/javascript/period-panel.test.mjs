@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { hasEnergy } from "../../wattgate/app/static/display/period-panel.js";
+import { completeMoment, hasEnergy } from "../../wattgate/app/static/display/period-panel.js";
 
 describe("energy of a period", () => {
   const unknown = { value: null, unit: "kWh" };
@@ -14,5 +14,25 @@ describe("energy of a period", () => {
 
   test("one energy is enough, also if it is zero", () => {
     assert.equal(hasEnergy({ electricity: unknown, gas: { value: "0.000", unit: "kWh" }, exported: null }), true);
+  });
+});
+
+describe("moment up to which a period is complete", () => {
+  const start = "2026-11-17T00:00:00.000Z";
+  const known = { electricity: { value: "0.41", unit: "kWh" }, gas: null, exported: null, start };
+
+  test("it is that of the frame", () => {
+    const completeTo = "2026-11-17T00:30:00.000Z";
+    assert.equal(completeMoment({ ...known, completeTo }), Date.parse(completeTo));
+  });
+
+  test("a period whose first sample is missing has none", () => {
+    assert.equal(completeMoment({ ...known, completeTo: start }), null);
+  });
+
+  test("a period without readings has none", () => {
+    const unknown = { ...known, electricity: { value: null, unit: "kWh" } };
+    assert.equal(completeMoment({ ...unknown, completeTo: "2026-11-17T00:30:00.000Z" }), null);
+    assert.equal(completeMoment({ ...known, completeTo: null }), null);
   });
 });

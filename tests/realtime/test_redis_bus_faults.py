@@ -108,7 +108,8 @@ async def test_restart_of_redis_without_data_is_reported_to_all(own_redis: Redis
     async with gateway(own_redis) as publisher, gateway(own_redis) as first, gateway(own_redis) as second:
         (await first.bus.open_topics(TOPICS), await second.bus.open_topics(TOPICS))
         await publisher.bus.publish([reading(topic, 0) for topic in TOPICS])
-        await second.until(lambda: len(second.events) == len(TOPICS))
+        for watcher in (first, second):
+            await watcher.until(lambda watcher=watcher: len(watcher.events) == len(TOPICS))  # type: ignore[misc]
         before = second.events[0].position or ""
         await own_redis.kill(keep_data=False)
         await own_redis.start()

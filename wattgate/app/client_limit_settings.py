@@ -35,7 +35,8 @@ class ClientLimitSettings(StrictSettings):
         default=20,
         ge=1,
         description=(
-            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest."
+            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest. "
+            "Paired displays do not count."
         ),
     )
     max_application_connections: int = Field(

@@ -196,7 +196,8 @@ class Settings(PersonalDataSettings, AccountSettings):
         default=None,
         validate_default=True,
         description=(
-            "Public URL of the gateway, used for links in mails and to previews. Required with WATTGATE_SMTP_URL."
+            "Public URL of the gateway, used for links in mails, to previews, and to the page on which displays are "
+            "paired. Required with WATTGATE_SMTP_URL."
         ),
     )
     link_key: SecretStr | None = Field(

@@ -70,8 +70,8 @@ _LOGIN = (
     Anchor.APPLICATION_CREDENTIAL,
 )
 _CONNECTIONS = (
-    f"{_LIMITS.max_account_connections} for each account and {_LIMITS.max_application_connections:,} for each "
-    "application, together with the other connections"
+    f"{_LIMITS.max_account_connections} for each account, {_LIMITS.max_display_connections} for each paired display "
+    f"and {_LIMITS.max_application_connections:,} for each application, together with the other connections"
 )
 _AT_ONCE = "immediately"
 _EXTERNAL_TOKEN_COLUMNS = ("account_id", "token", "access_token", "token_issued_at", "token_expires_at")
@@ -98,8 +98,8 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "Reserved event stream",
         _LOGIN,
-        f"{MAX_OWNER_RESERVATIONS} for each account and {MAX_APPLICATION_RESERVATIONS:,} for each application; "
-        f"{RESERVATION_SECONDS:g} s",
+        f"{MAX_OWNER_RESERVATIONS} for each account or display and {MAX_APPLICATION_RESERVATIONS:,} for each "
+        f"application; {RESERVATION_SECONDS:g} s",
         "It does not open: the gateway checks the credential that reserved it. It opens once, for the same caller and "
         "origin.",
         _AT_ONCE,

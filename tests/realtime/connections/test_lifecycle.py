@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.realtime.connections.conftest import OpenHouse
+from tests.support import people
 from tests.support.live import NEVER, READINGS, LiveHouse, Settled
 from tests.support.socket import Socket, socket
 from wattgate.graphql.resolvers import tokens
@@ -205,6 +206,25 @@ async def test_event_streams_take_connection_slots(open_house: OpenHouse) -> Non
                 async with house.socket() as second:
                     assert [chunk async for chunk in stream.aiter_raw()][1:] == []
                     await assert_open(second)
+
+
+async def test_each_display_has_connection_slots_of_its_own(open_house: OpenHouse) -> None:
+    """Displays never displace the phone of their user, nor each other."""
+    async with open_house(limits=ConnectionLimits(max_account_connections=1, max_display_connections=2)) as house:
+        kitchen, hall = [(await people.paired_display(house.one))[0] for _ in range(2)]
+        phone = house.one.headers["account"]
+        query = f'subscription {{ display(veId: "{house.one.ids["virtual_entity"]}") {{ veId }} }}'
+        async with connected(house, kitchen, phone, hall, kitchen) as (first, *others):
+            await assert_open(first, *others)
+            async with connected(house, kitchen) as (newest,):
+                assert await first.closed() == (4509, "newer connections replaced it")
+                await assert_open(*others, newest)
+                headers = {**kitchen, "Accept": "text/event-stream"}
+                async with httpx.AsyncClient(base_url=house.url) as http:
+                    async with http.stream("POST", "/graphql", json={"query": query}, headers=headers) as stream:
+                        assert stream.status_code == 200
+                        assert (await others.pop().closed())[0] == 4509
+                        await assert_open(*others, newest)
 
 
 async def test_connection_without_an_account_takes_only_a_slot_of_its_application(open_house: OpenHouse) -> None:

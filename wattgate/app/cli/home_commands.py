@@ -256,16 +256,20 @@ def _print_setup(
     out.print("\nNext:")
     for command in next_commands:
         out.print(f"  {command}", markup=False, highlight=False, soft_wrap=True)
-    address = _display_address(settings, setup)
-    out.print(f"\nThen open {address} and log in as {request.username}.", markup=False, highlight=False, soft_wrap=True)
+    display, pair = (_page_address(page, settings, setup) for page in ("display", "pair"))
+    for line in (
+        f'\nThen open {display}, choose "Use a password", and log in as {request.username}.',
+        f"Or pair the screen without a password: log in at {pair} and approve its code.",
+    ):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _display_address(settings: Settings, setup: HomeSetup) -> str:
-    """Return the address of the display. It names the application unless that is the default."""
+def _page_address(page: str, settings: Settings, setup: HomeSetup) -> str:
+    """Return the address of a page of users. It names the application unless that is the default."""
     base = (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
     default_id = settings.display_application_id
     is_default = setup.application_count == 1 if default_id is None else setup.application_id == default_id
-    return f"{base}/display" + ("" if is_default else f"?application={setup.application_id}")
+    return f"{base}/{page}" + ("" if is_default else f"?application={setup.application_id}")
 
 
 def _home_record(listed: ListedHome) -> dict[str, Any]:

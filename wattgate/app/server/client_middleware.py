@@ -77,7 +77,11 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
 
 
 def _origin_of(scope: Scope, host: str) -> str | None:
-    """Return the address at which the client has reached the gateway, or None if the header Host has none."""
+    """Return the address at which the client has reached the gateway, or None if the header Host has none.
+
+    The scheme is the one that a trusted proxy reports. People paste the address into a shell, so a host has no other
+    characters than those of names and addresses.
+    """
     if HOST.fullmatch(host) is None:
         return None
     return f"{'https' if scope['scheme'] in SECURE_SCHEMES else 'http'}://{host}"

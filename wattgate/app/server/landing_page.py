@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from wattgate.app.server.client_addresses import HOST
 from wattgate.app.server.login_application import LoginApplication, LoginProblem, find_login_application
 from wattgate.app.server.pages import read_template, serves_ide
 from wattgate.app.settings import Settings
+from wattgate.client import current_client
 from wattgate.graphql.core.runner import Runner
 
 SAMPLE_USERNAME, SAMPLE_PASSWORD = "ada@example.org", "PASSWORD"
@@ -45,7 +45,7 @@ def landing_route(settings: Settings, runner: Runner, demonstration: Demonstrati
     card = read_template(f"landing/graphql-{'editor' if serves_ide(settings) else 'endpoint'}.html").substitute()
 
     async def serve(request: Request) -> HTMLResponse:
-        origin = request_origin(request, settings)
+        origin = current_client().origin or _own_address(settings)
         if demonstration is not None:
             sections = [_demonstration_section(demonstration, origin, settings.base_path)]
         else:
@@ -57,15 +57,8 @@ def landing_route(settings: Settings, runner: Runner, demonstration: Demonstrati
     return Route("/", serve)
 
 
-def request_origin(request: Request, settings: Settings) -> str:
-    """Return the scheme, host and port by which a request came, or those of the settings if its host is not a name.
-
-    The scheme is the one that a trusted proxy reports. People paste the result into a shell, so a host has no other
-    characters than those of names and addresses.
-    """
-    host = request.headers.get("host", "")
-    if HOST.fullmatch(host):
-        return f"{request.url.scheme}://{host}"
+def _own_address(settings: Settings) -> str:
+    """Return the address of the gateway by its settings, for a request whose header Host is not a name."""
     return (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
 
 

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -92,6 +92,7 @@ class CredentialLookup:
         if not rows:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
+        is_of_oauth_client = scope is not None and ve_id is None  # the scope of a display is for older versions
         if ve_id is not None and is_use_due(expires_at, now):
             await self._record_uses(application_id, [token_id], now)
         return Principal(
@@ -103,7 +104,7 @@ class CredentialLookup:
             ve_id=ve_id,
             token_id=token_id,
             expires_at=expires_at,
-            oauth_scopes=None if scope is None else frozenset(scope.split()),
+            oauth_scopes=frozenset(scope.split()) if is_of_oauth_client else None,
             trusted_only=trusted_only,
             grant_id=family,
         )
@@ -265,7 +266,8 @@ class CredentialLookup:
             if principal.role is Role.DISPLAY and expires_at is not None and is_use_due(expires_at, now):
                 uses[principal.application_id or ""].append(principal.token_id or "")
         for application_id, token_ids in uses.items():
-            await self._record_uses(application_id, token_ids, now)
+            for batch in _batches(token_ids):
+                await self._record_uses(application_id, batch, now)
 
     async def _record_uses(self, application_id: str, token_ids: Collection[str], now: datetime) -> None:
         """Store that displays are in use. Errors are only logged, so that a display does not fail because of them."""
@@ -280,13 +282,12 @@ class CredentialLookup:
 
     async def _secrets(self, key: Any, secret: Any, candidates: Collection[str], condition: Any) -> dict[str, Any]:
         """Return the stored secret of each candidate whose row meets the condition."""
-        sorted_keys, secrets_by_key = sorted(candidates), dict[str, Any]()
-        if not sorted_keys:
+        secrets_by_key = dict[str, Any]()
+        if not candidates:
             return secrets_by_key
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
-            for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
-                in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
-                statement = select(key, secret).where(in_batch, condition)
+            for batch in _batches(candidates):
+                statement = select(key, secret).where(key.in_(batch), condition)
                 result = await session.execute(statement, execution_options=SCOPED_OPTION)
                 secrets_by_key.update((name, value) for name, value in result)
         return secrets_by_key
@@ -294,6 +295,13 @@ class CredentialLookup:
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
+
+
+def _batches(keys: Collection[str]) -> Iterator[list[str]]:
+    """Return the keys in order, in lists of at most MAX_KEYS_PER_STATEMENT."""
+    in_order = sorted(keys)
+    for start in range(0, len(in_order), MAX_KEYS_PER_STATEMENT):
+        yield in_order[start : start + MAX_KEYS_PER_STATEMENT]
 
 
 def _names(principals: Collection[Principal], attribute: str) -> set[str]:

@@ -12,6 +12,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy import case
 from sqlmodel import col
 
 from wattgate.client import AddressLimiter, AddressPolicy, Client
@@ -77,7 +78,8 @@ async def count_failure(rows: Rows, key: str) -> None:
     """
     if await rows.application() is None:
         return
-    failures = col(LoginBackoff.failures) + 1
+    is_forgotten = col(LoginBackoff.failed_at) <= rows.now - BACKOFF_LIFETIME
+    failures = case((is_forgotten, 1), else_=col(LoginBackoff.failures) + 1)
     await rows.add_or_update(LoginBackoff(backoff_id=key, failed_at=rows.now), failures=failures, failed_at=rows.now)
 
 
@@ -99,9 +101,9 @@ async def restore_failures(rows: Rows, key: str, failures: int, failed_at: datet
 
     A guesser cannot reset the count with a code that is right. Other attempts at the same time stay counted.
     """
-    if failures == 0:
-        await rows.delete(LoginBackoff, col(LoginBackoff.backoff_id) == key, col(LoginBackoff.failures) == 1)
     of_key = col(LoginBackoff.backoff_id) == key
+    if failures == 0 and await rows.delete(LoginBackoff, of_key, col(LoginBackoff.failures) == 1):
+        return
     fewer = col(LoginBackoff.failures) - 1
     await rows.update(LoginBackoff, of_key, failures=fewer, **({"failed_at": failed_at} if failed_at else {}))
 

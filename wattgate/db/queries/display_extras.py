@@ -6,7 +6,7 @@ from wattgate.db.models import Resource, User
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
-from wattgate.energy.display.carbon import CARBON_CLASSIFIER, CARBON_UNIT, CarbonReading
+from wattgate.energy.display.carbon import CARBON_CLASSIFIER, CARBON_UNIT, DisplayCarbon
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 
 
@@ -21,13 +21,13 @@ def find_carbon_series(resources: Sequence[Resource]) -> tuple[Resource, Reading
     return next(((resource, field) for resource, field in fields if field.unit == CARBON_UNIT), None)
 
 
-async def load_carbon(rows: Rows, series: Sequence[tuple[Resource, ReadingField]]) -> Mapping[str, CarbonReading]:
+async def load_carbon(rows: Rows, series: Sequence[tuple[Resource, ReadingField]]) -> Mapping[str, DisplayCarbon]:
     """Return the newest carbon intensity of each resource that has one, by resource id."""
     if not series:
         return {}
     latest = await rows.readings.latest([series_key(resource, field) for resource, field in series])
     return {
-        resource.resource_id: CarbonReading.build(field, newest.at, newest.value)
+        resource.resource_id: DisplayCarbon.build(field, newest.at, field.from_stored(newest.value))
         for resource, field in series
         if (newest := latest.get(series_key(resource, field))) is not None
     }

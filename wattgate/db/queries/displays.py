@@ -22,7 +22,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
-from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
 from wattgate.energy.display.meter import Meter, MeterKind
@@ -182,14 +182,13 @@ class _HomePlan:
 
     @property
     def input_fields(self) -> frozenset[tuple[str, str]]:
-        """The resources and fields whose readings the frame needs."""
-        metered = [
+        """The resources and fields whose readings the energy and the cost need."""
+        return frozenset(
             (series.resource_id, field.name)
             for series, _, energy, power in self.resources
             for field in (energy, power)
             if field
-        ]
-        return frozenset(metered + ([(self.carbon[0].resource_id, self.carbon[1].name)] if self.carbon else []))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +205,7 @@ class _StoredInputs:
     freshness_snapshot: FreshnessSnapshot
     unread_alerts: Mapping[str, int]
     locales: Mapping[str, str]
-    carbon: Mapping[str, CarbonReading]
+    carbon: Mapping[str, DisplayCarbon]
 
     @classmethod
     async def load(cls, rows: Rows, plans: Sequence[_HomePlan]) -> "_StoredInputs":
@@ -349,6 +348,7 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         main_resource_id=next((series.resource.resource_id for series in plan.resources), None),
         input_fields=plan.input_fields,
         unread_alerts=inputs.unread_alerts[plan.entity.owner_id],
+        carbon_series=(plan.carbon[0].resource_id, plan.carbon[1]) if plan.carbon else None,
         carbon=inputs.carbon.get(plan.carbon[0].resource_id) if plan.carbon else None,
         withheld_meters=plan.withheld,
         consent_until=plan.consent_until,

@@ -9,11 +9,10 @@ import msgspec
 from sqlmodel import col
 
 from wattgate.db.models import Account, Alert, AlertRule, DfsUser, PairedDisplay, User
-from wattgate.db.queries.paired_displays import displays_of_users
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 
-R = TypeVar("R", AlertRule, DfsUser)
+R = TypeVar("R", AlertRule, DfsUser, PairedDisplay)
 
 
 class UserWithAccounts(msgspec.Struct, gc=False):
@@ -78,12 +77,23 @@ async def alert_rules(rows: Rows, users: Sequence[Any]) -> list[list[AlertRule]]
         col(AlertRule.user_id).in_({user.user_id for user in users}),
         order_by=[AlertRule.created_at, AlertRule.rule_id],
     )
-    return _by_user(rules, users)
+    return _by_user(rules, [user.user_id for user in users])
 
 
 async def paired_displays(rows: Rows, users: Sequence[Any]) -> list[list[PairedDisplay]]:
     """Return the paired displays of each user, oldest first."""
     return await displays_of_users(rows, [user.user_id for user in users])
+
+
+async def displays_of_users(rows: Rows, user_ids: Sequence[str]) -> list[list[PairedDisplay]]:
+    """Return the paired displays of each user whose credential is valid, oldest first."""
+    displays = await rows.all(
+        PairedDisplay,
+        col(PairedDisplay.user_id).in_(set(user_ids)),
+        col(PairedDisplay.expires_at) > rows.now,
+        order_by=[PairedDisplay.created_at, PairedDisplay.display_id],
+    )
+    return _by_user(displays, user_ids)
 
 
 async def dfs_enrolments(rows: Rows, users: Sequence[Any]) -> list[list[DfsUser]]:
@@ -94,12 +104,12 @@ async def dfs_enrolments(rows: Rows, users: Sequence[Any]) -> list[list[DfsUser]
         col(DfsUser.active).is_(True),
         order_by=[DfsUser.created_at],
     )
-    return _by_user(enrolments, users)
+    return _by_user(enrolments, [user.user_id for user in users])
 
 
-def _by_user(records: Iterable[R], users: Sequence[Any]) -> list[list[R]]:
+def _by_user(records: Iterable[R], user_ids: Sequence[str]) -> list[list[R]]:
     """Return the records of each user, in their order."""
     records_of = defaultdict[str, list[R]](list)
     for record in records:
         records_of[record.user_id].append(record)
-    return [records_of[user.user_id] for user in users]
+    return [records_of[user_id] for user_id in user_ids]

@@ -1,6 +1,5 @@
 """Carbon intensity of a home's electricity, and its index. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -26,31 +25,22 @@ INDEX_LIMITS = (
 
 
 class DisplayCarbon(msgspec.Struct, frozen=True, gc=False):
-    """The carbon intensity of electricity in the span that begins at `at`."""
+    """The carbon intensity of electricity in the span that begins at `at`.
+
+    It is too old to be shown from `valid_until` on.
+    """
 
     intensity: float
     at: datetime
+    valid_until: datetime
     index: CarbonIndex
     unit: str = CARBON_UNIT
 
-
-@dataclass(frozen=True, slots=True)
-class CarbonReading:
-    """The newest carbon intensity of a home, and the instant from which it is too old to be shown."""
-
-    content: DisplayCarbon
-    valid_until: int
-
     @classmethod
-    def build(cls, field: ReadingField, at: int, value: int) -> "CarbonReading":
-        """Build it from a stored value. It is shown for its own interval, and for another one if no newer arrives."""
-        intensity = field.from_stored(value)
-        content = DisplayCarbon(intensity, from_ms(at), find_index(intensity))
-        return cls(content, at + 2 * (field.interval_ms or HALF_HOUR_MS))
-
-    def content_at(self, now: int) -> DisplayCarbon | None:
-        """Return the content at an instant; None if it is too old."""
-        return self.content if now < self.valid_until else None
+    def build(cls, field: ReadingField, at: int, intensity: float) -> "DisplayCarbon":
+        """Build it from a reading. It is shown for its own interval, and for another one if no newer arrives."""
+        valid_until = at + 2 * (field.interval_ms or HALF_HOUR_MS)
+        return cls(intensity, from_ms(at), from_ms(valid_until), find_index(intensity))
 
 
 def find_index(intensity: float) -> CarbonIndex:

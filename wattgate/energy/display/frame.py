@@ -14,7 +14,7 @@ from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
+from wattgate.energy.display.rate_schedule import CURRENCY, DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
@@ -27,9 +27,6 @@ Further fields do not change it. A screen ignores the fields that it does not kn
 
 LINK_TIMEOUT_SECONDS = 35
 """How long a screen waits for anything from the gateway before it blanks live values (docs/reference/realtime.md)."""
-
-CURRENCY = "GBP"
-"""The currency of all tariffs."""
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
@@ -126,7 +123,7 @@ def render_frame(home: Home, at: datetime) -> Display:
         locale=home.locale,
         utc_offset_minutes=half_hour.utc_offset_minutes,
         cheapest=half_hour.cheapest,
-        carbon=home.carbon.content_at(now) if home.carbon else None,
+        carbon=home.carbon if home.carbon and at < home.carbon.valid_until else None,
         home=home,
     )
 
@@ -144,7 +141,7 @@ def next_change(frame: Display) -> datetime:
         home.half_hour(now).end,
         home.freshness_snapshot.next_change(now),
         home.consent_until,
-        home.carbon.valid_until if home.carbon and home.carbon.valid_until > now else None,
+        to_ms(frame.carbon.valid_until) if frame.carbon else None,
     )
     return from_ms(min(instant for instant in instants if instant is not None))
 

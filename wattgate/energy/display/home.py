@@ -18,7 +18,7 @@ from wattgate.energy.display.ambient import (
     power_within_budget,
     price_reference,
 )
-from wattgate.energy.display.carbon import CarbonReading
+from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.half_hour import HalfHourCache, HalfHourContent
 from wattgate.energy.display.live_power import DisplayPower, PowerSource, can_estimate_energy, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
@@ -31,6 +31,7 @@ from wattgate.energy.freshness import (
     Heartbeat,
     build_freshness,
 )
+from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, FreshnessCause, WithheldReason
 
 
@@ -71,11 +72,12 @@ class Home(msgspec.Struct, frozen=True):
     """The data of a frame.
 
     - `locale`: the language and region of the owner, which format numbers and times
-    - `carbon`: the newest carbon intensity; None if the home has no series of it
+    - `carbon_series`: the resource and the field of the carbon intensity; None if the home has no series of it
+    - `carbon`: the newest carbon intensity
     - `standing_charges`: the midnight of each day, and its charge in pence with VAT
     - `learned_power`: the levels of power that are usual in each half hour of the wall-clock day
     - `main_resource_id`: the resource whose freshness is shown if there is no live power
-    - `input_fields`: the resources and fields whose readings a frame needs to be correct
+    - `input_fields`: the resources and fields whose readings the energy and the cost of a frame need
     - `freshness_snapshot`: readings update it in place, so each `Home` needs a snapshot of its own
     - `withheld_meters`: the meters of the home that are not among `meters`, for want of consent
     - `consent_until`: when the first consent to data in the frame expires; None if none of them can expire
@@ -96,7 +98,8 @@ class Home(msgspec.Struct, frozen=True):
     main_resource_id: str | None
     input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
-    carbon: CarbonReading | None = None
+    carbon_series: tuple[str, ReadingField] | None = None
+    carbon: DisplayCarbon | None = None
     withheld_meters: tuple[WithheldMeter, ...] = ()
     consent_until: int | None = None
     cache: HalfHourCache = msgspec.field(default_factory=HalfHourCache)
@@ -152,6 +155,17 @@ class Home(msgspec.Struct, frozen=True):
             )
         self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
         return replace(self, sources=sources, meters=meters)
+
+    def with_carbon(self, at: int, intensity: float) -> "Home":
+        """Return the home with a reading of its carbon intensity, unless it has a newer one."""
+        assert self.carbon_series is not None
+        carbon = DisplayCarbon.build(self.carbon_series[1], at, intensity)
+        return self if self.carbon is not None and carbon.at < self.carbon.at else replace(self, carbon=carbon)
+
+    def is_carbon_field(self, resource_id: str, field_name: str) -> bool:
+        """Return whether a field has the carbon intensity of the home."""
+        series = self.carbon_series
+        return series is not None and (series[0], series[1].name) == (resource_id, field_name)
 
     def find_source_index(self, resource_id: str, field_name: str) -> int | None:
         """Return the position of the power source with this field, or None."""

@@ -17,6 +17,9 @@ from wattgate.energy.tariffs import TariffTerms
 from wattgate.energy.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.enums import TariffKind
 
+CURRENCY = "GBP"
+"""The currency of all tariffs."""
+
 DISPLAY_RATE_DECIMALS = 2
 """Decimal places of rates in pence."""
 
@@ -45,7 +48,7 @@ class DisplayTariff(msgspec.Struct, frozen=True, gc=False):
     standing_charge: Decimal
     until: datetime | None
     next: DisplayRate | None
-    currency: str = "GBP"
+    currency: str = CURRENCY
 
 
 class DisplaySlot(msgspec.Struct, frozen=True, gc=False):

@@ -50,7 +50,8 @@ ENROL_FIRST = (
 """The message for an administrator without the second factor that a setting requires."""
 
 DISPLAY_ONLY = (
-    "The token is that of a paired display, which can read its home and nothing else. Leave it out, or log in."
+    "The token belongs to a paired display, which only reads its home. Send the token of an account, or none if the "
+    "operation needs no credentials."
 )
 """The message for a paired display that calls any other operation."""
 

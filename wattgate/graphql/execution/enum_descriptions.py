@@ -55,8 +55,8 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "DeviceActivity.OFFLINE": "The last packet is too old, or no packet has ever arrived.",
         "AmbientLevel.LOW": "Below `lowBelow`: less than 0.8 times the usual value.",
         "AmbientLevel.MEDIUM": "From `lowBelow` to less than `highFrom`.",
-        "AmbientLevel.HIGH": "From `highFrom` on: 1.5 times the top of the usual range of power and at least 1 kW, or "
-        "1.25 times the mean rate.",
+        "AmbientLevel.HIGH": "At least `highFrom`. For power: 1.5 times what nine of ten usual half hours do not "
+        "exceed, and at least 1 kW. For prices: 1.25 times the mean rate of the day.",
         "CarbonIndex.VERY_LOW": "Less than 50 gCO2/kWh.",
         "CarbonIndex.LOW": "From 50 to less than 125 gCO2/kWh.",
         "CarbonIndex.MODERATE": "From 125 to less than 200 gCO2/kWh.",
@@ -69,7 +69,8 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "ThresholdSide.BELOW": "Fire below the threshold.",
         "AmbientBasis.LEARNED": "Power at the same time of day in the last two weeks. The usual value is the median of "
         "half hours, and nine of ten are within the usual range.",
-        "AmbientBasis.BUDGET": "The same, scaled so that a day of the usual shape uses up the owner's daily budget.",
+        "AmbientBasis.BUDGET": "The usual power of LEARNED, scaled so that a day of the usual shape uses up the "
+        "owner's daily budget.",
         "AmbientBasis.PRICE": "Mean rate of the day, for tariffs whose rate changes within a day.",
         "FreshnessState.LIVE": "Readings arrive as expected: less than 2 intervals or 30 seconds old, whichever is "
         "longer.",

@@ -130,8 +130,8 @@ async def grant_oauth_tokens(
     """Exchange an authorization code, a refresh token or a device code for new tokens. Each is valid once.
 
     `grantType` is authorization_code (with code, codeVerifier and redirectUri), refresh_token (with refreshToken), or
-    urn:ietf:params:oauth:grant-type:device_code (with deviceCode, and the application ID as clientId). The last one is
-    for displays, whose token needs no refresh token: it is empty.
+    urn:ietf:params:oauth:grant-type:device_code (with deviceCode, and the application ID as clientId). A device code
+    gives the token of a display. It does not have to be refreshed, so `refreshToken` is empty.
     """
     if grant_type == DEVICE_GRANT:
         (code_of_device,) = _require_arguments(deviceCode=device_code)
@@ -146,7 +146,9 @@ async def grant_oauth_tokens(
     elif grant_type == "refresh_token":
         source = await _redeem_refresh_token(call, rows, client, *_require_arguments(refreshToken=refresh_token))
     else:
-        raise _bad_input("grantType", "is neither authorization_code nor refresh_token", "unsupported_grant_type")
+        raise _bad_input(
+            "grantType", f"is not authorization_code, refresh_token or {DEVICE_GRANT}", "unsupported_grant_type"
+        )
     return await _issue_tokens(rows, source, grant_type)
 
 

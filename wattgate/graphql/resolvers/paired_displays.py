@@ -5,7 +5,7 @@ from sqlmodel import col
 
 from wattgate.client import AddressPolicy
 from wattgate.db import models
-from wattgate.db.queries.paired_displays import displays_of_users
+from wattgate.db.queries.users import displays_of_users
 from wattgate.db.row_scope import SystemAccess
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem

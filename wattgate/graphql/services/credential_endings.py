@@ -33,8 +33,8 @@ class StoredCapability:
 
 
 STORED_CAPABILITIES = (
-    StoredCapability(models.PairedDisplay, token_column="token_id"),  # noqa: S106 (the name of a column)
     StoredCapability(models.DisplayPairing),
+    StoredCapability(models.PairedDisplay, token_column="token_id"),  # noqa: S106 (the name of a column)
     StoredCapability(models.Token, token_column="token_id", grant_column="family"),  # noqa: S106 (the name of a column)
     StoredCapability(models.RefreshToken, grant_column="family"),
     StoredCapability(models.AuthorizationCode),
@@ -42,7 +42,11 @@ STORED_CAPABILITIES = (
     StoredCapability(models.LoginSource),
     StoredCapability(models.MobileAppToken, token_column="added_by_token_id"),  # noqa: S106 (the name of a column)
 )
-"""The stored capabilities of an account that work without its password."""
+"""The stored capabilities of an account that work without its password, in the order in which they are deleted.
+
+A claim locks its pairing before it adds a display and a token. So pairings come first: the deletion of displays and
+tokens then follows every claim that has begun.
+"""
 
 
 async def end_account_credentials(

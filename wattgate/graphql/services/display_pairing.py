@@ -34,7 +34,7 @@ from wattgate.graphql.services.credential_endings import end_displays
 PAIR_PAGE = "/pair"
 
 USER_CODE_ALPHABET = "23456789BCDFGHJKMNPQRSTVWXZ"
-"""The characters of user codes: none that looks like another one, and no vowels, so that no words appear."""
+"""The characters of user codes: no vowels and no Y, so that no words appear, and neither 0, 1 nor L."""
 
 USER_CODE_CHARACTERS = 8
 """Characters of a user code. There are 2.8 * 10**11 codes, of which at most MAX_OPEN_PAIRINGS are valid at a time."""
@@ -54,6 +54,9 @@ POLL_TOLERANCE = timedelta(seconds=1)
 """A call that comes this much too early is in time, because networks delay calls differently."""
 
 DISPLAY_FRAMEWORK = "display"
+DISPLAY_SCOPE = ""
+"""The OAuth scopes of the token of a display: none, so that code without paired displays refuses it everything."""
+
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 """The grant type of RFC 8628, section 3.4."""
 
@@ -160,9 +163,15 @@ async def answer_pairing(
 
 
 async def check_display_quota(rows: Rows, user_id: str) -> None:
-    """Raise QuotaExceeded if a user has as many displays as it may have."""
+    """Raise QuotaExceeded if a user has as many displays as it may have, with those whose code it has approved."""
     valid = col(PairedDisplay.user_id) == user_id, col(PairedDisplay.expires_at) > rows.now
-    if await rows.count(PairedDisplay, *valid, limit=MAX_PAIRED_DISPLAYS) >= MAX_PAIRED_DISPLAYS:
+    approved = (
+        col(DisplayPairing.user_id) == user_id,
+        col(DisplayPairing.state) == PairingState.APPROVED,
+        col(DisplayPairing.token_id).is_(None),
+        col(DisplayPairing.expires_at) > rows.now,
+    )
+    if await rows.count(PairedDisplay, *valid) + await rows.count(DisplayPairing, *approved) >= MAX_PAIRED_DISPLAYS:
         raise QuotaExceeded(f"You have {MAX_PAIRED_DISPLAYS} paired displays, which is the maximum. Remove one first.")
 
 
@@ -178,7 +187,10 @@ async def claim_pairing(call: Call, rows: Rows, device_code: str) -> ClaimedPair
     if known is None:
         raise _unknown_device_code()
     await call.address_limits.refund(AddressPolicy.CODE, call.client)
-    pairing = await rows.edit(DisplayPairing, known.pairing_id)
+    try:
+        pairing = await rows.edit(DisplayPairing, known.pairing_id)
+    except NotFound:  # it was deleted in the meantime
+        raise _unknown_device_code() from None
     if pairing.token_id is not None:
         taken = await rows.all(PairedDisplay, col(PairedDisplay.token_id) == pairing.token_id)
         await end_displays(call, rows, taken)
@@ -195,8 +207,8 @@ async def claim_pairing(call: Call, rows: Rows, device_code: str) -> ClaimedPair
 
 def _wait(pairing: DisplayPairing, now: datetime) -> ClaimedPairing:
     """Record a call of a display whose code has no answer yet. A call that comes too early lengthens the interval."""
-    due_at = (pairing.polled_at or pairing.created_at - DISPLAY_LIFETIME) + timedelta(seconds=pairing.interval)
-    is_too_early = now < due_at - POLL_TOLERANCE
+    interval = timedelta(seconds=pairing.interval)
+    is_too_early = pairing.polled_at is not None and now < pairing.polled_at + interval - POLL_TOLERANCE
     if is_too_early:
         pairing.interval = min(pairing.interval + POLL_SECONDS, MAX_POLL_SECONDS)
     pairing.polled_at = now
@@ -225,6 +237,7 @@ async def _issue_credential(rows: Rows, pairing: DisplayPairing, home: VirtualEn
     token = Token(
         token_id=new_id(),
         digest=hash_secret(secret),
+        scope=DISPLAY_SCOPE,
         authentication_framework=DISPLAY_FRAMEWORK,
         grant_type=DEVICE_GRANT,
         created_at=rows.now,

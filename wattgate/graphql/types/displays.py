@@ -127,6 +127,10 @@ class DisplayCarbon:
     intensity: float = strawberry.field(description="Carbon intensity, in `unit`.")
     unit: str = strawberry.field(description="Unit of the intensity: gCO2/kWh.")
     at: datetime = strawberry.field(description="Start of the half hour that the intensity applies to.")
+    valid_until: datetime = strawberry.field(
+        description="Instant of the gateway's clock from which the intensity is too old to be shown. Blank it then, "
+        "unless a newer frame has arrived."
+    )
     index: CarbonIndex = strawberry.field(description="How high the intensity is.")
 
 
@@ -158,7 +162,9 @@ class Display:
     freshness: Freshness = strawberry.field(
         description="Freshness of the live power, or of the stored readings if the home has no live power."
     )
-    unread_alerts: int = strawberry.field(description="Number of unread alerts of the home's owner.")
+    unread_alerts: int = strawberry.field(
+        description="Number of unread alerts of the home's owner. 0 for a paired display, which sees no alerts."
+    )
     frame_version: int = strawberry.field(
         description="Version of the content, now 1. New fields do not change it. Do not draw a version that the screen "
         "does not know."

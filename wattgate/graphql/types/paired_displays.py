@@ -33,7 +33,7 @@ class PairedDisplay:
 @strawberry.type(description="Pairing that a display has started: codes that are valid for 10 minutes.")
 class DisplayPairing:
     device_code: str = strawberry.field(description="Secret with which the display asks for its credential.")
-    user_code: str = strawberry.field(description="Code that the user enters, such as WXYZ-2345.")
+    user_code: str = strawberry.field(description="Code that the user enters, such as BCDF-2345.")
     verification_uri: str = strawberry.field(description="Address of the page on which the user enters the code.")
     verification_uri_complete: str = strawberry.field(description="Same address with the code, for a link or QR code.")
     expires_in: int = strawberry.field(description="Lifetime of both codes, in seconds.")

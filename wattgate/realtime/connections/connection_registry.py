@@ -112,7 +112,9 @@ class ConnectionRegistry:
         caller, opened_at_ms = connection.principal, to_ms(self._service.now())
         log.debug("A connection is authenticated", extra={"caller": caller})
         scopes = (
-            ("account", caller.account_id, self._limits.max_account_connections),
+            ("display", caller.token_id, self._limits.max_display_connections)
+            if caller.role is Role.DISPLAY
+            else ("account", caller.account_id, self._limits.max_account_connections),
             ("application", caller.application_id, self._limits.max_application_connections),
         )
         connection.slots = tuple(

@@ -1,8 +1,8 @@
-"""Connection slots: the maximum number of concurrent connections for each account and application, over all gateways.
+"""Connection slots: the maximum numbers of concurrent connections, over all gateways.
 
-A connection takes a slot in the scope of its account and in that of its application. If a scope then has more slots
-than its limit, the oldest slots are displaced, and their gateways close those connections. The maxima come from
-`limits`, which also has the limits of a single connection. Those need no slots.
+A connection takes a slot in the scope of its account, or of its paired display, and in that of its application. If a
+scope then has more slots than its limit, the oldest slots are displaced, and their gateways close those connections.
+The maxima come from `limits`, which also has the limits of a single connection. Those need no slots.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Limits of connections: timeouts, rates, queues and counts. Times are in seconds.
 
 This module only defines the values. `Session` and `EventStream` enforce those of one connection. `connection_slots`
-enforces the two maxima of connections for each account and application, over all gateways.
+enforces the maxima of connections for each account, paired display and application, over all gateways.
 """
 
 from dataclasses import dataclass
@@ -52,6 +52,9 @@ class ConnectionLimits:
 
     max_account_connections: int = 20
     """Maximum concurrent connections for each account, over all gateways."""
+
+    max_display_connections: int = 8
+    """Maximum concurrent connections for each paired display, over all gateways. Its account has others."""
 
     max_application_connections: int = 100_000
     """Maximum concurrent connections for each application and its accounts, over all gateways."""

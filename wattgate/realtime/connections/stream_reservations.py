@@ -1,9 +1,9 @@
 """Reservations of event streams: who may open a stream that a token names, and from which origin.
 
 A reservation waits at most `RESERVATION_SECONDS` for its stream, and `EventStreamRegistry` checks its credentials again
-when the stream opens. Its owner is the account, or the user for whom an application acts, or else the application. An
-owner that reserves more than its maximum loses its own oldest reservation. An application at its maximum gets no
-further reservation, so that no owner takes one from another.
+when the stream opens. Its owner is the account, the paired display, or the user for whom an application acts, or else
+the application. An owner that reserves more than its maximum loses its own oldest reservation. An application at its
+maximum gets no further reservation, so that no owner takes one from another.
 """
 
 import hashlib
@@ -14,13 +14,13 @@ from typing import Protocol
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import RateLimited
-from wattgate.principal import Principal
+from wattgate.principal import Principal, Role
 
 RESERVATION_SECONDS = 60.0
 """Time in which a client must open the stream that it has reserved."""
 
 MAX_OWNER_RESERVATIONS = 20
-"""Maximum waiting reservations of an account. Above it, its own oldest one ends."""
+"""Maximum waiting reservations of an account or a paired display. Above it, its own oldest one ends."""
 
 MAX_APPLICATION_RESERVATIONS = 10_000
 """Maximum waiting reservations of an application and its accounts. Above it, further ones are refused."""
@@ -39,8 +39,10 @@ class StreamReservation:
 
     @property
     def owner(self) -> str:
-        """The account, user or application whose reservations are counted together."""
+        """The account, display, user or application whose reservations are counted together."""
         principal = self.principal
+        if principal.role is Role.DISPLAY:
+            return f"display:{principal.token_id}"
         if principal.account_id is not None:
             return f"account:{principal.account_id}"
         return "application" if principal.user_id is None else f"user:{principal.user_id}"

@@ -41,8 +41,9 @@ RELOAD_SPREAD_SECONDS = 60
 class DisplayReducer:
     """The frame of a home's display. `load` raises GatewayError if the caller may no longer see its data.
 
-    A power reading changes the frame without the database. A stored reading, a tariff, an alert or a change of the
-    home, its resources or their devices requires a reload. So does a new day: until then, the frame has no amounts.
+    A reading of power or carbon intensity changes the frame without the database. Another reading, a tariff, an alert
+    or a change of the home, its resources or their devices requires a reload. So does a new day: until then, the frame
+    has no amounts.
     """
 
     def __init__(self, ve_id: str) -> None:
@@ -96,6 +97,9 @@ class DisplayReducer:
 
     def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:
         home, at = state.home, to_ms(reading.at)
+        if home.is_carbon_field(reading.resource_id, reading.field):
+            changed = home.with_carbon(at, reading.value)
+            return state if changed is home else render_frame(changed, now)
         source_index = home.find_source_index(reading.resource_id, reading.field)
         if source_index is None:
             home.freshness_snapshot.record_reading(reading.resource_id, reading.field, at)

@@ -53,7 +53,7 @@ class DeviceCodesMembers(TypedDict):
     """Members of a started pairing with the names of RFC 8628."""
 
     device_code: Annotated[str, Meta(description="Secret with which the display asks for its credential.")]
-    user_code: Annotated[str, Meta(description="Code that the user enters, such as WXYZ-2345.")]
+    user_code: Annotated[str, Meta(description="Code that the user enters, such as BCDF-2345.")]
     verification_uri: Annotated[str, Meta(description="Address of the page on which the user enters the code.")]
     verification_uri_complete: Annotated[str, Meta(description="Same address with the code, for a link or QR code.")]
     expires_in: Annotated[int, Meta(description="Lifetime of both codes, in seconds.")]

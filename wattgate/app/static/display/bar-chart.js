@@ -3,7 +3,7 @@
  * bar whose column it is in.
  */
 
-import { closestTo, element, find } from "../shared/dom.js";
+import { element, find } from "../shared/dom.js";
 import { RovingFocus } from "./roving-focus.js";
 import { roundSteps } from "./scale.js";
 
@@ -29,10 +29,6 @@ export class BarChart {
   #bars;
   /** @type {RovingFocus} */
   #focus;
-  /** @type {(index: number | null) => void} */
-  #onSelect;
-  /** @type {HTMLElement | null} */
-  #pointed = null;
 
   /**
    * @param {HTMLElement} section
@@ -42,19 +38,14 @@ export class BarChart {
   constructor(section, onSelect) {
     this.#axis = find(section, ".axis");
     this.#bars = find(section, ".bars");
-    this.#focus = new RovingFocus(this.#bars);
-    this.#onSelect = onSelect;
-    this.#bars.addEventListener("focusin", () => this.#setPointed(null));
-    this.#bars.addEventListener("focusout", () => this.#updateSelection());
-    this.#bars.addEventListener("pointerover", (event) => this.#setPointed(closestTo(event, ".bar")));
-    this.#bars.addEventListener("pointerleave", () => this.#setPointed(null));
+    this.#focus = new RovingFocus(this.#bars, onSelect);
   }
 
   /** Remove all bars. */
   clear() {
     this.#bars.replaceChildren();
     this.#axis.replaceChildren();
-    this.#setPointed(null);
+    this.#focus.clearPointed();
   }
 
   /**
@@ -69,7 +60,7 @@ export class BarChart {
     this.#resize(bars.length);
     const { elements } = this.#focus;
     bars.forEach((bar, index) => fill(elements[index], bar, top));
-    this.#updateSelection();
+    this.#focus.updateSelection();
   }
 
   /** @param {number} count */
@@ -77,20 +68,6 @@ export class BarChart {
     while (this.#bars.children.length > count) this.#bars.lastElementChild?.remove();
     while (this.#bars.children.length < count) this.#bars.append(emptyBar());
     this.#focus.ensureStop(this.#focus.elements.at(-1));
-  }
-
-  /** @param {HTMLElement | null} bar */
-  #setPointed(bar) {
-    this.#pointed = bar;
-    this.#updateSelection();
-  }
-
-  #updateSelection() {
-    const selected = this.#pointed ?? this.#bars.querySelector(".bar:focus");
-    const bars = this.#focus.elements;
-    for (const bar of bars) bar.classList.toggle("selected", bar === selected);
-    const index = bars.findIndex((bar) => bar === selected);
-    this.#onSelect(index < 0 ? null : index);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The daily budget and the basis of the level: preferences in the attributes of a home. */
 
-import { parseAmount } from "./rules.js";
+import { formatEntry } from "./format.js";
+import { checkedAmount, parseAmount } from "./rules.js";
 import { text } from "./texts.js";
 
 /**
@@ -27,9 +28,9 @@ export function preferencesOf({ display }) {
  * @returns {{ budget: string, basis: string }}
  */
 export function budgetEntries({ dailyBudget = "", ambientBasis = "" }) {
-  const amount = parseAmount(String(dailyBudget));
+  const amount = checkedAmount(String(dailyBudget));
   const basis = BASES.find((one) => one === ambientBasis) ?? "";
-  return { budget: amount === null ? "" : String(amount), basis };
+  return { budget: amount === null ? "" : formatEntry(amount), basis };
 }
 
 /**

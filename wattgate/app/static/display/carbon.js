@@ -1,4 +1,4 @@
-/** Says the carbon intensity of the electricity in words. */
+/** Says how much the carbon intensity of the electricity is. */
 
 import { formatAxisNumber } from "./format.js";
 import { text } from "./texts.js";
@@ -11,7 +11,7 @@ const SHOWN_UNIT = "g CO₂/kWh";
 const INDICES = /** @type {const} */ (["VERY_LOW", "LOW", "MODERATE", "HIGH", "VERY_HIGH"]);
 
 /**
- * Return the carbon intensity in words. Empty without one: a missing value is not assumed.
+ * Return the carbon intensity and its index in words. Empty without one: a missing value is not assumed.
  * @param {Carbon | null | undefined} carbon
  * @returns {string}
  */
@@ -20,5 +20,5 @@ export function carbonText(carbon) {
   const unit = carbon.unit === UNIT ? SHOWN_UNIT : carbon.unit;
   const amount = `${formatAxisNumber(Math.round(carbon.intensity))} ${unit}`;
   const known = INDICES.find((index) => index === carbon.index);
-  return known ? text("carbon.value", { amount, index: text(`carbon.${known}`) }) : text("carbon.amount", { amount });
+  return known ? text("carbon.value", { amount, index: text(`carbon.${known}`) }) : amount;
 }

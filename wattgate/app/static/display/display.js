@@ -6,7 +6,7 @@ import { find, findAs } from "../shared/dom.js";
 import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
 import { TimerQueue } from "../shared/timer-queue.js";
 import { WallClock } from "./format.js";
-import { freshnessAt } from "./frame.js";
+import { currentCarbon, freshnessAt } from "./frame.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
@@ -222,7 +222,7 @@ export class Display {
 
   /** Say that the gateway cannot be reached. Once there is a home, its subscription says so. */
   #showUnreachable() {
-    if (this.#session && !this.#home) this.#setConnectionState(navigator.onLine ? "reconnecting" : "offline");
+    if (this.#session && !this.#home && this.#connectionState !== "outdated") this.#setConnectionState(navigator.onLine ? "reconnecting" : "offline");
   }
 
   #render() {
@@ -233,8 +233,7 @@ export class Display {
     this.#power.show(frame, this.#wallClock, link);
     this.#today.show(frame.today, this.#wallClock);
     this.#month.show(frame.month, this.#wallClock);
-    this.#tariff.show(frame.tariff, this.#wallClock);
-    this.#tariff.showCarbon(frame.carbon);
+    this.#tariff.show({ tariff: frame.tariff, carbon: currentCarbon(frame, now()) }, this.#wallClock);
     this.#prices.show(frame);
     this.#household.showUnread(frame.unreadAlerts);
     this.#withheld.show(frame.withheld);
@@ -256,9 +255,10 @@ export class Display {
     if (selection.steps === 0) this.#timers.cancel("newest");
     else this.#timers.schedule(RETURN_DELAY, "newest", () => this.#history.returnToNewest());
     const read = () => readHistory(this.#token, resourceIdsByEnergy(home), range);
-    const series = await this.#request("history", read, () => this.#readHistory());
-    if (!series) this.#history.fail();
-    else if (Object.keys(series).length > 0) this.#history.show(selection, series);
+    const retry = () => this.#readHistory();
+    const series = await this.#request("history", read, retry, () => this.#history.fail());
+    if (!series) return;
+    if (Object.keys(series).length > 0) this.#history.show(selection, series);
     else this.#history.clear();
   }
 
@@ -283,9 +283,10 @@ export class Display {
    * @param {string} name  The name of the timer of the retry.
    * @param {() => Promise<T>} send
    * @param {(() => void) | null} retry  Null if the request is not repeated.
+   * @param {() => void} [onFailure]  Called if the request failed and the session and the home are still the same.
    * @returns {Promise<T | null>}
    */
-  async #request(name, send, retry) {
+  async #request(name, send, retry, onFailure) {
     const [session, home] = [this.#session, this.#home];
     const outdated = () => session !== this.#session || home !== this.#home;
     this.#timers.cancel(name);
@@ -300,6 +301,7 @@ export class Display {
         if (unreachable) this.#showUnreachable();
         console.warn(error);
         if (retry) this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
+        onFailure?.();
       }
       return null;
     }
@@ -312,7 +314,7 @@ export class Display {
       get token() {
         return getToken();
       },
-      read: (name, send, retry) => this.#request(name, send, retry),
+      read: (name, send, { retry, onFailure }) => this.#request(name, send, retry, onFailure),
       act: (send) => this.#request("action", send, null),
     };
   }
@@ -350,9 +352,12 @@ export class Display {
     else this.#reloadLater();
   }
 
-  /** Remove everything that was shown, and wait for a page that understands the frames. */
+  /** Remove everything that was shown of the home, and wait for a page that understands the frames. */
   #refuseNewerFrames() {
     this.#connection.close();
+    // Without a home, responses that are still to come are ignored.
+    this.#home = null;
+    this.#household.clear();
     this.#clear();
     this.#setConnectionState("outdated");
     this.#reloadLater();

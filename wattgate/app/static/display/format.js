@@ -104,6 +104,24 @@ export function formatAxisNumber(value) {
 }
 
 /**
+ * Return a number as the user edits it: with the decimal sign of the locale and without groups.
+ * @param {number} value
+ * @returns {string}
+ */
+export function formatEntry(value) {
+  return numbers({ maximumFractionDigits: 20, useGrouping: false, numberingSystem: "latn" }).format(value);
+}
+
+/**
+ * Return the sign between the groups of three digits of a number.
+ * @returns {string}
+ */
+export function groupSign() {
+  const parts = numbers({ numberingSystem: "latn" }).formatToParts(1_234_567);
+  return parts.find(({ type }) => type === "group")?.value ?? "";
+}
+
+/**
  * Return an amount of an axis, without decimals where it has none.
  * @param {number} value
  * @returns {string}
@@ -124,6 +142,16 @@ export function formatAge(milliseconds) {
   if (seconds < 7200) return text("age.minutes", { count: Math.floor(seconds / 60) });
   if (seconds < 172_800) return text("age.hours", { count: Math.floor(seconds / 3600) });
   return text("age.days", { count: Math.floor(seconds / 86_400) });
+}
+
+/**
+ * Return a time that is left, in minutes and seconds, such as 9:05.
+ * @param {number} milliseconds
+ * @returns {string}
+ */
+export function formatCountdown(milliseconds) {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 /** The forms of a time that the display writes. */

@@ -1,6 +1,6 @@
 /** The valid parts of a frame of the `display` subscription at a later instant. */
 
-/** @import { Frame, FreshnessCause, FreshnessState } from "./subscription.js" */
+/** @import { Carbon, Frame, FreshnessCause, FreshnessState } from "./subscription.js" */
 
 /**
  * The link to the gateway: whether it is open, and the milliseconds since the last message.
@@ -65,6 +65,17 @@ export function currentPower(frame, now, { silence }) {
   if (!frame.power || isLinkLost(frame, silence)) return null;
   const { net, at, validUntil } = frame.power;
   return now < Date.parse(validUntil) ? { net, at: Date.parse(at) } : null;
+}
+
+/**
+ * Return the carbon intensity, or null if there is none, or if it is too old to be shown as current. It holds for half
+ * hours, so it does not end with the link.
+ * @param {Pick<Frame, "carbon">} frame
+ * @param {number} now
+ * @returns {Carbon | null}
+ */
+export function currentCarbon({ carbon }, now) {
+  return carbon && now < Date.parse(carbon.validUntil) ? carbon : null;
 }
 
 /**

@@ -131,10 +131,14 @@ export class HistoryPanel {
     this.#series = this.#shown = null;
     this.#columns = this.#earlier = [];
     this.#chart.clear();
+    this.#clearTexts();
+    this.#setNotice("");
+  }
+
+  #clearTexts() {
     this.#part("legend").replaceChildren();
     this.#part("history-basis").textContent = "";
     this.#part("history-comparison").textContent = "";
-    this.#setNotice("");
   }
 
   /**
@@ -194,14 +198,27 @@ export class HistoryPanel {
     const { view, steps } = this.#shown;
     const time = now();
     this.#columns = buildColumns(this.#measure, this.#series, view, time, this.#count);
+    const start = firstTime(this.#series);
+    this.#nav.update(view, hasEarlier(view, steps, start, time, this.#timeZone));
+    if (start === null) {
+      this.#showNoReadings();
+      return;
+    }
     this.#earlier = matchEarlier(this.#columns, this.#columnsBefore(this.#series, view, time), this.#timeZone);
-    this.#nav.update(view, hasEarlier(view, steps, firstTime(this.#series), time, this.#timeZone));
     const bars = this.#columns.map((column, index) => this.#buildBar(column, this.#earlier[index], view));
     this.#chart.show(bars, this.#measure === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
     this.#part("history-basis").textContent = this.#saysBasis ? costBasis(this.#series, view) : "";
     const comparison = compareColumns(this.#columns, this.#earlier);
     this.#part("history-comparison").textContent = comparisonText(comparison, view, steps);
+  }
+
+  /** Say that the home has no readings yet. Columns and an axis would only show what is not known. */
+  #showNoReadings() {
+    this.#chart.clear();
+    this.#showReadout(null);
+    this.#clearTexts();
+    this.#setNotice(text("history.noReadings"));
   }
 
   /**

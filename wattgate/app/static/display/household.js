@@ -14,12 +14,15 @@ import { text } from "./texts.js";
 
 /**
  * Sends requests for the panels. `read` repeats a failed request by calling `retry` later; `act` does not. Both return
- * null if the request failed, or if the session or the home has changed in the meantime.
+ * null if the request failed, or if the session or the home has changed in the meantime. `onFailure` is called only in
+ * the first case.
  * @typedef {object} Requester
  * @property {string} token
- * @property {<T>(name: string, send: () => Promise<T>, retry: () => void) => Promise<T | null>} read
+ * @property {<T>(name: string, send: () => Promise<T>, on: FailureHandlers) => Promise<T | null>} read
  * @property {<T>(send: () => Promise<T>) => Promise<T | null>} act
  */
+
+/** @typedef {{ retry: () => void, onFailure: () => void }} FailureHandlers */
 
 export class Household {
   /** @type {HTMLButtonElement} */
@@ -110,23 +113,27 @@ export class Household {
   /** @param {string | null} before  The cursor of older alerts. Null for the newest. */
   async #readInbox(before) {
     const read = () => readInbox(this.#requester.token, before);
-    const page = await this.#requester.read("inbox", read, () => this.#retry(() => this.#readInbox(before)));
+    const page = await this.#requester.read("inbox", read, {
+      retry: () => this.#retry(() => this.#readInbox(before)),
+      onFailure: () => this.#inbox.fail(),
+    });
     if (page) this.#inbox.show(page, before === null);
-    else this.#inbox.fail();
   }
 
   async #readSettings() {
     const veId = this.#veId;
     if (veId === null) return;
     const read = () => readSettings(this.#requester.token, veId);
-    const settings = await this.#requester.read("settings", read, () => this.#retry(() => this.#readSettings()));
-    if (settings) {
-      this.#rules.show(settings);
-      this.#budget.show(veId, settings.attributes);
-    } else {
-      this.#rules.fail();
-      this.#budget.fail();
-    }
+    const settings = await this.#requester.read("settings", read, {
+      retry: () => this.#retry(() => this.#readSettings()),
+      onFailure: () => {
+        this.#rules.fail();
+        this.#budget.fail();
+      },
+    });
+    if (!settings) return;
+    this.#rules.show(settings);
+    this.#budget.show(veId, settings.attributes);
   }
 
   /** @param {() => void} read */

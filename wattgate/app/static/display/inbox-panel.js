@@ -5,6 +5,7 @@ import { element, find, findAs } from "../shared/dom.js";
 import { WallClock } from "./format.js";
 import { markRead } from "./household-requests.js";
 import { describeAlert, mergePage, withRead } from "./inbox.js";
+import { replaceItems } from "./list-items.js";
 import { text } from "./texts.js";
 
 /** @import { Requester } from "./household.js" */
@@ -73,7 +74,7 @@ export class InboxPanel {
 
   draw() {
     const { alerts = [], unread = 0, before = null } = this.#inbox ?? {};
-    find(this.#panel, ".inbox-list").replaceChildren(...alerts.map((alert) => this.#buildItem(alert)));
+    replaceItems(find(this.#panel, ".inbox-list"), alerts.map((alert) => this.#buildItem(alert)), "alert");
     this.#button("older").hidden = before === null;
     this.#button("mark-all").hidden = unread === 0;
     const summary = unread === 0 ? text("inbox.allRead") : text("inbox.unread", { count: unread });
@@ -92,7 +93,7 @@ export class InboxPanel {
       isUnread ? element("span", { class: "badge unread-badge" }, text("inbox.new")) : null,
       alert.priority.toLowerCase() === "high" ? element("span", { class: "badge" }, text("inbox.urgent")) : null,
     ];
-    const button = element("button", { type: "button", class: "quiet-button" }, text("inbox.markRead"));
+    const button = element("button", { type: "button", class: "mark-read quiet-button" }, text("inbox.markRead"));
     button.addEventListener("click", () => this.#mark([alert.alertId]));
     const item = element(
       "li",

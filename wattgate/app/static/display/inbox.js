@@ -43,24 +43,27 @@ export function describeAlert({ data, alertType, notifications }) {
 }
 
 /**
- * Add a page to an inbox. The newest page replaces what it covers; alerts that are newer than the page stay out.
+ * Add a page to an inbox, or replace the inbox if there is a gap between them. The newest page replaces the alerts
+ * between its first and its last one. If there are no older ones, it replaces these as well.
  * @param {Inbox | null} inbox
  * @param {InboxPage} page
  * @param {boolean} isNewest
  * @returns {Inbox}
  */
 export function mergePage(inbox, page, isNewest) {
-  const { unread } = page;
-  if (!inbox) return { alerts: page.alerts, unread, before: page.before };
+  const { unread, before } = page;
+  const known = inbox?.alerts ?? [];
   const fresh = new Set(page.alerts.map(({ alertId }) => alertId));
-  const others = inbox.alerts.filter(({ alertId }) => !fresh.has(alertId));
-  // If a newest page shares no alert with the list, more alerts than a page has have arrived: start again.
-  if (isNewest && others.length === inbox.alerts.length && page.before !== null) {
-    return { alerts: page.alerts, unread, before: page.before };
-  }
-  const alerts = [...others, ...page.alerts].sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt));
-  const before = isNewest ? inbox.before : page.before;
-  return { alerts, unread, before: alerts.length >= MAX_ALERTS ? null : before };
+  const isGap = isNewest && before !== null && !known.some(({ alertId }) => fresh.has(alertId));
+  if (!inbox || isGap || page.alerts.length === 0 && isNewest) return { alerts: page.alerts, unread, before };
+  const others = known.filter(({ alertId }) => !fresh.has(alertId));
+  const [newest, oldest] = [page.alerts.at(0), page.alerts.at(-1)].map(timeOf);
+  const newer = others.filter((alert) => timeOf(alert) > newest);
+  const older = before === null ? [] : others.filter((alert) => timeOf(alert) <= oldest);
+  const kept = isNewest ? [...newer, ...older] : others;
+  const alerts = [...kept, ...page.alerts].sort((one, other) => timeOf(other) - timeOf(one)).slice(0, MAX_ALERTS);
+  const next = isNewest && older.length > 0 ? inbox.before : before;
+  return { alerts, unread, before: alerts.length >= MAX_ALERTS ? null : next };
 }
 
 /**
@@ -77,6 +80,11 @@ export function withRead(inbox, alertIds, unread, at) {
     return isMarked ? { ...alert, readAt: at } : alert;
   });
   return { ...inbox, alerts, unread };
+}
+
+/** @param {ReceivedAlert | undefined} alert */
+function timeOf(alert) {
+  return Date.parse(alert?.createdAt ?? "");
 }
 
 /** @param {any} data */

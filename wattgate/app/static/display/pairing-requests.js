@@ -10,7 +10,6 @@ import { call } from "../shared/gateway.js";
  * @property {string} deviceCode
  * @property {string} userCode
  * @property {string} verificationUri
- * @property {string} verificationUriComplete
  * @property {number} expiresIn
  * @property {number} interval  Seconds between two polls.
  * @property {string[]} qrCode  The modules of the QR code of the complete address: a text of 0 and 1 for each row.
@@ -31,7 +30,7 @@ export async function startPairing(applicationId, name) {
   const data = await call(
     `mutation StartPairing($applicationId: ID, $name: String) {
       startDisplayPairing(applicationId: $applicationId, name: $name) {
-        deviceCode userCode verificationUri verificationUriComplete expiresIn interval qrCode
+        deviceCode userCode verificationUri expiresIn interval qrCode
       }
     }`,
     { applicationId, name },

@@ -1,8 +1,8 @@
 /** The pairing screen: the code, its QR code, the time that is left, and what went wrong. */
 
-import { find, findAll, findAs, prose } from "../shared/dom.js";
+import { find, findAll, findAs, prose, setText } from "../shared/dom.js";
 import { spellCode } from "../shared/user-code.js";
-import { formatCountdown } from "./pairing.js";
+import { formatCountdown } from "./format.js";
 import { drawQrCode } from "./qr-code.js";
 import { text } from "./texts.js";
 
@@ -80,13 +80,11 @@ export class PairingView {
   }
 
   /**
-   * Set a text that has changed, so that screen readers read each text once.
    * @param {string} name
    * @param {string} words
    */
   #setText(name, words) {
-    const part = find(this.#root, `.${name}`);
-    if (part.textContent !== words) part.textContent = words;
+    setText(find(this.#root, `.${name}`), words);
   }
 
   /** @param {string} name */

@@ -150,6 +150,8 @@ export class Pairing {
   #failPoll(error, code) {
     if (error.code === "RATE_LIMITED") {
       this.#interval += SLOW_DOWN;
+      // The gateway has answered: a screen that was offline is not any more.
+      this.#set({ phase: "waiting", code, trouble: null });
       this.#after(Math.max(error.retryAfter ?? 0, this.#interval) * SECOND);
     } else if (!isTemporary(error) || this.#isOver(code)) {
       this.#expire();
@@ -219,14 +221,4 @@ export class Pairing {
  */
 function isTemporary({ code }) {
   return code === undefined || TEMPORARY_CODES.has(code);
-}
-
-/**
- * Return a time that is left, in minutes and seconds, such as 9:05.
- * @param {number} milliseconds
- * @returns {string}
- */
-export function formatCountdown(milliseconds) {
-  const seconds = Math.max(0, Math.ceil(milliseconds / SECOND));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

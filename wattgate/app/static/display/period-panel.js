@@ -53,8 +53,9 @@ export class PeriodPanel {
     this.#part(".amount").textContent = isKnown ? formatMoney(toNumber(cost.total)) : mainEnergy(period);
     this.#part(".basis").textContent = isKnown ? basisText(cost) : reasonText(noCostReason);
     this.#part(".basis-short").textContent = isKnown ? inclusionText(cost) : reasonText(noCostReason);
-    const time = hasEnergy(period) && period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
-    this.#part(".complete-to").textContent = time ? text("period.completeTo", { time }) : "";
+    const completeTo = completeMoment(period);
+    this.#part(".complete-to").textContent =
+      completeTo === null ? "" : text("period.completeTo", { time: wallClock.endMoment(completeTo, now()) });
   }
 
   /**
@@ -85,6 +86,16 @@ export class PeriodPanel {
  */
 export function hasEnergy(period) {
   return ENERGIES.some((name) => (period[name]?.value ?? null) !== null);
+}
+
+/**
+ * Return the moment up to which the data of a period is complete. Null if no part of it is complete yet.
+ * @param {Pick<Period, "electricity" | "gas" | "exported" | "start" | "completeTo">} period
+ * @returns {number | null}
+ */
+export function completeMoment(period) {
+  const moment = hasEnergy(period) && period.completeTo ? Date.parse(period.completeTo) : null;
+  return moment !== null && moment > Date.parse(period.start) ? moment : null;
 }
 
 /**

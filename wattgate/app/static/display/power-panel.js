@@ -1,7 +1,7 @@
 /** The power panel: the gauge, the current power, its level, and why there is no current power. */
 
 import { now } from "../shared/clock.js";
-import { find, findAs } from "../shared/dom.js";
+import { find, findAs, setText } from "../shared/dom.js";
 import { Announcer } from "./announcer.js";
 import { NOTHING, formatAge, formatMoneyShort, formatPower, formatRate } from "./format.js";
 import { currentPower, freshnessAt, levelBounds } from "./frame.js";
@@ -101,16 +101,12 @@ export class PowerPanel {
   #showLevel(ambient) {
     this.#section.dataset.level = ambient?.level ?? "none";
     find(this.#section, ".level").hidden = !ambient;
-    if (ambient) find(this.#section, ".level-word").textContent = capitalise(levelText(ambient));
+    if (ambient) setText(find(this.#section, ".level-word"), capitalise(levelText(ambient)));
   }
 
   /** @param {Record<TextPart, string>} texts */
   #setTexts(texts) {
-    for (const [name, words] of Object.entries(texts)) {
-      const part = find(this.#section, `.${name}`);
-      // Setting the same text again would cause work for screen readers and for the browser's layout.
-      if (part.textContent !== words) part.textContent = words;
-    }
+    for (const [name, words] of Object.entries(texts)) setText(find(this.#section, `.${name}`), words);
   }
 }
 

@@ -1,17 +1,17 @@
 /** Draws the price curve as steps. The pointer or the keyboard selects a step. */
 
-import { closestTo, element, find } from "../shared/dom.js";
+import { element, find } from "../shared/dom.js";
 import { RovingFocus } from "./roving-focus.js";
 
 /** @import { CurveLayout, StepBox } from "./price-layout.js" */
 
 /**
- * The texts of the chart: those of the steps for screen readers, of the hours, and of the days.
+ * The texts of the chart: those of the steps for screen readers, of the hours, of the gridlines, and of tomorrow.
  * @typedef {object} ChartTexts
  * @property {string[]} steps
  * @property {string[]} hours
  * @property {string[]} gridlines
- * @property {[today: string, tomorrow: string]} days
+ * @property {string} tomorrow
  */
 
 export class PriceChart {
@@ -21,10 +21,6 @@ export class PriceChart {
   #steps;
   /** @type {RovingFocus} */
   #focus;
-  /** @type {(index: number | null) => void} */
-  #onSelect;
-  /** @type {HTMLElement | null} */
-  #pointed = null;
 
   /**
    * @param {HTMLElement} chart
@@ -34,12 +30,7 @@ export class PriceChart {
   constructor(chart, onSelect) {
     this.#chart = chart;
     this.#steps = find(chart, ".price-steps");
-    this.#focus = new RovingFocus(this.#steps);
-    this.#onSelect = onSelect;
-    this.#steps.addEventListener("focusin", () => this.#setPointed(null));
-    this.#steps.addEventListener("focusout", () => this.#updateSelection());
-    this.#steps.addEventListener("pointerover", (event) => this.#setPointed(closestTo(event, ".price-step")));
-    this.#steps.addEventListener("pointerleave", () => this.#setPointed(null));
+    this.#focus = new RovingFocus(this.#steps, onSelect);
   }
 
   /**
@@ -48,7 +39,7 @@ export class PriceChart {
    * @param {ChartTexts} texts
    * @param {{ current: number, cheapest: [first: number, last: number] | null }} marked  Indices of steps.
    */
-  show({ boxes, gridlines, hours, zero, now, tomorrow }, texts, { current, cheapest }) {
+  show({ boxes, gridlines, hours, now, tomorrow }, texts, { current, cheapest }) {
     this.#resize(boxes.length);
     this.#focus.elements.forEach((step, index) => {
       const isCheapest = cheapest !== null && cheapest[0] <= index && index <= cheapest[1];
@@ -61,12 +52,11 @@ export class PriceChart {
       tick.classList.toggle("minor", minor);
       return tick;
     });
-    const days = tomorrow === null ? [] : [placed("price-day", { "--at": tomorrow }, texts.days[1])];
+    const days = tomorrow === null ? [] : [placed("price-day", { "--at": tomorrow }, texts.tomorrow)];
     const present = now === null ? [] : [placed("price-now", { "--at": now }, "")];
     find(this.#chart, ".price-axis").replaceChildren(...lines, ...ticks, ...days);
     find(this.#chart, ".price-marks").replaceChildren(...present);
-    this.#chart.style.setProperty("--zero", String(zero));
-    this.#updateSelection();
+    this.#focus.updateSelection();
   }
 
   /** @param {number} count */
@@ -77,20 +67,6 @@ export class PriceChart {
       step.tabIndex = -1;
       this.#steps.append(step);
     }
-  }
-
-  /** @param {HTMLElement | null} step */
-  #setPointed(step) {
-    this.#pointed = step;
-    this.#updateSelection();
-  }
-
-  #updateSelection() {
-    const selected = this.#pointed ?? this.#steps.querySelector(".price-step:focus");
-    const steps = this.#focus.elements;
-    for (const step of steps) step.classList.toggle("selected", step === selected);
-    const index = steps.findIndex((step) => step === selected);
-    this.#onSelect(index < 0 ? null : index);
   }
 }
 

@@ -161,7 +161,10 @@ function rateFunction({ kind, rate, vatRate, bands, prices, timeZone }) {
   }
   if (kind === "FLAT") return () => withVat(rate);
   if (kind === "BLOCK") return () => null; // the price depends on the energy used
-  return (at) => withVat((bands.find((band) => covers(band, localTime(at, timeZone))) ?? { rate }).rate);
+  return (at) => {
+    const local = localTime(at, timeZone);
+    return withVat((bands.find((band) => covers(band, local)) ?? { rate }).rate);
+  };
 }
 
 /**
@@ -188,5 +191,5 @@ function timeOfDay(text) {
  * @param {number} rate
  */
 function roundRate(rate) {
-  return Math.round(rate * 100 + Number.EPSILON) / 100;
+  return Math.round(rate * 100) / 100;
 }

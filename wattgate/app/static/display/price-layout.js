@@ -17,7 +17,6 @@ import { instantOf, localTime } from "./zone-days.js";
  * @typedef {object} CurveLayout
  * @property {StepBox[]} boxes  One for each step.
  * @property {Gridline[]} gridlines  From the bottom up, with their prices in pence.
- * @property {number} zero  The height of the price 0.
  * @property {HourTick[]} hours
  * @property {number | null} now  Null if the curve does not cover the present.
  * @property {number | null} tomorrow  Where tomorrow starts. Null if only today is shown.
@@ -49,7 +48,6 @@ export function layOutCurve({ steps, start, tomorrow, end }, now, timeZone) {
       isNegative: rate !== null && rate < 0,
     })),
     gridlines: values.map((value) => ({ at: up(value), value })),
-    zero: up(0),
     hours: hourTicks(start, end, timeZone).map((tick) => ({ ...tick, at: across(tick.instant) })),
     now: now >= start && now < end ? across(now) : null,
     tomorrow: tomorrow < end ? across(tomorrow) : null,

@@ -1,11 +1,11 @@
 /** The price panel: the prices of today and tomorrow as a curve, with the cheapest slot marked and in words. */
 
 import { now } from "../shared/clock.js";
-import { find } from "../shared/dom.js";
+import { find, setText } from "../shared/dom.js";
 import { formatRate } from "./format.js";
 import { onNotationChange } from "./notation.js";
 import { PriceChart } from "./price-chart.js";
-import { buildCurve, cheapestSlot, priceRange } from "./price-curve.js";
+import { buildCurve, cheapestSlot, priceRange, stepAt } from "./price-curve.js";
 import { layOutCurve } from "./price-layout.js";
 import { isReadingDue, tariffKey } from "./price-schedule.js";
 import { cheapestText, rateText, spanText, stepText, tomorrowText } from "./price-words.js";
@@ -119,16 +119,17 @@ export class PricePanel {
     const slot = cheapestSlot(curve, time);
     const layout = layOutCurve(curve, time, home.timeZone);
     const { steps } = curve;
+    const current = stepAt(curve, time);
     this.#chart.show(
       layout,
       {
         steps: steps.map((step) => stepText(step, curve, home.wallClock)),
         hours: layout.hours.map(({ instant }) => home.wallClock.format("minutes", instant)),
         gridlines: layout.gridlines.map(({ value }) => formatRate(value)),
-        days: [text("prices.today"), text("prices.tomorrow")],
+        tomorrow: text("prices.tomorrow"),
       },
       {
-        current: steps.findIndex(({ start, end }) => start <= time && time < end),
+        current: steps.findIndex((step) => step === current),
         cheapest: slot && [
           steps.findIndex(({ start }) => start === slot.start),
           steps.findIndex(({ end }) => end === slot.end),
@@ -153,7 +154,7 @@ export class PricePanel {
    */
   #showReadout(curve, wallClock) {
     const time = now();
-    const current = curve.steps.find(({ start, end }) => start <= time && time < end);
+    const current = stepAt(curve, time);
     const step = this.#selected === null ? current : curve.steps[this.#selected];
     this.#setText("price-readout-name", step ? spanText(step, curve, wallClock) : "");
     this.#setText("price-readout-value", rateText(step));
@@ -170,7 +171,6 @@ export class PricePanel {
    * @param {string} words
    */
   #setText(name, words) {
-    const part = find(this.#section, `.${name}`);
-    if (part.textContent !== words) part.textContent = words;
+    setText(find(this.#section, `.${name}`), words);
   }
 }

@@ -1,7 +1,8 @@
 /** The alert rules of the user: switch one off, change its limit, remove it, or add a new one. */
 
-import { element, find, findAs } from "../shared/dom.js";
+import { element, find, findAllAs, findAs } from "../shared/dom.js";
 import { addRule, changeRule, removeRule } from "./household-requests.js";
+import { replaceItems } from "./list-items.js";
 import { onceMore } from "./once-more.js";
 import { RuleEditor } from "./rule-editor.js";
 import { limitEntry, limitThreshold, ruleSentence } from "./rules.js";
@@ -57,7 +58,9 @@ export class RulesPanel {
 
   draw() {
     const { rules = [] } = this.#settings ?? {};
-    find(this.#panel, ".rule-list").replaceChildren(...rules.map((rule) => this.#buildItem(rule)));
+    const list = find(this.#panel, ".rule-list");
+    const typed = typedLimits(list);
+    replaceItems(list, rules.map((rule) => this.#buildItem(rule, typed.get(rule.ruleId))), "rule");
     const isFull = rules.length >= MAX_RULES;
     const canAdd = this.#settings !== null && !isFull && this.#editor.offer(this.#settings);
     this.#editor.setHidden(!canAdd);
@@ -76,8 +79,11 @@ export class RulesPanel {
     return count === 0 ? text("rules.none") : "";
   }
 
-  /** @param {AlertRule} rule */
-  #buildItem(rule) {
+  /**
+   * @param {AlertRule} rule
+   * @param {string} [typed]  A limit that the user has typed and not saved.
+   */
+  #buildItem(rule, typed) {
     const meter = this.#settings?.meters.find(({ resourceId }) => resourceId === rule.resourceId);
     const sentence = meter ? ruleSentence(rule, meter.name) : "";
     const { quietFrom: start, quietTo: end } = rule;
@@ -89,7 +95,7 @@ export class RulesPanel {
       sentence && sentence !== rule.name ? element("p", { class: "alert-body" }, sentence) : null,
       start && end ? element("p", { class: "alert-body" }, text("rules.quiet", { start, end })) : null,
       rule.active ? element("p", { class: "alert-body rule-state" }, text("rules.active")) : null,
-      element("div", { class: "rule-controls" }, this.#buildSwitch(rule), this.#buildLimit(rule), this.#buildRemoval(rule)),
+      element("div", { class: "rule-controls" }, this.#buildSwitch(rule), this.#buildLimit(rule, typed), this.#buildRemoval(rule)),
     );
     item.classList.toggle("off", !rule.enabled);
     return item;
@@ -103,14 +109,18 @@ export class RulesPanel {
     return element("label", { class: "check" }, input, text("rules.on"));
   }
 
-  /** @param {AlertRule} rule */
-  #buildLimit(rule) {
+  /**
+   * @param {AlertRule} rule
+   * @param {string} [typed]
+   */
+  #buildLimit(rule, typed) {
     if (rule.threshold === null) return null;
     const { value, unit } = limitEntry(rule.threshold, rule.unit);
     const input = element("input", { type: "text", inputmode: "decimal", class: "rule-limit", autocomplete: "off" });
-    input.value = value;
+    input.defaultValue = value;
+    if (typed !== undefined) input.value = typed;
     const label = unit ? text("rules.amount", { unit }) : text("rules.limit");
-    const button = element("button", { type: "submit", class: "quiet-button" }, text("rules.save"));
+    const button = element("button", { type: "submit", class: "save-limit quiet-button" }, text("rules.save"));
     const form = element("form", { class: "limit-form" }, element("label", {}, `${label} `, input), button);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -123,7 +133,7 @@ export class RulesPanel {
 
   /** @param {AlertRule} rule */
   #buildRemoval(rule) {
-    const button = element("button", { type: "button", class: "quiet-button danger" }, text("rules.remove"));
+    const button = element("button", { type: "button", class: "remove-rule quiet-button danger" }, text("rules.remove"));
     onceMore(button, text("rules.removeSure"), () => this.#remove(rule));
     return button;
   }
@@ -133,7 +143,10 @@ export class RulesPanel {
    * @param {{ enabled?: boolean, threshold?: string }} change
    */
   async #change(rule, change) {
-    const changed = await this.#requester.act(() => changeRule(this.#requester.token, rule.ruleId, change));
+    const { ruleId } = rule;
+    const changed = await this.#requester.act(() => changeRule(this.#requester.token, ruleId, change));
+    // The typed limit is stored now.
+    if (changed && change.threshold) limitInputs(find(this.#panel, ".rule-list")).get(ruleId)?.form?.reset();
     this.#finish(changed, (rules, one) => rules.map((other) => (other.ruleId === one.ruleId ? one : other)));
   }
 
@@ -167,4 +180,24 @@ export class RulesPanel {
     this.#notice = notice;
     find(this.#panel, ".panel-notice").textContent = notice;
   }
+}
+
+/**
+ * Return the inputs of the limits in a list of rules, by the IDs of the rules.
+ * @param {HTMLElement} list
+ * @returns {Map<string, HTMLInputElement>}
+ */
+function limitInputs(list) {
+  const inputs = findAllAs(list, ".rule-limit", HTMLInputElement);
+  return new Map(inputs.map((input) => [input.closest("li")?.dataset.rule ?? "", input]));
+}
+
+/**
+ * Return the limits that the user has typed and not saved, by the IDs of the rules.
+ * @param {HTMLElement} list
+ * @returns {Map<string, string>}
+ */
+function typedLimits(list) {
+  const changed = [...limitInputs(list)].filter(([, { value, defaultValue }]) => value !== defaultValue);
+  return new Map(changed.map(([ruleId, { value }]) => [ruleId, value]));
 }

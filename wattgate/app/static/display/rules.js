@@ -1,6 +1,6 @@
 /** Alert rules: those that the page offers, what each one says in words, and how a form becomes a rule. */
 
-import { formatAge } from "./format.js";
+import { formatAge, formatEntry, groupSign } from "./format.js";
 import { formatLimit, periodText } from "./inbox.js";
 import { capitalise, text } from "./texts.js";
 
@@ -52,6 +52,9 @@ const MAX_HOURS = 31 * 24;
 const MAX_DECIMALS = 3;
 /** The number of the gateway that no threshold may exceed. */
 const MAX_AMOUNT = 1e9;
+const PLAIN_NUMBER = /^(?:\d+[.,]?\d*|[.,]\d+)$/;
+/** A number that has a group of three digits, or three decimals. */
+const GROUPED_NUMBER = /^[1-9]\d{0,2}[.,]\d{3}$/;
 /** A rule of power ends when the power is this part below the limit, so that a limit is not crossed again and again. */
 const HYSTERESIS = 0.1;
 
@@ -110,12 +113,24 @@ export function ruleSentence({ kind, function: combined, side, unit, threshold =
 }
 
 /**
- * Return the number that the user has typed, with a point or a comma. Null if it is not a positive number.
+ * Return the number that the user has typed, with a point or a comma. Null if it is not a positive number, or if its
+ * sign could be the group sign of the locale: 1,500 may be one and a half or fifteen hundred.
  * @param {string} entry
  * @returns {number | null}
  */
 export function parseAmount(entry) {
-  const number = Number(entry.trim().replace(",", ".") || NaN);
+  const typed = entry.trim();
+  if (!PLAIN_NUMBER.test(typed)) return null;
+  return GROUPED_NUMBER.test(typed) && typed.at(-4) === groupSign() ? null : checkedAmount(typed.replace(",", "."));
+}
+
+/**
+ * Return an amount as the page stores it. Null if it is not positive, or too large.
+ * @param {string} decimal  With a point.
+ * @returns {number | null}
+ */
+export function checkedAmount(decimal) {
+  const number = Number(decimal);
   return number > 0 && number <= MAX_AMOUNT ? Number(number.toFixed(MAX_DECIMALS)) || null : null;
 }
 
@@ -137,7 +152,7 @@ export function entryUnit({ form, unit }) {
  */
 export function limitEntry(threshold, unit) {
   const factor = factorOf(unit);
-  return { value: String(Number(threshold) / factor), unit: unit === "W" ? "kW" : unit === "pence" ? "" : unit };
+  return { value: formatEntry(Number(threshold) / factor), unit: unit === "W" ? "kW" : unit === "pence" ? "" : unit };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The status bar: the state of the connection and of the readings, and the local time of the home. */
 
 import { now } from "../shared/clock.js";
-import { find } from "../shared/dom.js";
+import { find, setText } from "../shared/dom.js";
 import { formatAge } from "./format.js";
 import { text } from "./texts.js";
 
@@ -46,13 +46,4 @@ export class StatusBar {
   #part(name) {
     return find(this.#header, `.${name}`);
   }
-}
-
-/**
- * Set a text that has changed. The status bar is updated every second; most texts stay the same.
- * @param {HTMLElement} part
- * @param {string} words
- */
-function setText(part, words) {
-  if (part.textContent !== words) part.textContent = words;
 }

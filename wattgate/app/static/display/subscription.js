@@ -12,6 +12,7 @@
 
 /**
  * @typedef {object} Period
+ * @property {string} start
  * @property {string} end
  * @property {string | null} completeTo
  * @property {EnergyAmount | null} electricity
@@ -49,7 +50,7 @@
  * @property {{ start: string, rate: Decimal } | null} next
  */
 
-/** @typedef {{ intensity: number, unit: string, at: string, index: string }} Carbon */
+/** @typedef {{ intensity: number, unit: string, at: string, validUntil: string, index: string }} Carbon */
 
 /**
  * A payload of the subscription: the whole state of a home at an instant.
@@ -109,12 +110,13 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     ambient { level basis lowBelow highFrom unit }
     tariff { name rate unit standingCharge until next { start rate } }
     cheapest { start end rate }
-    carbon { intensity unit at index }
+    carbon { intensity unit at validUntil index }
     freshness { state asOf expectedEverySeconds cause }
     withheld { resourceId kind mpxn reason }
   }
 }
 fragment Period on DisplayPeriod {
+  start
   end
   completeTo
   electricity { value unit }

@@ -1,8 +1,9 @@
-/** The tariff panel: the current price of electricity, when it changes, and the next price. */
+/** The tariff panel: the current price of electricity, when it changes, the next price, and the carbon intensity. */
 
 import { now } from "../shared/clock.js";
-import { find } from "../shared/dom.js";
+import { find, setText } from "../shared/dom.js";
 import { carbonText } from "./carbon.js";
+import { reasonText } from "./cost-basis.js";
 import { NOTHING, formatRate } from "./format.js";
 import { text } from "./texts.js";
 
@@ -46,40 +47,52 @@ export class TariffPanel {
   /** Remove all prices. */
   clear() {
     this.#section.hidden = false;
-    this.#setText(".amount", NOTHING);
-    for (const part of [".basis", ".next", ".standing"]) this.#setText(part, "");
-    this.showCarbon(null);
-    find(this.#section, ".next").hidden = true;
+    this.#showNoPrice("");
+    this.#showCarbon(null);
   }
 
   /**
-   * Show the carbon intensity of a frame, if it has one.
-   * @param {Carbon | null | undefined} carbon
-   */
-  showCarbon(carbon) {
-    const words = carbonText(carbon);
-    find(this.#section, ".carbon").hidden = !words;
-    find(this.#section, ".carbon").dataset.index = carbon?.index ?? "";
-    this.#setText(".carbon", words);
-  }
-
-  /**
-   * Show a tariff of a frame. Without a tariff, hide the panel.
-   * @param {Tariff | null} tariff
+   * Show a tariff and the carbon intensity. Without both of them, hide the panel.
+   * @param {{ tariff: Tariff | null, carbon: Carbon | null }} present
    * @param {WallClock} wallClock
    */
-  show(tariff, wallClock) {
-    this.#section.hidden = !tariff;
-    if (!tariff) return;
+  show({ tariff, carbon }, wallClock) {
+    this.#section.hidden = !tariff && !carbon;
+    if (tariff) this.#showTariff(tariff, wallClock);
+    else this.#showNoPrice(reasonText("NO_TARIFF"));
+    this.#showCarbon(carbon);
+  }
+
+  /**
+   * @param {Tariff} tariff
+   * @param {WallClock} wallClock
+   */
+  #showTariff(tariff, wallClock) {
     const time = now();
     const { rate, until } = currentRate(tariff, time);
-    this.#setText(".amount", formatRate(rate));
     const unit = tariff.unit.split("/").at(-1) ?? "";
     const end = until && wallClock.moment(Date.parse(until), time);
-    this.#setText(".basis", end ? text("tariff.perUntil", { unit, time: end }) : text("tariff.per", { unit }));
+    this.#setText("amount", formatRate(rate));
+    this.#setText("basis", end ? text("tariff.perUntil", { unit, time: end }) : text("tariff.per", { unit }));
     const amount = formatRate(tariff.standingCharge);
-    this.#setText(".standing", text("tariff.standing", { name: tariff.name, amount }));
+    this.#setText("standing", text("tariff.standing", { name: tariff.name, amount }));
     this.#showNext(nextRate(tariff, time), wallClock);
+  }
+
+  /** @param {string} reason */
+  #showNoPrice(reason) {
+    this.#setText("amount", NOTHING);
+    this.#setText("basis", reason);
+    this.#setText("standing", "");
+    this.#part("next").hidden = true;
+  }
+
+  /** @param {Carbon | null} carbon */
+  #showCarbon(carbon) {
+    const words = carbonText(carbon);
+    this.#part("carbon").hidden = !words;
+    this.#part("carbon").dataset.index = carbon?.index ?? "";
+    this.#setText("carbon-value", words);
   }
 
   /**
@@ -87,19 +100,24 @@ export class TariffPanel {
    * @param {WallClock} wallClock
    */
   #showNext(next, wallClock) {
-    const part = find(this.#section, ".next");
+    const part = this.#part("next");
     part.hidden = !next;
     if (!next) return;
     part.dataset.change = next.change;
     const time = wallClock.moment(Date.parse(next.start), now());
-    this.#setText(".next", text(`tariff.${next.change}`, { rate: formatRate(next.rate), time }));
+    this.#setText("next", text(`tariff.${next.change}`, { rate: formatRate(next.rate), time }));
   }
 
   /**
-   * @param {string} selector
+   * @param {string} name
    * @param {string} words
    */
-  #setText(selector, words) {
-    find(this.#section, selector).textContent = words;
+  #setText(name, words) {
+    setText(this.#part(name), words);
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#section, `.${name}`);
   }
 }

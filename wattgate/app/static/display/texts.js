@@ -95,8 +95,8 @@ export function capitalise(words) {
 }
 
 /**
- * Write the texts that the elements of a document name: `data-text` the text, `data-text-label` the label for screen
- * readers, `data-text-title` the title.
+ * Write the texts that the elements of a document name: `data-text` the text, `data-text-capital` the text with a
+ * capital letter at its beginning, `data-text-label` the label for screen readers, `data-text-title` the title.
  * @param {ParentNode} root
  */
 export function fillTexts(root) {

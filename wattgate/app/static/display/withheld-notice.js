@@ -1,6 +1,6 @@
 /** The notice about meters whose data is withheld, with the reason and the remedy. */
 
-import { find } from "../shared/dom.js";
+import { find, setText } from "../shared/dom.js";
 import { text } from "./texts.js";
 
 /** @import { Withheld } from "./subscription.js" */
@@ -19,18 +19,18 @@ export class WithheldNotice {
    * @param {Withheld[]} withheld
    */
   show(withheld) {
-    this.#setText(withheldText(withheld));
+    this.#showText(withheldText(withheld));
   }
 
   /** Say that all data of the home is withheld. */
   showAll() {
-    this.#setText(text("withheld.all"));
+    this.#showText(text("withheld.all"));
   }
 
   /** @param {string} words */
-  #setText(words) {
+  #showText(words) {
     this.#notice.hidden = !words;
-    if (this.#notice.textContent !== words) this.#notice.textContent = words;
+    setText(this.#notice, words);
   }
 }
 

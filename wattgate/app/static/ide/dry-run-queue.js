@@ -35,6 +35,7 @@ export class DryRunQueue {
    * @returns {Promise<GraphQLResponse | null>}  Null if the signal or newer requests have ended the wait.
    */
   ask(request, options) {
+    if (options.signal?.aborted) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
       const job = { ...options, request: { ...request, extensions: { dryRun: true } }, resolve, reject };
       options.signal?.addEventListener("abort", () => this.#drop(job), { once: true });

@@ -56,8 +56,10 @@ export class CodeForm {
     const error = find(this.#form, ".error");
     error.textContent = message;
     error.hidden = !message;
-    this.#input.toggleAttribute("aria-invalid", Boolean(message));
-    if (!message) return;
+    if (!message) {
+      this.#input.removeAttribute("aria-invalid");
+      return;
+    }
     this.#input.setAttribute("aria-invalid", "true");
     this.#input.focus();
     this.#input.select();

@@ -15,6 +15,10 @@ const root = find(document, ".pair-view");
 const view = new AuthenticatedView(root);
 const page = new PairPage(root, () => view.end(text("pair.sessionEnded")));
 find(root, ".another").addEventListener("click", () => page.pairAnother());
-window.addEventListener("hashchange", () => page.open(codeOfFragment(location.hash)));
+window.addEventListener("hashchange", () => {
+  const code = codeOfFragment(location.hash);
+  // An address without a code does not end an open question.
+  if (code) page.open(code);
+});
 page.open(codeOfFragment(location.hash));
 view.start(page);

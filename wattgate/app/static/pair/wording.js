@@ -1,6 +1,6 @@
 /** Texts of the pairing page that depend on values: errors, the name to begin with, and when a display was last seen. */
 
-import { formatCountdown } from "../display/pairing.js";
+import { formatCountdown } from "../display/format.js";
 import { currentLocale, text } from "../display/texts.js";
 
 /** @import { GatewayError } from "../shared/gateway.js" */

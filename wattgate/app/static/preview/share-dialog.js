@@ -1,5 +1,6 @@
 /** The dialog that creates a link to the preview of a version, which works without a log-in until it expires. */
 
+import { copyText } from "../shared/clipboard.js";
 import { formatTime } from "../shared/date-format.js";
 import { find, findAs } from "../shared/dom.js";
 import { toGatewayError } from "../shared/gateway.js";
@@ -60,12 +61,8 @@ export class ShareDialog {
 
   async #copy() {
     this.#address.select();
-    try {
-      await navigator.clipboard.writeText(this.#address.value);
-      this.#showStatus("The link is copied", "good");
-    } catch {
-      this.#showStatus("Copy the selected link");
-    }
+    if (await copyText(this.#address.value)) this.#showStatus("The link is copied", "good");
+    else this.#showStatus("Copy the selected link");
   }
 
   get #address() {

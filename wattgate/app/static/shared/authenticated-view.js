@@ -96,8 +96,7 @@ export class AuthenticatedView {
     ended?.discard();
     this.#session = null;
     this.#showPage(false);
-    if (this.#other?.offer(ended)) find(document, ".login-view").hidden = true;
-    else this.showForm(message);
+    if (!this.#other?.offer(ended)) this.showForm(message);
   }
 
   /**

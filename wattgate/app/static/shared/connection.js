@@ -72,7 +72,7 @@ export class Connection {
     return this.#state === "live";
   }
 
-  /** Milliseconds since the last message of the gateway. Infinite before the first one. */
+  /** Milliseconds since the last message of a live subscription. Infinite before the first one. */
   get silence() {
     return performance.now() - this.#heardAt;
   }
@@ -95,10 +95,10 @@ export class Connection {
     this.#closeSocket();
   }
 
-  /** Close the current connection, if there is one, and open a new one immediately. */
+  /** Close the current connection, if there is one, and open a new one immediately. Do nothing without a subscription. */
   reconnect() {
-    this.#closeSocket();
     if (!this.#getRequest) return;
+    this.#closeSocket();
     this.#needsToken = false;
     const url = new URL("/graphql", location.href);
     url.protocol = url.protocol.replace("http", "ws");
@@ -153,7 +153,6 @@ export class Connection {
 
   /** @param {{ type: string, payload?: any }} message */
   #receive(message) {
-    this.#heardAt = performance.now();
     switch (message.type) {
       case "connection_ack":
         this.#awaitingFirst = true;
@@ -218,7 +217,9 @@ export class Connection {
     }
   }
 
+  /** Note that a live subscription has brought a message. An acknowledgement brings nothing that could be shown. */
   #restartSilenceTimer() {
+    this.#heardAt = performance.now();
     this.#wait(SILENCE_TIMEOUT, () => this.#probe());
   }
 

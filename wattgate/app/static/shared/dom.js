@@ -92,6 +92,16 @@ function flatten(children) {
 }
 
 /**
+ * Set a text that has changed. Setting the same text again would cause work for the browser's layout, and screen
+ * readers would read it again.
+ * @param {HTMLElement} part
+ * @param {string} words
+ */
+export function setText(part, words) {
+  if (part.textContent !== words) part.textContent = words;
+}
+
+/**
  * Create a `code` element.
  * @param {string} text
  * @returns {HTMLElement}

@@ -8,8 +8,8 @@ const ENDPOINT = "/graphql";
 const TIMEOUT = 15_000;
 
 /**
- * A token and the time at which it expires, in seconds since 1970.
- * @typedef {{ token: string, exp: number }} Login
+ * A token and the time at which it expires, in seconds since 1970. A log-in also says its account.
+ * @typedef {{ token: string, exp: number, accountId?: string, applicationId?: string }} Login
  */
 
 /**
@@ -111,7 +111,9 @@ export function toGatewayError(thrown) {
 export async function logIn({ applicationId, username, password, code }) {
   const data = await call(
     `mutation LogIn($applicationId: ID!, $username: String!, $password: String!, $code: String) {
-      authenticate(applicationId: $applicationId, username: $username, password: $password, code: $code) { token exp }
+      authenticate(applicationId: $applicationId, username: $username, password: $password, code: $code) {
+        token exp accountId applicationId
+      }
     }`,
     { applicationId, username, password, code },
   );

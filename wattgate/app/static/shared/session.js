@@ -6,8 +6,9 @@ import { logOut, renew } from "./gateway.js";
 /** @import { Login } from "./gateway.js" */
 
 /**
- * A token, and the times in milliseconds since 1970 at which it was received and at which it expires.
- * @typedef {{ token: string, since: number, expires: number }} StoredSession
+ * A token, and the times in milliseconds since 1970 at which it was received and at which it expires. `account` has the
+ * IDs of the application and the account, if the log-in sent them.
+ * @typedef {{ token: string, since: number, expires: number, account?: string }} StoredSession
  */
 
 /** The key in localStorage of pages that share a session. */
@@ -58,6 +59,11 @@ export class Session {
   /** The current token. */
   get token() {
     return this.#stored.token;
+  }
+
+  /** The IDs of the application and the account. Null if they are not known: an older page stored the session. */
+  get account() {
+    return this.#stored.account ?? null;
   }
 
   /** Whether this is a paired screen, whose credential reads one home, and neither alerts nor the account. */
@@ -113,7 +119,7 @@ export class Session {
   #replace(login) {
     // The response to a renewal may arrive after the log-out. It must not restore the session.
     if (this.#discarded) return;
-    this.#stored = storable(login);
+    this.#stored = { ...this.#stored, ...storable(login) };
     this.store();
   }
 }
@@ -123,8 +129,8 @@ export class Session {
  * @param {Login} login
  * @returns {StoredSession}
  */
-export function storable({ token, exp }) {
-  return { token, since: now(), expires: exp * 1000 };
+export function storable({ token, exp, accountId, applicationId }) {
+  return { token, since: now(), expires: exp * 1000, ...(accountId && { account: `${applicationId} ${accountId}` }) };
 }
 
 /**

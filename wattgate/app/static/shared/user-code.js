@@ -12,7 +12,7 @@ export function codeCharacters(typed) {
 }
 
 /**
- * Return a code as the screen shows it, such as WXYZ-1234. A part of a code stays a part.
+ * Return a code as the screen shows it, such as BCDF-2345. A part of a code stays a part.
  * @param {string} typed
  * @returns {string}
  */

@@ -126,6 +126,7 @@ def downgrade() -> None:
     _drop_policies()
     op.drop_table("paired_display")
     op.drop_table("display_pairing")
+    op.execute("DELETE FROM token WHERE ve_id IS NOT NULL")  # older code takes it for a token of the whole account
     op.drop_index(op.f("ix_token_ve_id"), "token")
     op.drop_column("token", "ve_id")
 

@@ -104,6 +104,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "history.range": "Time range",
   "history.measure": "Measure",
   "history.legend": "Legend",
+  "history.noReadings": "No readings yet",
   "history.failed": "The history cannot be read. Trying again soon.",
   "history.costs": "Costs {basis}",
   "history.bar": "{name}: {details}",
@@ -192,8 +193,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pairing.unpairDetail": "It stops showing this home. To show it again, you approve a new code on a phone.",
   "pairing.keep": "Cancel",
 
-  "pair.title": "Pair a display",
-  "pair.page": "Pair a display · wattgate",
+  "pair.title": "Pair a screen",
+  "pair.page": "Pair a screen · wattgate",
   "pair.welcome": "Log in to show your home on a screen.",
   "pair.howTo": "Open `{address}` on the screen. It shows a code.",
   "pair.code": "Code on the screen",
@@ -204,7 +205,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.limited": "Too many wrong codes. Try again in {time}.",
   "pair.offline": "The gateway cannot be reached. Check the connection and try again.",
   "pair.failed": "The gateway cannot do this at the moment. Try again later.",
-  "pair.quota": "Your account has as many displays as it may have. Revoke one that you do not use.",
+  "pair.quota": "Your account has as many screens as it may have. Revoke one that you do not use.",
   "pair.sessionEnded": "Your session has ended. Please log in again.",
   "pair.question": "Is this your screen?",
   "pair.compare": "The screen shows this code:",
@@ -225,8 +226,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "pair.noHomesDetail":
     "This account has no home that a screen can show. Ask the provider of your app to add your home to it, or log out " +
     "and use another account.",
-  "pair.list": "Paired displays",
-  "pair.empty": "No display is paired with your homes.",
+  "pair.list": "Paired screens",
+  "pair.empty": "No screen is paired with your homes.",
   "pair.seen": "Last seen {when}",
   "pair.rename": "Rename",
   "pair.renameOf": "Rename “{name}”",
@@ -244,7 +245,6 @@ export default /** @satisfies {Record<string, Text>} */ ({
 
   "prices.title": "Prices today and tomorrow",
   "prices.open": "Show the prices of today and tomorrow",
-  "prices.today": "Today",
   "prices.tomorrow": "Tomorrow",
   "prices.todayAt": "Today, {time}",
   "prices.tomorrowAt": "Tomorrow, {time}",
@@ -355,8 +355,8 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "budget.noAmount": "Enter an amount above 0, or leave it empty.",
   "budget.missing": "Enter a budget to compare with it.",
 
-  "carbon.value": "Carbon intensity {amount}, {index}",
-  "carbon.amount": "Carbon intensity {amount}",
+  "carbon.name": "Carbon intensity",
+  "carbon.value": "{amount}, {index}",
   "carbon.VERY_LOW": "very low",
   "carbon.LOW": "low",
   "carbon.MODERATE": "moderate",

@@ -99,6 +99,7 @@ export default /** @type {Catalogue} */ ({
   "history.range": "Période",
   "history.measure": "Grandeur",
   "history.legend": "Légende",
+  "history.noReadings": "Aucun relevé pour l’instant",
   "history.failed": "L’historique ne peut pas être lu. Nouvel essai dans un instant.",
   "history.costs": "Coûts\u00a0: {basis}",
   "history.bar": "{name}\u00a0: {details}",
@@ -242,7 +243,6 @@ export default /** @type {Catalogue} */ ({
 
   "prices.title": "Prix d’aujourd’hui et de demain",
   "prices.open": "Montrer les prix d’aujourd’hui et de demain",
-  "prices.today": "Aujourd’hui",
   "prices.tomorrow": "Demain",
   "prices.todayAt": "Aujourd’hui, {time}",
   "prices.tomorrowAt": "Demain, {time}",
@@ -353,8 +353,8 @@ export default /** @type {Catalogue} */ ({
   "budget.noAmount": "Saisissez un montant supérieur à 0, ou laissez le champ vide.",
   "budget.missing": "Saisissez un budget pour s’y comparer.",
 
-  "carbon.value": "Intensité carbone\u00a0: {amount}, {index}",
-  "carbon.amount": "Intensité carbone\u00a0: {amount}",
+  "carbon.name": "Intensité carbone\u00a0:",
+  "carbon.value": "{amount}, {index}",
   "carbon.VERY_LOW": "très basse",
   "carbon.LOW": "basse",
   "carbon.MODERATE": "modérée",

@@ -5,7 +5,6 @@
 
 import { Connection } from "../../shared/connection.js";
 import { TimerQueue } from "../../shared/timer-queue.js";
-import { askCaller } from "./caller.js";
 import { explainClose } from "./close-reasons.js";
 import { canResume, requestSince } from "./resume.js";
 import { StreamLog } from "./stream-log.js";
@@ -54,8 +53,8 @@ export class LiveStream {
   #sink = null;
   /** @type {Workspace | null} */
   #workspace = null;
-  /** The account of the session with which the subscription began. @type {Promise<string | null>} */
-  #caller = Promise.resolve(null);
+  /** The account of the session with which the subscription began, null if it is not known. @type {string | null} */
+  #account = null;
 
   constructor() {
     this.#connection = new Connection(this.#timers, () => this.#credentials(), {
@@ -83,7 +82,7 @@ export class LiveStream {
   /** @param {Workspace} workspace */
   attach(workspace) {
     this.#workspace = workspace;
-    workspace.on("session", () => void this.#followSession());
+    workspace.on("session", () => this.#followSession());
     workspace.on("documents", () => this.onChange());
     workspace.on("logout", () => this.#forget());
   }
@@ -103,16 +102,13 @@ export class LiveStream {
   }
 
   /** Continue with the token of a new log-in of the same account. End the subscription if another account has logged in. */
-  async #followSession() {
+  #followSession() {
     const [workspace, request] = [this.#workspace, this.#request];
     const session = workspace?.session;
     // A subscription with credentials of its own keeps them.
     if (!session || !request?.usesSession || request.headers.token === session.token) return;
-    const headers = { ...request.headers, token: session.token };
-    const [before, now] = await Promise.all([this.#caller, askCaller(workspace, headers)]);
-    if (this.#request !== request || workspace.session !== session) return;
-    if (before && before === now) {
-      this.#request = { ...request, headers };
+    if (this.#account && this.#account === session.account) {
+      this.#request = { ...request, headers: { ...request.headers, token: session.token } };
       if (this.isRunning) this.#connection.sendToken(session.token);
     } else {
       if (this.isRunning) this.#fail([{ message: OTHER_CALLER }], undefined);
@@ -130,7 +126,8 @@ export class LiveStream {
     if (request !== this.#request) {
       this.position = null;
       this.log.clear();
-      if (request.usesSession && this.#workspace) this.#caller = askCaller(this.#workspace, request.headers);
+      const session = this.#workspace?.session;
+      this.#account = session?.token === request.headers.token ? (session?.account ?? null) : null;
     }
     this.#request = request;
     this.#sink = sink;
