@@ -213,7 +213,7 @@ export class HistoryPanel {
     this.#part("history-comparison").textContent = comparisonText(comparison, view, steps);
   }
 
-  /** Say that the home has no readings yet. Columns and an axis would only show what is not known. */
+  /** Say that the home has no readings yet. Columns would have no value to show. */
   #showNoReadings() {
     this.#chart.clear();
     this.#showReadout(null);
