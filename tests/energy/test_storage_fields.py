@@ -28,7 +28,7 @@ def parse_field(
 ) -> tuple[ReadingField, ...]:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype=datatype, negative=negative)
     definition: Changes = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
-    return parse_fields([StorageDefinition(fields=[field], **definition)])
+    return parse_fields([StorageDefinition(fields=(field,), **definition)])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_invalid_definition_is_rejected(changes: Changes) -> None:
 
 def test_missing_and_duplicate_fields_are_rejected() -> None:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype="integer")
-    for fields in ([], [field, field]):
+    for fields in ((), (field, field)):
         with pytest.raises(StorageError):
             parse_fields([StorageDefinition("timeseries", "regular", "2014-01-06T00:00:00Z", fields)])
 

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect
+from sqlalchemy import JSON, BigInteger, ColumnElement, DateTime, Dialect, Text, cast, type_coerce
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field
@@ -32,7 +32,10 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class StructColumn(TypeDecorator[Any]):
-    """A JSON column that holds a list of one type of `msgspec.Struct`, or a single value if `many` is false."""
+    """A JSON column that holds several values of one type of `msgspec.Struct`, or one value if `many` is false.
+
+    Several values of a frozen type are a tuple, which readers share; others are a list.
+    """
 
     impl = JsonColumn
     cache_ok = True
@@ -40,13 +43,21 @@ class StructColumn(TypeDecorator[Any]):
     def __init__(self, item: type[msgspec.Struct], *, many: bool = True) -> None:
         super().__init__()
         self.item, self.many = item, many
-        self.value_type: Any = list[item] if many else item  # type: ignore[valid-type]
+        self.is_shared: bool = item.__struct_config__.frozen
+        several: Any = tuple[item, ...] if self.is_shared else list[item]  # type: ignore[valid-type]
+        self.value_type: Any = (several if many else item) | None
+
+    def column_expression(self, column: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Select the stored text. The driver of PostgreSQL would decode the JSON of each row."""
+        return type_coerce(cast(column, Text), self)
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         return msgspec.to_builtins(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return None if value is None else msgspec.convert(value, self.value_type)
+        if isinstance(value, str):
+            return msgspec.json.decode(value, type=self.value_type)
+        return msgspec.convert(value, self.value_type)
 
 
 class FixedPoint(TypeDecorator[Decimal]):

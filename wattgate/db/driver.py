@@ -5,11 +5,18 @@ If SQLAlchemy executes a statement, even one in its caches, it takes more than t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import ClauseElement, Dialect, Select
+from sqlalchemy.types import TypeEngine
+
+from wattgate.db.column_types import StructColumn
 
 ValueProcessor = Callable[[Any], Any]
+
+MAX_DECODED_TEXTS = 1024
+"""The maximum number of decoded texts that are kept for a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledSta
     names = tuple(compiled.positiontup)
     types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []
     bind_processors = {name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names}
-    result_processors = [type_.dialect_impl(dialect).result_processor(dialect, None) for type_ in types]
+    result_processors = [_result_processor(type_, dialect) for type_ in types]
     return CompiledStatement(
         sql=compiled.string,
         parameter_names=names,
@@ -61,3 +68,20 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledSta
             (position, process) for position, process in enumerate(result_processors) if process is not None
         ),
     )
+
+
+def _result_processor(type_: TypeEngine[Any], dialect: Dialect) -> ValueProcessor | None:
+    """Return the function that converts a value of the driver; None if it needs no conversion."""
+    if isinstance(type_, StructColumn) and type_.is_shared:
+        return _shared_decoder(type_, dialect)
+    return type_.dialect_impl(dialect).result_processor(dialect, None)
+
+
+@cache
+def _shared_decoder(type_: StructColumn, dialect: Dialect) -> ValueProcessor | None:
+    """Return a decoder for a column of frozen structs, such as storage definitions.
+
+    Such a column holds few distinct texts in many rows: each of them is decoded once.
+    """
+    decode = type_.dialect_impl(dialect).result_processor(dialect, None)
+    return decode and lru_cache(maxsize=MAX_DECODED_TEXTS)(decode)

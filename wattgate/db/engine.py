@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import orjson
@@ -30,6 +30,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
+from wattgate.db.reading_pool import PING_AFTER_SECONDS, ReadingPool, borrow, driver_of, give_back
 from wattgate.db.row_scope import Scope, ScopeHolder
 from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
@@ -53,11 +54,9 @@ WITHOUT_TRANSACTION_OPTION = "without_transaction"
 
 POSTGRESQL_OPTIONS: dict[str, Any] = {
     "isolation_level": "AUTOCOMMIT",
+    "poolclass": ReadingPool,
     "connect_args": {"connection_class": ScopedConnection},
 }
-
-PING_AFTER_SECONDS = 1.0
-"""A connection that was unused for this many seconds is pinged before use."""
 
 UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
 """Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
@@ -151,20 +150,20 @@ class Database:
                 async with self._reader_engine.connect() as connection:
                     yield SqliteReader(connection, self._tracer, ScopeHolder(scope))
             else:
-                pool_connection = await self._acquire_connection()
-                holder = _driver_of(pool_connection).scope_holder = ScopeHolder(scope)
+                holder = ScopeHolder(scope)
+                borrowed = await self._borrow_connection(holder)
                 try:
-                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer, holder)
+                    yield PostgresqlReader(self.autocommit_engine, borrowed, self._tracer, holder)
                 finally:
-                    pool_connection.close()
+                    give_back(self.autocommit_engine, borrowed)
 
-    async def _acquire_connection(self) -> PoolProxiedConnection:
+    async def _borrow_connection(self, holder: ScopeHolder | None) -> PoolProxiedConnection:
         """Return a connection of the pool without SQLAlchemy's wrapper.
 
         The wrapper would translate the driver's errors, so they are translated here.
         """
         try:
-            return await self.autocommit_engine.raw_connection()
+            return await borrow(self.autocommit_engine, holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             raise _database_unavailable(error) from error
 
@@ -177,11 +176,11 @@ class Database:
         if self.is_sqlite:
             return False
         with _translate_errors():
-            pool_connection = await self._acquire_connection()
+            connection = await self._borrow_connection(None)
             try:
-                return _driver_of(pool_connection).row_role == ROW_ROLE
+                return driver_of(connection).row_role == ROW_ROLE
             finally:
-                pool_connection.close()
+                give_back(self.autocommit_engine, connection)
 
     async def clear_log(self) -> None:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
@@ -191,6 +190,8 @@ class Database:
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
+        if not self.is_sqlite:
+            cast(ReadingPool, self.autocommit_engine.pool).release_idle()
         await self.autocommit_engine.dispose()
 
 
@@ -201,17 +202,11 @@ class _GuardedSession(Session):
 def _apply_scope(session: Session, transaction: Any, connection: Connection) -> None:
     """Restrict the statements of a transaction to the scope of its session, which sets the role on PostgreSQL."""
     if connection.dialect.name == "postgresql":
-        _driver_of(connection.connection).scope_holder = session.info["scope"]
+        driver_of(connection.connection).scope_holder = session.info["scope"]
 
 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 event.listen(_GuardedSession, "after_begin", _apply_scope)
-
-
-def _driver_of(pool_connection: PoolProxiedConnection) -> ScopedConnection:
-    driver = pool_connection.driver_connection
-    assert isinstance(driver, ScopedConnection)
-    return driver
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Storage definitions of resource types: their fields, and the checks of values and instants. No I/O."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -31,7 +32,7 @@ _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integ
 _INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 
 
-class StorageField(msgspec.Struct):
+class StorageField(msgspec.Struct, frozen=True):
     """One measured quantity: its unit, its stored precision, and whether values may be negative."""
 
     field_name: str
@@ -40,13 +41,13 @@ class StorageField(msgspec.Struct):
     negative: bool = False
 
 
-class StorageDefinition(msgspec.Struct):
+class StorageDefinition(msgspec.Struct, frozen=True):
     """How readings of a resource type are stored. `interval` is the ISO 8601 interval of regular sampling."""
 
     type: str
     sampling: str
     start: str
-    fields: list[StorageField]
+    fields: tuple[StorageField, ...]
     interval: str | None = None
 
 
@@ -118,8 +119,16 @@ def has_hourly_rollup(interval_ms: int | None) -> bool:
     return interval_ms is None or interval_ms * 4 < HOUR_MS
 
 
-def parse_fields(storage: list[StorageDefinition]) -> tuple[ReadingField, ...]:
-    """Return the fields of a resource in order. Raise StorageError for an invalid definition."""
+def parse_fields(storage: Sequence[StorageDefinition]) -> tuple[ReadingField, ...]:
+    """Return the fields of a resource in order. Raise StorageError for an invalid definition.
+
+    Most resources of an application share few definitions, so each of them is parsed once.
+    """
+    return _parse_distinct(tuple(storage))
+
+
+@lru_cache(maxsize=1024)
+def _parse_distinct(storage: tuple[StorageDefinition, ...]) -> tuple[ReadingField, ...]:
     fields: list[ReadingField] = []
     for definition in storage:
         interval, start = _parse_interval(definition), _parse_start(definition.start)

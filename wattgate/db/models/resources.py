@@ -20,7 +20,7 @@ class ResourceType(Tenanted, table=True):
     resource_type_id: str = AssignedId()
     name: str
     classifier: str
-    storage: list[StorageDefinition] = Field(sa_type=StructColumn(StorageDefinition))
+    storage: tuple[StorageDefinition, ...] = Field(sa_type=StructColumn(StorageDefinition))
     description: str = ""
     data_source_type: str = ""
     data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
@@ -55,7 +55,7 @@ class Resource(Tenanted, table=True):
     label: str = ""
     classifier: str
     base_unit: str
-    storage: list[StorageDefinition] = Field(sa_type=StructColumn(StorageDefinition))
+    storage: tuple[StorageDefinition, ...] = Field(sa_type=StructColumn(StorageDefinition))
     mpxn: str | None = Field(default=None, index=True)
     cost_of: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
     successor_id: str | None = Field(default=None, foreign_key="resource.resource_id")
