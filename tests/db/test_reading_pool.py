@@ -101,6 +101,20 @@ async def test_dead_connection_is_replaced_by_the_ping(database: Database, monke
     assert await read_pid(database) != pid
 
 
+async def test_cancelled_ping_returns_the_connection(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_pool, "PING_AFTER_SECONDS", 0)
+    await read_pid(database)
+    pool = database.autocommit_engine.pool
+    assert isinstance(pool, ReadingPool)
+    reading = asyncio.create_task(read_pid(database))
+    await asyncio.sleep(0)  # it waits for the answer to the ping now
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    assert reading.cancelled()
+    assert pool.checkedout() == 0
+    assert len(await read_at_once(database, MAX_CONNECTIONS)) == MAX_CONNECTIONS
+
+
 async def test_returned_connection_has_no_scope(database: Database) -> None:
     async with database.reader(EVERYTHING):
         pass

@@ -7,13 +7,12 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from typing import Any, cast
 
 import asyncpg
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, Dialect, ExceptionContext, make_url
+from sqlalchemy.engine import Connection, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -30,7 +29,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
-from wattgate.db.reading_pool import PING_AFTER_SECONDS, ReadingPool, borrow, driver_of, give_back
+from wattgate.db.reading_pool import ReadingPool, borrow, driver_of, give_back, is_alive
 from wattgate.db.row_scope import Scope, ScopeHolder
 from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
@@ -118,7 +117,7 @@ class Database:
         else:
             event.listen(sync_engine, "connect", _prepare_postgresql)
             event.listen(sync_engine, "checkin", _record_checkin)
-            event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
+            event.listen(sync_engine, "checkout", _ping_connection)
 
     @asynccontextmanager
     async def session(self, scope: Scope) -> AsyncIterator[AsyncSession]:
@@ -286,19 +285,8 @@ def _record_checkin(connection: Any, record: Any) -> None:
         record.driver_connection.scope_holder = None
 
 
-def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
-    """Raise DisconnectionError for a dead connection, so that the pool replaces it.
-
-    The driver knows if the server has closed a connection. A ping is sent only after a longer idle time: under load
-    connections are idle for milliseconds, and a ping for each use would double the round trips.
-    """
-    if record.driver_connection.is_closed():
-        raise DisconnectionError
-    if time.monotonic() - record.info.get("since", math.inf) < PING_AFTER_SECONDS:
-        return
-    try:
-        alive = dialect.do_ping(connection)
-    except dialect.loaded_dbapi.Error as error:
-        raise DisconnectionError from error
-    if not alive:
+def _ping_connection(connection: Any, record: Any, proxy: Any) -> None:
+    """Raise DisconnectionError for a dead connection, so that the pool replaces it."""
+    unused_seconds = time.monotonic() - record.info.get("since", math.inf)
+    if not connection.run_async(lambda driver: is_alive(driver, unused_seconds)):
         raise DisconnectionError

@@ -14,7 +14,6 @@ from typing import Any, cast
 import asyncpg
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry, PoolProxiedConnection
-from sqlalchemy.util import greenlet_spawn
 
 from wattgate.db.row_scope import ScopeHolder
 from wattgate.db.scoped_connection import ScopedConnection
@@ -62,16 +61,26 @@ class ReadingPool(AsyncAdaptedQueuePool):
 
 async def borrow(engine: AsyncEngine, holder: ScopeHolder | None) -> PoolProxiedConnection:
     """Return a connection whose statements run in the scope of the holder, if there is one."""
-    pool = cast(ReadingPool, engine.pool)
-    while idle := pool.take():
-        connection, idle_seconds = idle
-        if await _is_alive(driver_of(connection), idle_seconds):
-            break
-        await greenlet_spawn(_discard, connection)
-    else:
-        connection = await engine.raw_connection()
+    connection = await _take_alive(cast(ReadingPool, engine.pool)) or await engine.raw_connection()
     driver_of(connection).scope_holder = holder
     return connection
+
+
+async def _take_alive(pool: ReadingPool) -> PoolProxiedConnection | None:
+    """Return an idle connection that can be used. Return None if there is none."""
+    while idle := pool.take():
+        connection, unused_seconds = idle
+        driver = driver_of(connection)
+        is_usable = False
+        try:
+            is_usable = await is_alive(driver, unused_seconds)
+            if is_usable:
+                return connection
+            driver.terminate()
+        finally:
+            if not is_usable:  # it is dead, which the pool notices, or this task was cancelled
+                connection.close()
+    return None
 
 
 def give_back(engine: AsyncEngine, connection: PoolProxiedConnection) -> None:
@@ -89,23 +98,18 @@ def driver_of(connection: PoolProxiedConnection) -> ScopedConnection:
     return driver
 
 
-async def _is_alive(driver: ScopedConnection, idle_seconds: float) -> bool:
+async def is_alive(driver: ScopedConnection, unused_seconds: float) -> bool:
     """Return whether a connection can be used. The driver knows if the server has closed it.
 
-    A ping is sent only after a longer idle time, because a ping for each use would double the round trips.
+    A ping is sent only after a longer time without use: under load that is milliseconds, and a ping for each use would
+    double the round trips.
     """
     if driver.is_closed():
         return False
-    if idle_seconds < PING_AFTER_SECONDS:
+    if unused_seconds < PING_AFTER_SECONDS:
         return True
     try:
         await driver.execute("SELECT 1")
-    except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
         return False
     return True
-
-
-def _discard(connection: PoolProxiedConnection) -> None:
-    """Close a dead connection, so that the pool opens another one."""
-    connection.invalidate()
-    connection.close()
