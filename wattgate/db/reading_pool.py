@@ -49,8 +49,12 @@ class ReadingPool(AsyncAdaptedQueuePool):
         while self._idle:
             self._idle.pop()[0].close()
 
+    def checkedout(self) -> int:
+        """Return the number of connections in use, without those on the stack."""
+        return super().checkedout() - len(self._idle)
+
     def _do_get(self) -> ConnectionPoolEntry:
-        if self._idle and self.checkedout() >= self.size():
+        if self._idle and super().checkedout() >= self.size():
             self._idle.pop(0)[0].close()
         self._waiting_count += 1
         try:
