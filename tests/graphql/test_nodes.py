@@ -1,10 +1,9 @@
 """Global object identification: `id`, `node` and `nodes`, on both executors."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
 from tests.support.examples import EXAMPLES
@@ -18,7 +17,6 @@ from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.nodes import MAX_NODES, reading_operations
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import GRANTS, Role
-from wattgate.tracer import NoopTracer
 
 READERS = reading_operations(OPERATIONS)
 NODE = "query ($id: ID!) { node(id: $id) { __typename id } }"
@@ -167,31 +165,22 @@ async def test_nodes_returns_records_in_order_and_an_error_for_each_other_one(se
     assert code_of(too_many) == "BAD_INPUT"
 
 
-class StatementCounter(NoopTracer):
-    """Counts the statements that run at the same time, each of which needs a connection of its own."""
-
-    def __init__(self) -> None:
-        self.running = self.maximum = 0
-
-    @contextmanager
-    def statement_span(self, system: str, sql: str) -> Iterator[None]:
-        self.running += 1
-        self.maximum = max(self.maximum, self.running)
-        try:
-            yield
-        finally:
-            self.running -= 1
-
-
-async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    tenant, database, statements = served.one, served.gateway.database, StatementCounter()
-    monkeypatch.setattr(database, "_tracer", statements)
-    pool = database.engine.sync_engine.pool
+async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House) -> None:
+    tenant, pool = served.one, served.gateway.database.engine.sync_engine.pool
     assert isinstance(pool, QueuePool)
     ids = [encode_global_id("Resource", tenant.ids["resource"])] * (pool.size() + 1)
-    nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
+    in_use = [0]
+
+    def count_connections(*_: Any) -> None:
+        in_use.append(pool.checkedout())
+
+    event.listen(pool, "checkout", count_connections)
+    try:
+        nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
+    finally:
+        event.remove(pool, "checkout", count_connections)
     assert len(nodes) == len(ids)
-    assert statements.maximum == 1
+    assert max(in_use) == 1
 
 
 async def test_nodes_have_the_edges_of_their_types(served: House) -> None:

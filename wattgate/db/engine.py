@@ -7,12 +7,13 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import asyncpg
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, ExceptionContext, make_url
+from sqlalchemy.engine import Connection, Dialect, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -29,7 +30,6 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
-from wattgate.db.reading_pool import ReadingPool, borrow, driver_of, give_back, is_alive
 from wattgate.db.row_scope import Scope, ScopeHolder
 from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
@@ -53,9 +53,11 @@ WITHOUT_TRANSACTION_OPTION = "without_transaction"
 
 POSTGRESQL_OPTIONS: dict[str, Any] = {
     "isolation_level": "AUTOCOMMIT",
-    "poolclass": ReadingPool,
     "connect_args": {"connection_class": ScopedConnection},
 }
+
+PING_AFTER_SECONDS = 1.0
+"""A connection that was unused for this many seconds is pinged before use."""
 
 UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
 """Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
@@ -117,7 +119,7 @@ class Database:
         else:
             event.listen(sync_engine, "connect", _prepare_postgresql)
             event.listen(sync_engine, "checkin", _record_checkin)
-            event.listen(sync_engine, "checkout", _ping_connection)
+            event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
 
     @asynccontextmanager
     async def session(self, scope: Scope) -> AsyncIterator[AsyncSession]:
@@ -149,20 +151,20 @@ class Database:
                 async with self._reader_engine.connect() as connection:
                     yield SqliteReader(connection, self._tracer, ScopeHolder(scope))
             else:
-                holder = ScopeHolder(scope)
-                borrowed = await self._borrow_connection(holder)
+                pool_connection = await self._acquire_connection()
+                holder = _driver_of(pool_connection).scope_holder = ScopeHolder(scope)
                 try:
-                    yield PostgresqlReader(self.autocommit_engine, borrowed, self._tracer, holder)
+                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer, holder)
                 finally:
-                    give_back(self.autocommit_engine, borrowed)
+                    pool_connection.close()
 
-    async def _borrow_connection(self, holder: ScopeHolder | None) -> PoolProxiedConnection:
+    async def _acquire_connection(self) -> PoolProxiedConnection:
         """Return a connection of the pool without SQLAlchemy's wrapper.
 
         The wrapper would translate the driver's errors, so they are translated here.
         """
         try:
-            return await borrow(self.autocommit_engine, holder)
+            return await self.autocommit_engine.raw_connection()
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             raise _database_unavailable(error) from error
 
@@ -175,11 +177,11 @@ class Database:
         if self.is_sqlite:
             return False
         with _translate_errors():
-            connection = await self._borrow_connection(None)
+            pool_connection = await self._acquire_connection()
             try:
-                return driver_of(connection).row_role == ROW_ROLE
+                return _driver_of(pool_connection).row_role == ROW_ROLE
             finally:
-                give_back(self.autocommit_engine, connection)
+                pool_connection.close()
 
     async def clear_log(self) -> None:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
@@ -189,8 +191,6 @@ class Database:
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
-        if not self.is_sqlite:
-            cast(ReadingPool, self.autocommit_engine.pool).release_idle()
         await self.autocommit_engine.dispose()
 
 
@@ -201,11 +201,17 @@ class _GuardedSession(Session):
 def _apply_scope(session: Session, transaction: Any, connection: Connection) -> None:
     """Restrict the statements of a transaction to the scope of its session, which sets the role on PostgreSQL."""
     if connection.dialect.name == "postgresql":
-        driver_of(connection.connection).scope_holder = session.info["scope"]
+        _driver_of(connection.connection).scope_holder = session.info["scope"]
 
 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 event.listen(_GuardedSession, "after_begin", _apply_scope)
+
+
+def _driver_of(pool_connection: PoolProxiedConnection) -> ScopedConnection:
+    driver = pool_connection.driver_connection
+    assert isinstance(driver, ScopedConnection)
+    return driver
 
 
 @contextmanager
@@ -285,8 +291,19 @@ def _record_checkin(connection: Any, record: Any) -> None:
         record.driver_connection.scope_holder = None
 
 
-def _ping_connection(connection: Any, record: Any, proxy: Any) -> None:
-    """Raise DisconnectionError for a dead connection, so that the pool replaces it."""
-    unused_seconds = time.monotonic() - record.info.get("since", math.inf)
-    if not connection.run_async(lambda driver: is_alive(driver, unused_seconds)):
+def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
+    """Raise DisconnectionError for a dead connection, so that the pool replaces it.
+
+    The driver knows if the server has closed a connection. A ping is sent only after a longer idle time: under load
+    connections are idle for milliseconds, and a ping for each use would double the round trips.
+    """
+    if record.driver_connection.is_closed():
+        raise DisconnectionError
+    if time.monotonic() - record.info.get("since", math.inf) < PING_AFTER_SECONDS:
+        return
+    try:
+        alive = dialect.do_ping(connection)
+    except dialect.loaded_dbapi.Error as error:
+        raise DisconnectionError from error
+    if not alive:
         raise DisconnectionError
