@@ -456,12 +456,17 @@ def test_broker_address_has_credentials_and_hides_password() -> None:
     assert not ServerAddress.from_mqtt_url("mqtt://broker.example").tls
 
 
+def start_refused_intake(served: House, server: Broker) -> asyncio.Task[None]:
+    """Start an intake without a user name, which the broker refuses."""
+    stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
+    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
+    return asyncio.create_task(intake.run(served.gateway.runner))
+
+
 async def test_refused_broker_connection_is_logged_and_retried(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
-    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
-    task = asyncio.create_task(intake.run(connected[0].gateway.runner))
+    task = start_refused_intake(connected[0], server)
     await wait_for(lambda: caplog.text.count(f"The MQTT broker 127.0.0.1:{server.port} is unavailable") > 2)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -471,9 +476,7 @@ async def test_intake_ends_if_it_is_cancelled_while_the_broker_refuses_it(
     connected: tuple[House, Broker], server: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`asyncio.wait_for` of Python 3.11 drops a cancellation that arrives together with the refusal."""
-    stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
-    intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
-    task = asyncio.create_task(intake.run(connected[0].gateway.runner))
+    task = start_refused_intake(connected[0], server)
     answers: list[tuple[Any, ...]] = []
     receive_answer = aiomqtt.Client._on_connect
 
