@@ -105,7 +105,9 @@ async def test_rules_are_added_changed_and_removed(page: Page) -> None:
     rule = panel.locator(".rule-item").filter(has_text="3.5 kW")
     await expect(panel.locator(".rule-item").filter(has_text=DEMO_RULE)).to_have_count(1)
     await panel.get_by_role("button", name="Add the rule").click()
-    await expect(panel.locator(".form-problem")).to_have_text("Enter a number above 0.")
+    await expect(panel.locator(".form-problem")).to_have_text(
+        "Enter a number above 0, without separators of thousands."
+    )
     await panel.get_by_label("Alert me if").select_option(label="Electricity consumption: power is above a limit")
     await panel.locator('[name="amount"]').fill("3,5")
     await panel.get_by_label("my phone").check()
@@ -178,7 +180,7 @@ async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
     notice = page.get_by_test_id("budget-notice")
     await budget.fill("much")
     await save.click()
-    await expect(notice).to_have_text("Enter an amount above 0, or leave it empty.")
+    await expect(notice).to_have_text("Enter an amount above 0, without separators of thousands, or leave it empty.")
     await budget.fill("4,25")
     await save.click()
     await expect(notice).to_have_text("Saved.")

@@ -145,8 +145,8 @@ describe("rules", () => {
 
   test("have problems in words", () => {
     const problem = (form, values) => buildRule(choice(form, "e"), entries(values)).problem;
-    assert.equal(problem("power", { amount: "-1" }), "Enter a number above 0.");
-    assert.equal(problem("power", { amount: "" }), "Enter a number above 0.");
+    assert.equal(problem("power", { amount: "-1" }), "Enter a number above 0, without separators of thousands.");
+    assert.equal(problem("power", { amount: "" }), "Enter a number above 0, without separators of thousands.");
     assert.equal(problem("power", { channels: [] }), "Choose where the alert is sent.");
     assert.match(problem("silence", { amount: "900" }), /744 hours/);
     assert.match(problem("silence", { amount: "0.01" }), /1 minute/);

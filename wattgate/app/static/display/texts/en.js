@@ -331,7 +331,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "rules.INBOX": "this inbox",
   "rules.PUSH": "my phone",
   "rules.EMAIL": "my e-mail",
-  "rules.noAmount": "Enter a number above 0.",
+  "rules.noAmount": "Enter a number above 0, without separators of thousands.",
   "rules.noChannel": "Choose where the alert is sent.",
   "rules.hoursRange": "Enter a time of 1 minute to {hours} hours.",
   "rules.saysAbove": "{meter} above {amount} for {age}",
@@ -352,7 +352,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "budget.PRICE": "the price of electricity",
   "budget.save": "Save",
   "budget.saved": "Saved.",
-  "budget.noAmount": "Enter an amount above 0, or leave it empty.",
+  "budget.noAmount": "Enter an amount above 0, without separators of thousands, or leave it empty.",
   "budget.missing": "Enter a budget to compare with it.",
 
   "carbon.name": "Carbon intensity",

@@ -329,7 +329,7 @@ export default /** @type {Catalogue} */ ({
   "rules.INBOX": "cette boîte",
   "rules.PUSH": "mon téléphone",
   "rules.EMAIL": "mon adresse e-mail",
-  "rules.noAmount": "Saisissez un nombre supérieur à 0.",
+  "rules.noAmount": "Saisissez un nombre supérieur à 0, sans séparateur de milliers.",
   "rules.noChannel": "Choisissez où l’alerte est envoyée.",
   "rules.hoursRange": "Saisissez une durée d’une minute à {hours} heures.",
   "rules.saysAbove": "{meter}\u00a0: plus de {amount} pendant {age}",
@@ -350,7 +350,7 @@ export default /** @type {Catalogue} */ ({
   "budget.PRICE": "au prix de l’électricité",
   "budget.save": "Enregistrer",
   "budget.saved": "Enregistré.",
-  "budget.noAmount": "Saisissez un montant supérieur à 0, ou laissez le champ vide.",
+  "budget.noAmount": "Saisissez un montant supérieur à 0, sans séparateur de milliers, ou laissez le champ vide.",
   "budget.missing": "Saisissez un budget pour s’y comparer.",
 
   "carbon.name": "Intensité carbone\u00a0:",
