@@ -103,6 +103,12 @@ async def _renaming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     return headers, {"name": "Grace"}
 
 
+async def _changing_password(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
+    """A new password ends the displays and the other tokens of the account."""
+    _, headers = await _logged_in(tenant)
+    return headers, {"oldPassword": PASSWORD, "newPassword": PASSWORD}
+
+
 async def _confirming(tenant: Tenant) -> tuple[dict[str, str], dict[str, Any]]:
     headers, secret = await _enrolling(tenant)
     return headers, {"code": pyotp.TOTP(secret).now()}
@@ -139,6 +145,7 @@ async def _approved(tenant: Tenant) -> dict[str, Any]:
 
 FRESH_CALLERS: dict[str, Callable[[Tenant], Awaitable[tuple[dict[str, str], dict[str, Any]]]]] = {
     "change_name": _renaming,
+    "change_password": _changing_password,
     "confirm_second_factor": _confirming,
     "remove_second_factor": _removing,
     "end_own_display": _ending_display,
