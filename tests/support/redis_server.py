@@ -47,7 +47,8 @@ class RedisServer:
             return
         self._process = await asyncio.create_subprocess_exec(
             *(_executable(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)),
-            *("--save", "", "--appendonly", "yes", *options),
+            # by default, Redis answers before it writes if the disk is busy, so that a kill loses what it confirmed
+            *("--save", "", "--appendonly", "yes", "--appendfsync", "always", *options),
             stdout=asyncio.subprocess.DEVNULL,
         )
         async with asyncio.timeout(20):
