@@ -65,6 +65,11 @@ def _is_foreign(request: Request) -> bool:
     return not request.url.startswith(("http://127.0.0.1:", "data:"))
 
 
+async def _response_text(page: Page) -> str:
+    """Return the text of the response. Its inner text is empty until the browser has laid the part out."""
+    return await page.get_by_test_id("response-text").text_content() or ""
+
+
 async def test_query_is_typed_with_suggestions_and_runs_without_a_network(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
@@ -275,9 +280,8 @@ async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
     await page.get_by_test_id("new-tab").click()
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
     await write(page, HOMES)
-    await run(page)
-    text = await page.get_by_test_id("response-text").inner_text()
-    home = re.search(r'"veId": "([^"]+)"', text)
+    await run_to_end(page)
+    home = re.search(r'"veId": "([^"]+)"', await _response_text(page))
     assert home is not None
     await write(page, f'subscription Live {{ display(virtualEntityId: "{home[1]}") {{ __typename }} }}')
     await run(page)
@@ -296,7 +300,7 @@ async def test_large_response_is_complete_and_coloured_in_part(page: Page) -> No
     await run(page)
     text = page.get_by_test_id("response-text")
     await expect(text).to_contain_text("electricity.consumption")
-    found = re.search(r'"resourceId": "([^"]+)",\s+"classifier": "electricity.consumption"', await text.inner_text())
+    found = re.search(r'"resourceId": "([^"]+)",\s+"classifier": "electricity.consumption"', await _response_text(page))
     assert found is not None
     selection = "{ buckets { start end value quality estimated } }"
     arguments = f'resourceId: "{found[1]}", range: {{start: "{_days_ago(13)}"}}, period: PT30M'
