@@ -17,11 +17,9 @@ import uvloop
 from starlette.applications import Starlette
 
 from bench.sample import DEFAULT_FIRST, load_sample
-from wattgate.app.observability.tracing import create_tracing_backend
-from wattgate.app.server.application import build_application
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.drain import DrainTimeouts
-from wattgate.app.server.factory import build_gateway, graphql_routes
+from wattgate.app.server.factory import build_gateway, serve_gateway
 from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
 from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
@@ -215,7 +213,7 @@ def build_bench_application(settings: Settings) -> Starlette:
     schema = build_schema((hello, home, homes, readings, nothing, never))
     pipeline = GraphQLPipeline(schema, Runner(database, MemoryBus()), budgets=gateway.budgets)
     in_memory = replace(gateway, pipeline=pipeline, authenticator=Authenticator(InMemoryCredentials(database)))
-    return build_application(settings, graphql_routes(settings, in_memory), create_tracing_backend())
+    return serve_gateway(settings, in_memory)
 
 
 async def serve() -> None:

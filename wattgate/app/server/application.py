@@ -1,6 +1,7 @@
 """The ASGI application around the routes of the gateway: its middleware, and its responses for unexpected errors."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,7 +16,7 @@ from wattgate.app.observability.http_metrics import HttpMetricsMiddleware
 from wattgate.app.observability.tracing import TracingBackend
 from wattgate.app.server.client_middleware import ClientMiddleware
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
-from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
+from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeaders, SecurityHeadersMiddleware
 from wattgate.app.settings import Settings
 from wattgate.errors import Internal
 from wattgate.rest_compat.bulk_intake import BODY_READERS
@@ -56,19 +57,8 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
         Middleware(TraceIdMiddleware),
         Middleware(ClientMiddleware, trusted_proxies=settings.trusted_proxies),
         Middleware(PathNormalizationMiddleware),
-        Middleware(
-            SecurityHeadersMiddleware,
-            policies=HeaderPolicies(settings.base_path),
-            https_only=(settings.public_url or "").startswith("https:"),
-        ),
-        Middleware(
-            CORSMiddleware,
-            allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=[ANY_HEADER],
-            expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
-            max_age=600,
-        ),
+        Middleware(SecurityHeadersMiddleware, security=security_headers(settings)),
+        Middleware(CORSMiddleware, **cors_rules(settings)),
         *tracing.middleware,
         Middleware(HttpMetricsMiddleware),
         Middleware(
@@ -77,6 +67,23 @@ def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]
             streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS)},
         ),
     ]
+
+
+def security_headers(settings: Settings) -> SecurityHeaders:
+    """Return the security headers of responses."""
+    https_only = (settings.public_url or "").startswith("https:")
+    return SecurityHeaders(HeaderPolicies(settings.base_path), https_only)
+
+
+def cors_rules(settings: Settings) -> dict[str, Any]:
+    """Return which pages of other origins may use the gateway, as arguments of the CORS middleware."""
+    return {
+        "allow_origins": settings.allowed_origins,
+        "allow_methods": ["GET", "POST", "PUT", "DELETE"],
+        "allow_headers": [ANY_HEADER],
+        "expose_headers": ["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
+        "max_age": 600,
+    }
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:

@@ -15,12 +15,13 @@ from starlette.types import Lifespan
 from wattgate.access_log import AccessLog
 from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
-from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
+from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.application import build_application
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
 from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
+from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
@@ -235,7 +236,6 @@ def create_app(
         Route("/healthz", check_health),
         Route("/readyz", serve_readiness),
         *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
-        *graphql_routes(settings, gateway, demonstration),
         *page_routes(settings, gateway.runner, demonstration),
         *_mail_routes(settings, gateway.runner),
         _openapi_route(settings, gateway),
@@ -245,8 +245,28 @@ def create_app(
         ),
         Mount(settings.base_path, routes=rest_routes),
     ]
-    application = build_application(settings, routes, tracing, _lifespan(settings, gateway, tracing, workers))
+    lifespan = _lifespan(settings, gateway, tracing, workers)
+    return serve_gateway(settings, gateway, routes, tracing=tracing, lifespan=lifespan, demonstration=demonstration)
+
+
+def serve_gateway(
+    settings: Settings,
+    gateway: Gateway,
+    routes: Sequence[BaseRoute] = (),
+    *,
+    tracing: TracingBackend = NO_TRACING,
+    lifespan: Lifespan[Starlette] | None = None,
+    demonstration: Demonstration | None = None,
+) -> Starlette:
+    """Return an application with /graphql and other routes, behind the middleware of every request.
+
+    Without tracing, the protocol answers plain requests for GraphQL directly.
+    """
+    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate)
+    graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
+    application = build_application(settings, [*graphql, *routes], tracing, lifespan)
     application.state.gateway = gateway
+    application.state.direct_graphql = None if tracing.middleware else DirectGraphQL(endpoint, settings)
     return application
 
 
@@ -260,10 +280,11 @@ def _openapi_route(settings: Settings, gateway: Gateway) -> Route:
     return Route(f"{settings.base_path}/openapi.json", serve)
 
 
-def graphql_routes(settings: Settings, gateway: Gateway, demonstration: Demonstration | None = None) -> list[BaseRoute]:
+def _graphql_routes(
+    settings: Settings, gateway: Gateway, http: GraphQLEndpoint, demonstration: Demonstration | None
+) -> list[BaseRoute]:
     """Return the routes of /graphql: the page of browsers, event streams, requests, and WebSockets."""
     authenticate = gateway.authenticator.authenticate
-    http = GraphQLEndpoint(gateway.pipeline, authenticate)
     streams = EventStreamEndpoint(
         gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
     )
