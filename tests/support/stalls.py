@@ -123,7 +123,7 @@ def recording(recorder: StallRecorder) -> Iterator[StallRecorder]:
         await measured(recorder, f"{METHOD} {PATH}", serve(direct, cycle, scope, receive))
 
     Starlette.__call__ = call_measured  # type: ignore[method-assign,assignment]
-    DirectGraphQL.serve = serve_measured  # type: ignore[method-assign]
+    DirectGraphQL.serve = serve_measured  # type: ignore[method-assign,assignment]
     try:
         yield recorder
     finally:
