@@ -28,6 +28,7 @@ from tests.support.plain_gateway import (
     repeatable,
 )
 from wattgate.app.observability.http_metrics import KNOWN_METHODS
+from wattgate.app.server.connection_guard import ConnectionGuard, HttpLimits
 from wattgate.app.server.serving import KEEP_ALIVE_SECONDS
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES
 
@@ -92,7 +93,7 @@ METHODS = ("POST",) * 12 + ("GET", "DELETE", "HEAD", "OPTIONS", "PROPFIND")
 
 @dataclass(frozen=True)
 class Sent:
-    """What a client sends: pieces, and whether the gateway has nothing more to do before the next one arrives."""
+    """The pieces that a client sends, each with whether the gateway settles before the next one arrives."""
 
     pieces: tuple[tuple[bytes, bool], ...]
     peer: tuple[str, int] = PEER
@@ -100,7 +101,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a client gets, and what the gateway measures."""
+    """The answers that a client gets, and the measured requests."""
 
     answers: bytes
     is_closed: bool
@@ -160,7 +161,7 @@ def conversations(draw: st.DrawFn) -> Sent:
 
 
 async def answers_to(app: Any, sent: Sent, *, is_direct: bool) -> Answered:
-    """Return what a client gets that sends this, and then closes its half of the connection."""
+    """Return the answers to a client that sends this, and then closes its half of the connection."""
     connection, before = Connection(protocol_config(app, is_direct=is_direct), sent.peer), measured_requests()
     for piece, settles in sent.pieces:
         if connection.wire.is_closing():
@@ -337,6 +338,18 @@ async def test_idle_connection_is_closed_by_the_keep_alive_timer() -> None:
     assert timer.when() <= asyncio.get_running_loop().time() + KEEP_ALIVE_SECONDS
     connection.protocol.timeout_keep_alive_handler()
     assert connection.wire.is_closing()
+    await connection.close()
+
+
+@pytest.mark.parametrize("part", [b"", CIRCUMSTANCES[:9]])
+async def test_unfinished_body_gets_408_and_is_closed(part: bytes) -> None:
+    config = protocol_config(APP, is_direct=True)
+    config.guard = ConnectionGuard(HttpLimits(body_seconds=0.01))
+    connection = Connection(config)
+    await connection.send(plain().removesuffix(CIRCUMSTANCES) + part)
+    async with asyncio.timeout(20):
+        await connection.wire.closed.wait()
+    assert connection.wire.written.startswith(b"HTTP/1.1 408 ")
     await connection.close()
 
 

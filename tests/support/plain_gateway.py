@@ -129,12 +129,13 @@ def protocol_config(app: Any, *, is_direct: bool) -> GuardedConfig:
 
 
 class WireInMemory(asyncio.Transport):
-    """A transport that keeps what is written to it."""
+    """A transport that keeps the written bytes."""
 
     def __init__(self, peer: tuple[str, int]) -> None:
         super().__init__({"peername": peer, "sockname": ("127.0.0.1", 8000)})
         self.written = bytearray()
         self.writes = 0
+        self.closed = asyncio.Event()
         self._protocol: Any = None
         self._is_closing = False
 
@@ -149,6 +150,7 @@ class WireInMemory(asyncio.Transport):
     def close(self) -> None:
         if not self._is_closing:
             self._is_closing = True
+            self.closed.set()
             asyncio.get_running_loop().call_soon(self._protocol.connection_lost, None)
 
     def abort(self) -> None:
@@ -192,7 +194,7 @@ class Connection:
         return bytes(self.wire.written)
 
     async def settle(self) -> None:
-        """Wait until every request is answered, or waits for what the client has not sent."""
+        """Wait until every request is answered, or waits for the rest of its body."""
         while True:
             await self.proceed()
             if not self.state.tasks or self._waits_for_client():
