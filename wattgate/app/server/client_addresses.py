@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPAddress = IPv4Address | IPv6Address
@@ -31,6 +32,7 @@ def parse_address(text: str) -> IPAddress | None:
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
+@lru_cache(4096)
 def group_address(text: str) -> str:
     """Return the name of the group that shares the limits of an address: the address, or its /64 network for IPv6."""
     address = parse_address(text)
@@ -41,6 +43,8 @@ def group_address(text: str) -> str:
 
 def is_within(text: str, networks: Collection[IPNetwork]) -> bool:
     """Return whether an address is in one of the networks."""
+    if not networks:
+        return False
     address = parse_address(text)
     return address is not None and any(address in network for network in networks)
 
