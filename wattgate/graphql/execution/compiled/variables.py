@@ -1,12 +1,17 @@
 """A fast path for documents whose variables need no coercion."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from graphql import (
+    GRAPHQL_MAX_INT,
+    GRAPHQL_MIN_INT,
     GraphQLBoolean,
     GraphQLError,
+    GraphQLFloat,
     GraphQLID,
+    GraphQLInt,
     GraphQLSchema,
     GraphQLString,
     OperationDefinitionNode,
@@ -15,8 +20,14 @@ from graphql import (
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
 from graphql.execution.values import VariableValues, VariableValueSource
 
-EXACT_SCALAR_CLASSES = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
-"""Scalars, and the class of the values that graphql-core leaves unchanged."""
+EXACT_SCALAR_CLASSES = {
+    GraphQLString: str,
+    GraphQLID: str,
+    GraphQLBoolean: bool,
+    GraphQLInt: int,
+    GraphQLFloat: float,
+}
+"""Scalars, and the class of the values that graphql-core leaves unchanged, if numbers are within their range."""
 
 
 class PlainVariable(NamedTuple):
@@ -45,11 +56,15 @@ def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -
 def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
-    """Return the values unchanged, or None if one is missing, null, or of another class."""
+    """Return the values unchanged, or None if one is missing, null, out of range, or of another class."""
     sources, coerced = {}, {}
     for name, signature, value_class in variables:
         value = raw_variables.get(name)
         if value.__class__ is not value_class:
+            return None
+        if value_class is int and not GRAPHQL_MIN_INT <= value <= GRAPHQL_MAX_INT:
+            return None
+        if value_class is float and not isfinite(value):
             return None
         sources[name] = VariableValueSource(signature, value)
         coerced[name] = value
