@@ -43,7 +43,7 @@ async def limited_by_timer() -> AsyncIterator[Interrupt]:
 async def limited_by_asyncio() -> AsyncIterator[Interrupt]:
     """Limit the body by `asyncio.timeout`."""
     async with asyncio.timeout(None) as timeout:
-        yield timeout._on_timeout
+        yield timeout._on_timeout  # type: ignore[attr-defined]  # the callback of its timer
 
 
 async def operation_hangs(interrupt: Interrupt) -> str:

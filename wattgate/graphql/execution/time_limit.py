@@ -92,7 +92,7 @@ class LimitedOperation:
     ) -> None:
         """Raise TimeoutError in place of the limit's cancellation, unless the task is cancelled for another reason too.
 
-        An operation may also swallow the cancellation. Then its result or its own error stands.
+        An operation may also swallow the cancellation. Then the caller gets its result or its own error.
         """
         self._limit.running.pop(self, None)
         if self._is_expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:

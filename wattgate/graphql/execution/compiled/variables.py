@@ -30,6 +30,9 @@ EXACT_SCALAR_CLASSES = {
 """Scalars, and the class of the values that graphql-core leaves unchanged, if numbers are within their range."""
 
 
+_TEXTS_AND_FLAGS = (str, bool)
+
+
 class PlainVariable(NamedTuple):
     """A variable of one of these scalars."""
 
@@ -57,15 +60,17 @@ def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
     """Return the values unchanged, or None if one is missing, null, out of range, or of another class."""
-    sources, coerced = {}, {}
+    sources: dict[str, VariableValueSource] = {}
+    coerced: dict[str, Any] = {}
     for name, signature, value_class in variables:
         value = raw_variables.get(name)
-        if value.__class__ is not value_class:
-            return None
-        if value_class is int and not GRAPHQL_MIN_INT <= value <= GRAPHQL_MAX_INT:
-            return None
-        if value_class is float and not isfinite(value):
+        if value.__class__ is not value_class or not (value_class in _TEXTS_AND_FLAGS or _is_in_range(value)):
             return None
         sources[name] = VariableValueSource(signature, value)
         coerced[name] = value
     return VariableValues(sources, coerced)
+
+
+def _is_in_range(number: Any) -> bool:
+    """Return whether a number is a value of Int or Float."""
+    return isfinite(number) if number.__class__ is float else GRAPHQL_MIN_INT <= number <= GRAPHQL_MAX_INT
