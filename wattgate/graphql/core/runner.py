@@ -33,7 +33,7 @@ from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
-from wattgate.tracer import NOOP_TRACER, Tracer
+from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 NO_APPLICATION = ""
 """The application of callers that have none. It owns no rows."""
@@ -112,7 +112,7 @@ class Runner:
 
         `reads` holds the reads of the request that the access log has already.
         """
-        with self.tracer.step_span(to_camel_case(operation.name)):
+        with self.tracer.step_span(to_camel_case(operation.name)) if self.tracer.is_enabled else NO_SPAN:
             return await self._run(operation, principal, arguments, reads)
 
     async def _run(
@@ -129,7 +129,7 @@ class Runner:
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
         rows_scope = _rows_scope(principal, scope)
-        prepared = await self._prepare(operation, principal, rows_scope, arguments)
+        prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
         session_scope = _session_scope(operation, principal, rows_scope)
         open_session = self._database.session if write else self._database.reader
         async with open_session(session_scope) as session:
@@ -159,7 +159,8 @@ class Runner:
                 if rows.recorder is not None:
                     await record_act(rows, operation, principal, arguments)
                 await session.commit()
-        await self._publish(events)
+        if events:
+            await self._publish(events)
         return result
 
     async def _run_delegated(
@@ -196,10 +197,11 @@ class Runner:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = _rows_scope(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
-        with self.tracer.step_span(edge.load.__name__):
+        name = edge.load.__name__
+        with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
             async with self._database.reader(scope) as session:
                 rows = self._rows(session, principal, scope)
-                rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                rows.accesses = self._access_recorder(principal, name, reads)
                 rows.read_budget = partial(self._budgets.charge, principal, 0)
                 results: list[Any] = await edge.load(rows, parents, **arguments)
         if len(results) != len(parents):

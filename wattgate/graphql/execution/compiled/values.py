@@ -86,7 +86,8 @@ async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     If one raises, cancel the others, await them, and raise its error.
     """
     first, *others = coroutines
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in others]
+    create_task = asyncio.get_running_loop().create_task
+    tasks = [create_task(coroutine) for coroutine in others]
     try:
         return [await first, *[await task for task in tasks]]
     except BaseException:

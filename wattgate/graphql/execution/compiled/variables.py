@@ -1,12 +1,17 @@
 """A fast path for documents whose variables need no coercion."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from graphql import (
+    GRAPHQL_MAX_INT,
+    GRAPHQL_MIN_INT,
     GraphQLBoolean,
     GraphQLError,
+    GraphQLFloat,
     GraphQLID,
+    GraphQLInt,
     GraphQLSchema,
     GraphQLString,
     OperationDefinitionNode,
@@ -15,8 +20,17 @@ from graphql import (
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
 from graphql.execution.values import VariableValues, VariableValueSource
 
-EXACT_SCALAR_CLASSES = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
-"""Scalars, and the class of the values that graphql-core leaves unchanged."""
+EXACT_SCALAR_CLASSES = {
+    GraphQLString: str,
+    GraphQLID: str,
+    GraphQLBoolean: bool,
+    GraphQLInt: int,
+    GraphQLFloat: float,
+}
+"""Scalars, and the class of the values that graphql-core leaves unchanged, if numbers are within their range."""
+
+
+_TEXTS_AND_FLAGS = (str, bool)
 
 
 class PlainVariable(NamedTuple):
@@ -45,12 +59,18 @@ def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -
 def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
-    """Return the values unchanged, or None if one is missing, null, or of another class."""
-    sources, coerced = {}, {}
+    """Return the values unchanged, or None if one is missing, null, out of range, or of another class."""
+    sources: dict[str, VariableValueSource] = {}
+    coerced: dict[str, Any] = {}
     for name, signature, value_class in variables:
         value = raw_variables.get(name)
-        if value.__class__ is not value_class:
+        if value.__class__ is not value_class or not (value_class in _TEXTS_AND_FLAGS or _is_in_range(value)):
             return None
         sources[name] = VariableValueSource(signature, value)
         coerced[name] = value
     return VariableValues(sources, coerced)
+
+
+def _is_in_range(number: Any) -> bool:
+    """Return whether a number is a value of Int or Float."""
+    return isfinite(number) if number.__class__ is float else GRAPHQL_MIN_INT <= number <= GRAPHQL_MAX_INT
