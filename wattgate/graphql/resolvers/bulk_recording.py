@@ -24,6 +24,9 @@ from wattgate.principal import Permission
 SeriesKey = tuple[str, str | None]
 """Resource id and field name. None selects the resource's first field."""
 
+_MAX_HOURS = 2**43
+"""More than the hours between any two instants in ms with 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class BulkReadingBatch:
@@ -52,7 +55,7 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     """Return the cost of a batch: a share for each reading, and for each hour whose aggregates it changes."""
     if not isinstance(batch, BulkReadingBatch):
         return MUTATION_WEIGHT
-    hours: int = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
+    hours = len(np.unique(batch.series_index * _MAX_HOURS + batch.at // HOUR_MS))
     return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // RECORDED_HOURS_PER_UNIT
 
 
