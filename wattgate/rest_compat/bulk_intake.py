@@ -58,7 +58,7 @@ class NdjsonReading(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(NdjsonReading)
 
 
-class PlainNdjsonReading(msgspec.Struct, rename="camel"):
+class PlainNdjsonReading(msgspec.Struct, rename="camel", gc=False):
     """A line of NDJSON, as in `NdjsonReading`, whose time is not parsed yet."""
 
     resource_id: str
