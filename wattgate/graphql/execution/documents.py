@@ -53,8 +53,8 @@ class Document:
     """A valid operation of a document, and the data derived from it.
 
     `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
-    need no coercion, else None. `root_fields` are its operations with their permissions. `plans` are its compiled
-    plans, by the values of the condition variables. One that `is_long` is compiled in a thread.
+    may need no coercion by graphql-core, else None. `root_fields` are its operations with their permissions. `plans`
+    are its compiled plans, by the values of the condition variables. One that `is_long` is compiled in a thread.
     """
 
     node: DocumentNode
