@@ -34,6 +34,7 @@ from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizatio
 from wattgate.app.server.page_routes import page_routes
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.shared_preview_page import shared_preview_routes
+from wattgate.app.server.socket_upgrade import SocketUpgrade
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
@@ -273,6 +274,9 @@ def create_app(
         lifespan=_lifespan(settings, gateway, tracing, workers),
     )
     application.state.gateway = gateway
+    if not tracing.middleware:  # it creates the spans of requests
+        upgrade = SocketUpgrade(gateway.realtime, settings.allowed_origins, settings.trusted_proxies)
+        application.state.socket_upgrade = upgrade
     return application
 
 
