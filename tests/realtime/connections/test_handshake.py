@@ -25,7 +25,7 @@ PLAIN = {
     "Sec-WebSocket-Key": KEY,
 }
 START = "GET /graphql HTTP/1.1"
-BROWSER = {
+BROWSER: dict[str, str | None] = {
     "Connection": "keep-alive, Upgrade",
     "Origin": ALLOWED_ORIGIN,
     "Sec-WebSocket-Extensions": "permessage-deflate; client_max_window_bits",
@@ -87,7 +87,8 @@ class HandoverWire(GuardedWire):
 @pytest.fixture(scope="module")
 async def houses(settled: Settled) -> AsyncIterator[tuple[LiveHouse, LiveHouse]]:
     """Two gateways of the same settings: one with the short way, and one without it."""
-    settings: dict[str, Any] = {"trusted_proxies": ["127.0.0.0/8", "198.51.100.0/24"], "allowed_origins": [ALLOWED_ORIGIN]}
+    proxies = ["127.0.0.0/8", "198.51.100.0/24"]
+    settings: dict[str, Any] = {"trusted_proxies": proxies, "allowed_origins": [ALLOWED_ORIGIN]}
     WIRES["handover"] = HandoverWire
     try:
         async with live_house(settled, **settings) as short, live_house(settled, wire="handover", **settings) as long:
