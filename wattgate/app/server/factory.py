@@ -30,6 +30,7 @@ from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.page_routes import page_routes
 from wattgate.app.server.shared_preview_page import shared_preview_routes
+from wattgate.app.server.socket_upgrade import SocketUpgrade
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
@@ -260,13 +261,16 @@ def serve_gateway(
 ) -> Starlette:
     """Return an application with /graphql and other routes, behind the middleware of every request.
 
-    Without tracing, the protocol answers plain requests for GraphQL directly.
+    Without tracing, the protocol answers plain requests for GraphQL and plain WebSocket handshakes directly.
     """
     endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate)
     graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
     application = build_application(settings, [*graphql, *routes], tracing, lifespan)
     application.state.gateway = gateway
-    application.state.direct_graphql = None if tracing.middleware else DirectGraphQL(endpoint, settings)
+    if not tracing.middleware:  # it creates the spans of requests
+        application.state.direct_graphql = DirectGraphQL(endpoint, settings)
+        upgrade = SocketUpgrade(gateway.realtime, settings.allowed_origins, settings.trusted_proxies)
+        application.state.socket_upgrade = upgrade
     return application
 
 

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
@@ -37,6 +38,7 @@ class GuardedConfig(uvicorn.Config):
         super().__init__(*arguments, **keywords)
         self.guard = ConnectionGuard(http_limits)
         self.direct_graphql: DirectGraphQL | None = getattr(getattr(self.app, "state", None), "direct_graphql", None)
+        self.socket_upgrade: SocketUpgrade | None = getattr(getattr(self.app, "state", None), "socket_upgrade", None)
 
 
 class _Stage(Enum):
@@ -90,7 +92,24 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._clear_timer()
-        super().handle_websocket_upgrade()
+        if not self._upgrade_directly():
+            super().handle_websocket_upgrade()
+
+    def _upgrade_directly(self) -> bool:
+        """Accept a plain WebSocket handshake without uvicorn. Return whether it was one."""
+        upgrade = self.config.socket_upgrade if self.ws_protocol_class is GuardedWire else None
+        if upgrade is None or self.scope["http_version"] != "1.1" or self.root_path:
+            return False
+        request = UpgradeRequest(
+            self.parser.get_method(), self.url, self.headers, self.client, is_secure=self.scheme == "https"
+        )
+        headers = upgrade.find_headers(request)
+        if headers is None:
+            return False
+        self.connections.discard(self)
+        wire = build_wire(self.transport, self.connections, self._guard.release, self.config.ws_max_size)
+        upgrade.start(request, headers, self.server_state.default_headers, wire)
+        return True
 
     def on_message_begin(self) -> None:
         if self._stage is not _Stage.HEAD or self._deadline is None:
@@ -225,5 +244,8 @@ class GuardedWire(UvicornWire):
     config: GuardedConfig
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.guard.release(self.transport)
+        self.release(self.transport)
         super().connection_lost(exc)
+
+    def release(self, transport: asyncio.BaseTransport) -> None:
+        self.config.guard.release(transport)
