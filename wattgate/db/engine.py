@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
+from wattgate.db.credential_changes import listen_to_changes, watch_credentials
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
@@ -89,6 +90,8 @@ class Database:
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
+        self.on_credentials_changed: Callable[[], None] = _ignore
+        """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
@@ -132,6 +135,7 @@ class Database:
         with _translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
                 session.info["scope"] = ScopeHolder(scope)
+                watch_credentials(session, self.on_credentials_changed)
                 await session.connection()
                 yield session
 
@@ -201,6 +205,11 @@ def _apply_scope(session: Session, transaction: Any, connection: Connection) -> 
 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 event.listen(_GuardedSession, "after_begin", _apply_scope)
+listen_to_changes(_GuardedSession)
+
+
+def _ignore() -> None:
+    return
 
 
 @contextmanager

@@ -53,14 +53,8 @@ class LentConnection(PoolProxiedConnection):
     def info(self) -> Any:
         return self._entry.info
 
-    def cursor(self, *arguments: Any, **options: Any) -> Any:
-        return self.dbapi_connection.cursor(*arguments, **options)
-
-    def commit(self) -> None:
-        self.dbapi_connection.commit()
-
-    def rollback(self) -> None:
-        self.dbapi_connection.rollback()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dbapi_connection, name)
 
     def invalidate(self, e: BaseException | None = None, soft: bool = False) -> None:
         """End the connection. The pool opens another one for the next caller."""
