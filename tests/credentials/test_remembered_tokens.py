@@ -41,7 +41,7 @@ class Process:
         self.identity: CredentialLookup = gateway.authenticator._identity
         self.identity._remembered._time = lambda: self.seconds
         self.find: Callable[..., Awaitable[Principal | None]] = self.identity._find_principal
-        self.identity._find_principal = self._find  # type: ignore[method-assign]
+        vars(self.identity)["_find_principal"] = self._find
 
     async def _find(self, *arguments: Any) -> Principal | None:
         self.lookups += 1
@@ -180,16 +180,20 @@ async def delete_user(pair: Pair, login: Login) -> None:
     ids=lambda act: act.__name__,
 )
 async def test_end_of_a_token_is_seen_at_once_here_and_when_it_is_told_elsewhere(
-    pair: Pair, act: Callable[[Pair, Login], Awaitable[None]]
+    pair: Pair, act: Callable[[Pair, Login], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = await pair.log_in()
+    monkeypatch.setattr(pair.one.gateway.connections, "on_credentials_changed", lambda: None)  # it needs no bus
     await act(pair, login)
     assert await pair.one.refuses(login.token)
     await until(pair.other.refuses, login.token)  # its clock stands still, so only the bus can tell it
 
 
-async def test_setting_of_the_application_is_seen_at_once_here_and_when_it_is_told_elsewhere(pair: Pair) -> None:
+async def test_setting_of_the_application_is_seen_at_once_here_and_when_it_is_told_elsewhere(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     login = await pair.log_in()
+    monkeypatch.setattr(pair.one.gateway.connections, "on_credentials_changed", lambda: None)  # it needs no bus
     for required in (True, False):
         await until(pair._remember, login.token)
         await pair.run(trusted_documents.require_trusted_documents, pair.tenant.system, required=required)
