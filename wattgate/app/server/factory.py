@@ -43,6 +43,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.db.quotas import QuotaChecker
@@ -131,13 +132,15 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    identity = _create_identity(settings, database, address_limits)
+    remembered = RememberedTokens()
+    identity = _create_identity(settings, database, address_limits, remembered)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
+    _forget_changed_tokens(remembered, database, realtime.connections)
     return Gateway(
         database=database,
         bus=bus,
@@ -160,9 +163,22 @@ def _create_database(settings: Settings, tracer: Tracer) -> Database:
     return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
 
 
-def _create_identity(settings: Settings, database: Database, address_limits: AddressLimits) -> CredentialLookup:
-    needs_factor = settings.administrators_need_second_factor
-    return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
+def _create_identity(
+    settings: Settings, database: Database, address_limits: AddressLimits, remembered: RememberedTokens
+) -> CredentialLookup:
+    return CredentialLookup(
+        database,
+        address_limits,
+        administrators_need_second_factor=settings.administrators_need_second_factor,
+        remembered=remembered,
+    )
+
+
+def _forget_changed_tokens(remembered: RememberedTokens, database: Database, connections: ConnectionRegistry) -> None:
+    """Let tokens be remembered while changes of credentials arrive, and be forgotten by them."""
+    remembered.hears_changes = lambda: connections.hears_revocations
+    database.on_credentials_changed = remembered.forget
+    connections.on_credentials_changed = remembered.forget
 
 
 def _create_runner(

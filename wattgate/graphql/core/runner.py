@@ -14,6 +14,8 @@ from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logg
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.change_recorder import ChangeRecorder
+from wattgate.db.column_types import new_id
+from wattgate.db.credential_changes import changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
@@ -30,8 +32,9 @@ from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
+from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
@@ -153,12 +156,14 @@ class Runner:
             except GatewayError as error:
                 if error.commits_changes and isinstance(session, AsyncSession):
                     await session.commit()
+                    _add_credential_change(session, events)
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
                 if rows.recorder is not None:
                     await record_act(rows, operation, principal, arguments)
                 await session.commit()
+                _add_credential_change(session, events)
         if events:
             await self._publish(events)
         return result
@@ -241,6 +246,12 @@ class Runner:
             key_ring=key_ring,
             consent_required=self._consent_required,
         )
+
+
+def _add_credential_change(session: AsyncSession, events: list[Event]) -> None:
+    """Add the event for a change of credentials. A revocation tells the change as well."""
+    if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
+        events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
 
 
 def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
