@@ -29,6 +29,7 @@ from tests.support.plain_gateway import (
 )
 from wattgate.app.observability.http_metrics import KNOWN_METHODS
 from wattgate.app.server.connection_guard import ConnectionGuard, HttpLimits
+from wattgate.app.server.direct_graphql import MAX_CACHED_FRAMES
 from wattgate.app.server.serving import KEEP_ALIVE_SECONDS
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES
 
@@ -249,6 +250,7 @@ async def test_plain_request_is_answered_directly(more: Sequence[Header], peer: 
         pytest.param(plain(CIRCUMSTANCES, ("X-GraphQL-Event-Stream-Token", "a")), id="operation of an event stream"),
         pytest.param(plain(CIRCUMSTANCES, ("Accept", "*/*"), ("Accept", "*/*")), id="a header twice"),
         pytest.param(plain(CIRCUMSTANCES, ("Connection", "upgrade"), ("Upgrade", "h2c")), id="upgrade"),
+        pytest.param(plain(CIRCUMSTANCES, ("Origin", "https://" + "a" * 300)), id="long origin"),
         pytest.param(plain(b"a" * (MAX_BODY_BYTES + 1)), id="long body"),
         pytest.param(head_of(headers=[JSON_HEADER]), id="no body"),
         pytest.param(
@@ -259,6 +261,25 @@ async def test_plain_request_is_answered_directly(more: Sequence[Header], peer: 
 )
 async def test_other_request_goes_through_the_middleware(request_: bytes) -> None:
     assert await status_of(request_) == b"418"
+
+
+async def test_body_with_a_length_in_chunks_is_refused_by_the_parser() -> None:
+    for encoding in ("chunked", "identity", "gzip"):
+        head = head_of(headers=[JSON_HEADER, ("Content-Length", "29"), ("Transfer-Encoding", encoding)])
+        assert await status_of(head + CIRCUMSTANCES) == b"400"
+
+
+async def test_encoded_headers_are_kept_for_a_bounded_number_of_origins() -> None:
+    app = plain_gateway(allowed_origins=[f"https://{number}.example" for number in range(3)])
+    direct, stock = (Connection(protocol_config(app, is_direct=is_direct)) for is_direct in (True, False))
+    for number in [*range(MAX_CACHED_FRAMES + 5), 0, 1, 2, 3]:
+        for connection in (direct, stock):
+            await connection.send(plain(CIRCUMSTANCES, ("Origin", f"https://{number}.example")))
+    assert repeatable(bytes(direct.wire.written)) == repeatable(bytes(stock.wire.written))
+    assert bytes(direct.wire.written).count(b"access-control-allow-origin: https://") == 6
+    assert len(app.state.direct_graphql._frames) <= MAX_CACHED_FRAMES
+    await direct.close()
+    await stock.close()
 
 
 async def test_answer_is_one_write() -> None:

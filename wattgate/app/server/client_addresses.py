@@ -14,12 +14,19 @@ HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:
 MAX_FORWARDED_ADDRESSES = 20
 """Maximum addresses of the header that are read, from the right. No chain of proxies is longer."""
 
+MAX_CACHED_LENGTH = 64
+"""Maximum characters of a text whose address is kept. Clients choose the texts, and longer ones are rare."""
+
 IPV6_PREFIX = 64
 """An IPv6 customer gets a network of at least this size, and can use any address in it."""
 
 
 def parse_address(text: str) -> IPAddress | None:
     """Return the address in a text: with or without a port, brackets, quotes or an IPv6 zone. None if there is none."""
+    return _parse_short(text) if len(text) <= MAX_CACHED_LENGTH else _parse(text)
+
+
+def _parse(text: str) -> IPAddress | None:
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -30,6 +37,9 @@ def parse_address(text: str) -> IPAddress | None:
     except ValueError:
         return None
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+
+
+_parse_short = lru_cache(4096)(_parse)
 
 
 @lru_cache(4096)

@@ -30,6 +30,9 @@ METHOD, PATH = "POST", "/graphql"
 MAX_CACHED_FRAMES = 256
 """Maximum sets of headers that are kept encoded. There is one for each origin, media type and scheme."""
 
+MAX_ORIGIN_LENGTH = 300
+"""Maximum characters of an origin whose headers are kept. A name of a host has at most 253."""
+
 
 class DirectGraphQL:
     """The GraphQL endpoint for plain POST requests."""
@@ -45,15 +48,15 @@ class DirectGraphQL:
     def find_headers(self, fields: Fields) -> Mapping[str, str] | None:
         """Return the headers of a plain request by name in lower case, or None if it is not plain.
 
-        A plain request has one line for each header and a length within the limit, and asks for no event stream. The
-        trailers of a body in chunks may be headers, so such a body is not plain.
+        A plain request has one line for each header, a length within the limit and no long origin, and asks for no
+        event stream. A body in chunks has no length: its trailers may be headers, so it is not plain.
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
         if (
             len(headers) != len(fields)
             or "content-length" not in headers
-            or "transfer-encoding" in headers
             or content_length(headers) > self._max_body_bytes
+            or len(headers.get("origin", "")) > MAX_ORIGIN_LENGTH
             or TOKEN_HEADER in headers
             or prefers_event_stream(headers.get("accept", ""))
         ):
