@@ -165,7 +165,7 @@ async def test_viewer_whose_credentials_end_receives_nothing_and_the_others_do(
         assert [group.size for group in household.groups] == [1]
 
 
-async def test_withdrawn_consent_withholds_the_data_from_all_who_share_it(household: Household) -> None:
+async def test_withdrawn_consent_withholds_the_data_from_all_its_viewers(household: Household) -> None:
     async with household.watching("owner") as owner, household.watching("partner") as partner:
         assert [group.size for group in household.groups] == [2]
         path = f"/user/verification/status/mpxn/{household.mpxn}/revocation"
@@ -181,7 +181,7 @@ async def test_withdrawn_consent_withholds_the_data_from_all_who_share_it(househ
         assert (await client.error())["extensions"]["code"] == "CONSENT_REVOKED"
 
 
-async def test_caller_without_permission_does_not_join_those_who_have_it(household: Household) -> None:
+async def test_caller_without_permission_does_not_join_its_viewers(household: Household) -> None:
     one = household.timed.house.one
     stranger = await people.active(one)
     async with household.watching("owner"):
