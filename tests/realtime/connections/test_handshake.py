@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house
+from wattgate.app.server.connection_guard import HttpLimits
 from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest
 from wattgate.realtime.connections.session import Session
@@ -150,12 +151,13 @@ async def test_session_of_the_short_way_has_the_trace_and_the_client_behind_the_
 
 
 async def test_lost_connections_of_the_short_way_are_counted_no_longer(settled: Settled, accepted: list[str]) -> None:
+    """The server takes one connection at a time, and the next one after the loss of the last."""
     head = "\r\n".join([START, *(f"{key}: {value}" for key, value in PLAIN.items()), "", ""]).encode()
-    async with live_house(settled) as house:
-        for _ in range(3):
-            await exchange(house, head)
-        assert len(accepted) == 3
-        assert house.gateway.connections.count == 0
+    async with live_house(settled, http_limits=HttpLimits(max_connections=1)) as house:
+        for number in range(1, 4):
+            answer, _ = await exchange(house, head)
+            assert b" 101 " in answer
+            assert len(accepted) == number
 
 
 async def exchange(house: LiveHouse, head: bytes) -> tuple[bytes, tuple[str, str, dict[str, str]] | None]:

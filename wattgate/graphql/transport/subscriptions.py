@@ -191,7 +191,8 @@ class SubscriptionService:
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
         source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
-        payload_only = prepared.execute_sync is not None and source.reducer is None
+        is_shared = source.reducer is None or source.depends_on_rows_only
+        payload_only = prepared.execute_sync is not None and is_shared
         return Subscription(
             key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
             source=source,

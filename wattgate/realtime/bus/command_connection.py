@@ -23,7 +23,7 @@ RESPONSE_TIMEOUT_SECONDS = 1.0
 """Maximum time to connect, and for which Redis may send nothing while replies are due. Then the connection is cut."""
 
 STALL_SECONDS = 0.05
-"""Time to read what has arrived before the connection is cut: the event loop itself may have stood still."""
+"""Time to read arrived replies before the connection is cut, because the event loop itself may have been blocked."""
 
 MAX_UNSENT_BYTES = 1024 * 1024
 """Unsent bytes above which callers wait until Redis reads again."""
@@ -118,7 +118,7 @@ class CommandConnection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         if self._transport is not None:
-            self._transport.close()  # writes what is left, so that Redis still runs the commands
+            self._transport.close()  # writes the unsent commands first, so that Redis still runs them
             self._loop.call_later(RESPONSE_TIMEOUT_SECONDS, self._transport.abort)
         while self._pending:
             future = self._pending.popleft().future

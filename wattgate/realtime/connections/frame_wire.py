@@ -60,7 +60,7 @@ class FrameWire(asyncio.Protocol):
         self._session = session
         if response:
             self._transport.write(response)
-        self._connections.add(self)  # those that a shutdown of the server ends
+        self._connections.add(self)  # a shutdown of the server ends them
         self._transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
         tcp_socket = self._transport.get_extra_info("socket")
         if tcp_socket is not None:
