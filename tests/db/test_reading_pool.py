@@ -163,6 +163,15 @@ async def test_connection_that_ends_within_a_reader_is_replaced_for_the_next(dat
     assert pool_of(database).checkedout() == 0
 
 
+async def test_connections_of_a_lost_server_are_all_replaced(database: Database) -> None:
+    """SQLAlchemy concludes from one lost connection that the others are lost too."""
+    pids = await read_at_once(database, MAX_CONNECTIONS)
+    with pytest.raises(Unavailable):
+        async with database.reader(EVERYTHING) as reader:
+            await reader.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert pids.isdisjoint(await read_at_once(database, MAX_CONNECTIONS))
+
+
 async def test_failed_connection_attempt_keeps_the_place_in_the_pool(database: Database) -> None:
     engine = database.autocommit_engine.sync_engine
 
