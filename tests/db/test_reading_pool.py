@@ -142,7 +142,7 @@ async def test_only_connection_that_was_unused_for_long_is_pinged(
 
 
 async def test_dead_connection_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver has not noticed the end of the connection, so only the ping or a failed statement tells it."""
+    """The driver has not noticed the end of the connection, so only the ping or a failed statement shows it."""
     for interval in (0, 60):
         monkeypatch.setattr(reading_pool, "PING_AFTER_SECONDS", interval)
         pid = await read_pid(database)
