@@ -28,11 +28,11 @@ from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime import topics
 
 WAIT_SECONDS = 20
-"""Maximum wait of a test for a message of Redis. The clock of the gateways stands still meanwhile."""
+"""Maximum wait of a test for a message of Redis. The time of the remembered tokens does not advance meanwhile."""
 
 
 class Process:
-    """The parts of a gateway that authenticate, with a clock that stands still and a count of the look-ups."""
+    """The parts of a gateway that authenticate, with a clock that a test advances, and a count of the look-ups."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -179,17 +179,17 @@ async def delete_user(pair: Pair, login: Login) -> None:
     [log_out, revoke_listed, change_password, reset_password, close_account, delete_user],
     ids=lambda act: act.__name__,
 )
-async def test_end_of_a_token_is_seen_at_once_here_and_when_it_is_told_elsewhere(
+async def test_token_ends_at_once_in_its_process_and_by_the_bus_in_others(
     pair: Pair, act: Callable[[Pair, Login], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = await pair.log_in()
     monkeypatch.setattr(pair.one.gateway.connections, "on_credentials_changed", lambda: None)  # it needs no bus
     await act(pair, login)
     assert await pair.one.refuses(login.token)
-    await until(pair.other.refuses, login.token)  # its clock stands still, so only the bus can tell it
+    await until(pair.other.refuses, login.token)  # its clock does not advance, so only the bus ends it
 
 
-async def test_setting_of_the_application_is_seen_at_once_here_and_when_it_is_told_elsewhere(
+async def test_setting_applies_at_once_in_its_process_and_by_the_bus_in_others(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = await pair.log_in()
@@ -231,13 +231,13 @@ async def test_lookup_that_began_before_a_change_is_not_remembered(pair: Pair) -
     assert await one.refuses(login.token)
 
 
-async def test_lost_events_end_what_is_remembered(pair: Pair) -> None:
+async def test_lost_events_end_remembered_tokens(pair: Pair) -> None:
     login = await pair.log_in()
     pair.one.gateway.connections.on_events_lost(topics.revocations(), "0-1")
     assert await pair.one.lookups_of(login.token) == 1
 
 
-async def test_nothing_is_remembered_while_redis_is_away(own_pair: Pair) -> None:
+async def test_nothing_is_remembered_while_redis_is_unavailable(own_pair: Pair) -> None:
     login = await own_pair.log_in()
     await own_pair.redis.kill()
     for process in (own_pair.one, own_pair.other):

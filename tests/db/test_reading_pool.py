@@ -142,7 +142,7 @@ async def test_only_connection_that_was_unused_for_long_is_pinged(
 
 
 async def test_dead_connection_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver has not noticed the end of the connection, so only the ping or a failed statement tells it."""
+    """The driver has not noticed the end of the connection, so only the ping or a failed statement shows it."""
     for interval in (0, 60):
         monkeypatch.setattr(reading_pool, "PING_AFTER_SECONDS", interval)
         pid = await read_pid(database)
@@ -161,6 +161,15 @@ async def test_connection_that_ends_within_a_reader_is_replaced_for_the_next(dat
             await fetch(reader, PID)
     assert await read_pid(database) != pid
     assert pool_of(database).checkedout() == 0
+
+
+async def test_connections_of_a_lost_server_are_all_replaced(database: Database) -> None:
+    """SQLAlchemy concludes from one lost connection that the others are lost too."""
+    pids = await read_at_once(database, MAX_CONNECTIONS)
+    with pytest.raises(Unavailable):
+        async with database.reader(EVERYTHING) as reader:
+            await reader.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert pids.isdisjoint(await read_at_once(database, MAX_CONNECTIONS))
 
 
 async def test_failed_connection_attempt_keeps_the_place_in_the_pool(database: Database) -> None:

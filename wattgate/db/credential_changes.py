@@ -31,7 +31,7 @@ def listen_to_changes(session_class: type[Session]) -> None:
     """Notice the changes of all sessions of a class."""
     event.listen(session_class, "after_flush", _notice_records)
     event.listen(session_class, "do_orm_execute", _notice_statement)
-    event.listen(session_class, "after_transaction_end", _tell)
+    event.listen(session_class, "after_transaction_end", _notify)
 
 
 def _notice_records(session: Session, context: Any) -> None:
@@ -46,7 +46,7 @@ def _notice_statement(state: ORMExecuteState) -> None:
             state.session.info[_CHANGED] = True
 
 
-def _tell(session: Session, transaction: SessionTransaction) -> None:
+def _notify(session: Session, transaction: SessionTransaction) -> None:
     """Call the listener at the end of a transaction. A commit may have succeeded although it raised."""
     if transaction.parent is None and _CHANGED in session.info and _LISTENER in session.info:
         session.info[_LISTENER]()

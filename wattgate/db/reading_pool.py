@@ -3,10 +3,10 @@
 SQLAlchemy takes about 65 µs of processor time to lend a connection and take it back: a greenlet, a wrapper with a
 finalizer, events, a reset. A reader needs none of that, because it has no transaction that would have to be reset. So
 it takes the entry of the pool itself. There is one queue: readers and sessions share the connections, their limit, the
-waiting and the timeout, and an idle connection is in the pool whoever used it last.
+waiting and the timeout, and an idle connection is always in the queue.
 
-`_pool`, `_do_get` and `_do_return_conn` are what SQLAlchemy's own pools are made of. SQLAlchemy does not document them,
-so its version is pinned, and `tests/db/test_reading_pool.py` fails if they change.
+`_pool`, `_do_get` and `_do_return_conn` are the parts of SQLAlchemy's own pools. SQLAlchemy does not document them, so
+its version is pinned, and `tests/db/test_reading_pool.py` fails if they change.
 """
 
 import time

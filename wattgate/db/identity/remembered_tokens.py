@@ -35,8 +35,8 @@ class LookupStart:
 class RememberedTokens:
     """Principals by the digest of their token.
 
-    `hears_changes` tells whether changes by other processes arrive at the moment. `time` returns seconds of a monotonic
-    clock.
+    `hears_changes` returns whether changes by other processes arrive at the moment. `time` returns seconds of a
+    monotonic clock.
     """
 
     def __init__(

@@ -249,7 +249,7 @@ class Runner:
 
 
 def _add_credential_change(session: AsyncSession, events: list[Event]) -> None:
-    """Add the event for a change of credentials. A revocation tells the change as well."""
+    """Add the event for a change of credentials. A revocation is one already."""
     if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
         events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
 
