@@ -19,11 +19,10 @@ from wattgate.access_log import AccessLog
 from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
-from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
 from wattgate.app.server.client_middleware import ClientMiddleware
-from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
+from wattgate.app.server.components import build_components
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
@@ -32,31 +31,25 @@ from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.page_routes import page_routes
+from wattgate.app.server.schema import gateway_schema
 from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
 from wattgate.app.server.shared_preview_page import shared_preview_routes
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
-from wattgate.app.workers.delivery_handlers import (
-    create_links,
-    create_vapid,
-    is_mail_outbox_enabled,
-)
+from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
-from wattgate.db.quotas import QuotaChecker
-from wattgate.delivery.mail_addresses import AllowList
-from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.errors import Internal
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
-from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.transport.sse import EventStreamEndpoint
@@ -129,13 +122,10 @@ def build_gateway(
 
     `limits` replaces the connection limits of the settings.
     """
-    database = _create_database(settings, tracer)
-    bus, state = create_cluster_state(settings, clock)
-    budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
-    address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
-    access_log = AccessLog()
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log, budgets)
-    schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
+    components = build_components(settings, network=network, clock=clock, tracer=tracer)
+    database, bus, runner = components.database, components.bus, components.runner
+    state, budgets, address_limits = components.cluster_state, components.budgets, components.address_limits
+    schema = gateway_schema(settings)
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
         schema,
@@ -166,55 +156,13 @@ def build_gateway(
         event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
-        access_log=access_log,
+        access_log=components.access_log,
     )
-
-
-def _create_database(settings: Settings, tracer: Tracer) -> Database:
-    key_ring = load_key_ring(settings)
-    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
 
 
 def _create_identity(settings: Settings, database: Database, address_limits: AddressLimits) -> CredentialLookup:
     needs_factor = settings.administrators_need_second_factor
     return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
-
-
-def _create_runner(
-    settings: Settings,
-    database: Database,
-    bus: Bus,
-    network: MeterNetworkFactory,
-    clock: Clock,
-    tracer: Tracer,
-    address_limits: AddressLimits,
-    access_log: AccessLog,
-    budgets: Budgets,
-) -> Runner:
-    return Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-        address_limits=address_limits,
-        consent_required=settings.consent_required,
-        access_log=access_log,
-        budgets=budgets,
-    )
-
-
-def _outbound_policy(settings: Settings) -> OutboundPolicy:
-    vapid = create_vapid(settings)
-    return OutboundPolicy(
-        settings.egress_policy,
-        vapid.public_key if vapid else None,
-        AllowList.from_texts(settings.test_addresses),
-        settings.public_url,
-        create_links(settings),
-    )
 
 
 def _connection_limits(settings: Settings) -> ConnectionLimits:
