@@ -26,7 +26,7 @@ SCHEMA = ("strawberry", "graphql", "wattgate.graphql.catalogue")
 SERVER = ("starlette", "uvicorn", "wattgate.rest_compat", "wattgate.app.server.factory")
 DATABASE = ("sqlalchemy", "sqlmodel", "asyncpg", "alembic", "wattgate.db.models")
 REDIS = ("redis", "hiredis")
-LIBRARIES = ("numpy", "pyarrow", "pydantic_settings", "liquid", "babel", "cryptography", "websockets", "prometheus_client")
+LIBRARIES = ("numpy", "pyarrow", "pydantic_settings", "liquid", "babel", "cryptography", "websockets")
 
 
 def imported_by(folder: Path, *arguments: str, expected_status: int = 0) -> set[str]:
