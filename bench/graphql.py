@@ -23,6 +23,7 @@ from sqlalchemy.engine import make_url
 
 from bench import sample
 from bench.gateway import BENCH_SETTINGS
+from bench.goals import Judgement, at_least, at_most, print_goals
 from bench.homes import START, seeded_homes
 from bench.load import BenchQuery, open_load
 from bench.pinned import PinnedProcess, cores, pinned_process
@@ -41,8 +42,17 @@ OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT
 
 PRODUCTION = {"NODE_ENV": "production"}
 
-GOALS = {"home": 1.5, "month, columns": 4}
-"""The goals: the gateway's requests per second as a multiple of PostGraphile's."""
+MEMORY_GOALS = {
+    "hello": at_most(1.5, "hello in memory: processor, x Mercurius with JIT"),
+    "home": at_most(2, "home in memory: processor, x Mercurius with JIT"),
+    "readings": at_most(0.8, "384 readings in memory: processor, x Mercurius with JIT"),
+    "tree": at_most(0.95, "tree in memory: processor, x Mercurius with JIT"),
+}
+DATABASE_GOALS = {
+    "home": at_least(2, "home from PostgreSQL: requests/s, x PostGraphile"),
+    "month, objects": at_least(1.6, "month as objects from PostgreSQL: requests/s, x PostGraphile"),
+    "month, columns": at_least(4, "month as columns from PostgreSQL: requests/s, x PostGraphile"),
+}
 
 HOME = """query ($id: ID!) {
   virtualEntity(veId: $id) {
@@ -119,20 +129,20 @@ FiguresByServer = Mapping[str, Mapping[str, HttpFigures]]
 """Figures by server and query."""
 
 
-async def bench_graphql() -> None:
-    """Measure all servers in turn, first in memory, then on PostgreSQL."""
+async def bench_graphql() -> list[Judgement]:
+    """Measure all servers in turn, first in memory, then on PostgreSQL. Return the figures that have goals."""
     _, others = cores()
     os.sched_setaffinity(0, others)
     size = RunSize()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
         node_runtime = _enter_node(stack)
-        _print_memory_table(await measure_in_turns(memory_contenders(folder, node_runtime), size))
+        judgements = _print_memory_table(await measure_in_turns(memory_contenders(folder, node_runtime), size))
         (folder / "postgresql").mkdir()
         server = stack.enter_context(postgresql(folder / "postgresql"))
         url = await stack.enter_async_context(database_on(server))
         contenders = await stack.enter_async_context(database_contenders(url, node_runtime, size))
-        _print_database_table(await measure_in_turns(contenders, size))
+        return judgements + _print_database_table(await measure_in_turns(contenders, size))
 
 
 def _enter_node(stack: AsyncExitStack) -> Node | None:
@@ -234,39 +244,39 @@ def _median(runs: Sequence[HttpFigures]) -> HttpFigures:
     return HttpFigures(*map(statistics.median, zip(*map(astuple, runs), strict=True)))
 
 
-def _print_memory_table(figures_by_server: FiguresByServer) -> None:
-    ours = figures_by_server[OURS]
+def _print_memory_table(figures_by_server: FiguresByServer) -> list[Judgement]:
+    """Print the table of the servers in memory. Return the ratios of processor time that have goals."""
+    ours, judgements = figures_by_server[OURS], list[Judgement]()
     rows = [
         (name, *(cell for query in ours for cell in _cells(figures[query], ours[query])))
         for name, figures in figures_by_server.items()
     ]
-    for other, divisor, label in ((JIT, 1, JIT), (PLAIN, 15, f"{PLAIN} / 15")):
-        if other in figures_by_server:
-            judged_queries = [query for query in ours if divisor == 1 or query != "hello"]
-            met = {
-                query: _verdict(ours[query].cpu * divisor <= figures_by_server[other][query].cpu)
-                for query in judged_queries
-            }
-            rows.append((f"goal: <= {label}", *(cell for query in ours for cell in (met.get(query, ""), "", ""))))
+    if theirs := figures_by_server.get(JIT):
+        judgements = [(goal, ours[query].cpu / theirs[query].cpu) for query, goal in MEMORY_GOALS.items()]
+        verdicts = [cell for goal, ratio in judgements for cell in (f"{ratio:.2f}", goal.verdict(ratio), "")]
+        rows.append((f"x {JIT}", *verdicts))
     columns = ("server", *(column for query in ours for column in (f"{query}: µs", "x", "req/s")))
     print_table("GraphQL in memory, with a token: the server's processor for each request", columns, rows)
     _print_footnote(figures_by_server)
+    return judgements
 
 
-def _print_database_table(figures_by_server: FiguresByServer) -> None:
-    theirs = figures_by_server.get(POSTGRAPHILE, {})
+def _print_database_table(figures_by_server: FiguresByServer) -> list[Judgement]:
+    """Print the table of the servers on PostgreSQL. Return the ratios of rates that have goals."""
+    theirs, judgements = figures_by_server.get(POSTGRAPHILE, {}), list[Judgement]()
     rows = []
     for query, ours in figures_by_server[OURS].items():
         row = [query, f"{ours.cpu:,.0f}", _format_rate(ours)]
         if other := theirs.get(query):
-            ratio, goal = ours.rate / other.rate, GOALS.get(query)
-            row += [f"{other.cpu:,.0f}", _format_rate(other), f"{ratio:.2f}"]
-            row.append(f">= {goal}: {_verdict(ratio >= goal)}" if goal else "")
+            goal, ratio = DATABASE_GOALS[query], ours.rate / other.rate
+            judgements.append((goal, ratio))
+            row += [f"{other.cpu:,.0f}", _format_rate(other), f"{ratio:.2f}", goal.verdict(ratio)]
         rows.append(tuple(row))
     columns = ("query", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
     print_table("GraphQL from PostgreSQL", columns[: len(rows[0])], rows)
     console.print(f"{OURS} checks tokens, permissions and tenants; {POSTGRAPHILE} does not authenticate requests.")
     _print_footnote(figures_by_server)
+    return judgements
 
 
 def _cells(figures: HttpFigures, ours: HttpFigures) -> tuple[str, str, str]:
@@ -275,10 +285,6 @@ def _cells(figures: HttpFigures, ours: HttpFigures) -> tuple[str, str, str]:
 
 def _format_rate(figures: HttpFigures) -> str:
     return f"{figures.rate:,.0f}" + ("" if figures.busy >= MIN_BUSY_SHARE else "*")
-
-
-def _verdict(met: bool) -> str:
-    return "met" if met else "not met"
 
 
 def _print_footnote(figures_by_server: FiguresByServer) -> None:
@@ -295,4 +301,4 @@ def _print_footnote(figures_by_server: FiguresByServer) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(bench_graphql())
+    print_goals(uvloop.run(bench_graphql()))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
@@ -24,6 +24,7 @@ import uvloop
 
 from bench import bare_send
 from bench.gateway import BENCH_SETTINGS, SeededGateway, seeded_gateway
+from bench.goals import Judgement, at_most, print_goals
 from bench.pinned import PinnedProcess, cores, pinned_process
 from bench.subscribers import WAIT_TIMEOUT_SECONDS, SubscriberGroup
 from bench.table import console, print_table
@@ -42,6 +43,12 @@ DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
     at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
 """The number of rounds. Each round measures all servers in turn; the table shows medians."""
+
+FAN_OUT_GOAL = at_most(2, "one reading to 1,000 subscribers: processor, x a bare send")
+HOMES_GOAL = at_most(16, "1,000 homes through Redis: µs for each message")
+CONNECT_GOAL = at_most(1000, "connecting a subscriber, log-in included: µs")
+FRAME_GOAL = at_most(100, "frame of a display: µs for each reading")
+MEMORY_GOAL = at_most(12, "memory of an idle subscriber: KiB")
 
 BATCH = 100
 """The number of readings of different homes in one call of publish."""
@@ -143,8 +150,8 @@ class LiveFigures:
     rate: float
 
 
-async def bench_live() -> None:
-    """Measure all servers in turn."""
+async def bench_live() -> list[Judgement]:
+    """Measure all servers in turn. Return the figures that have goals."""
     _, others = cores()
     os.sched_setaffinity(0, others)
     figures_by_server: dict[str, list[LiveFigures]] = defaultdict(list)
@@ -160,9 +167,17 @@ async def bench_live() -> None:
             for contender in contenders:
                 figures_by_server[contender.name].append(await measure(contender, seeded.resource_ids, counts))
             frame_costs.append(await measure_displays(gateway, seeded.resource_ids[1:], homes))
-    _print_table(figures_by_server)
-    console.print(f"A bare send to each of {counts.fan_out:,} sockets: {statistics.median(send_costs):.1f} µs")
-    console.print(f"{len(homes):,} homes with a display each: {statistics.median(frame_costs):.1f} µs for each reading")
+    medians = {name: _median(runs) for name, runs in figures_by_server.items()}
+    bare_send_cost, frame_cost = statistics.median(send_costs), statistics.median(frame_costs)
+    _print_table(medians, bare_send_cost, frame_cost)
+    ours = medians["wattgate"]
+    return [
+        (FAN_OUT_GOAL, ours.fan_out / bare_send_cost),
+        (HOMES_GOAL, ours.homes),
+        (CONNECT_GOAL, ours.connect),
+        (FRAME_GOAL, frame_cost),
+        (MEMORY_GOAL, ours.memory),
+    ]
 
 
 @asynccontextmanager
@@ -314,8 +329,8 @@ async def _measure_delivery(
     return cpu_used / expected * 1e6
 
 
-def _print_table(figures_by_server: dict[str, list[LiveFigures]]) -> None:
-    figures = {name: _median(runs) for name, runs in figures_by_server.items()}
+def _print_table(figures: Mapping[str, LiveFigures], bare_send_cost: float, frame_cost: float) -> None:
+    """Print the figures of each server, of the bare send, and of a display's frame, which only the gateway draws."""
     ours = figures["wattgate"]
     rows = [
         (
@@ -327,12 +342,15 @@ def _print_table(figures_by_server: dict[str, list[LiveFigures]]) -> None:
             f"{server_figures.memory:.1f}",
             f"{server_figures.connect:.0f}",
             f"{server_figures.rate:,.0f}",
+            f"{frame_cost:.1f}" if server_figures is ours else "",
         )
         for name, server_figures in figures.items()
     ]
+    send = ("bare send", f"{bare_send_cost:.1f}", f"{bare_send_cost / ours.fan_out:.1f}", *[""] * 6)
+    goals = ("goal", f"{FAN_OUT_GOAL} x send", "", str(HOMES_GOAL), "", str(MEMORY_GOAL), str(CONNECT_GOAL), "")
     columns = ("server", "one to 1,000: µs", "x", "1,000 homes: µs", "x", "KiB idle", "µs to connect", "connects/s")
-    goals = ("goal", "<= 10", "graphql-ws >= 6, Strawberry >= 20", "<= 20", "", "<= 16", "", "")
-    print_table("Live: server's processor for each message, memory of an idle subscriber", columns, [*rows, goals])
+    title = "Live: server's processor for each message, memory of an idle subscriber, and a display's frame"
+    print_table(title, (*columns, "frame: µs"), [*rows, send, (*goals, str(FRAME_GOAL))])
 
 
 def _median(runs: list[LiveFigures]) -> LiveFigures:
@@ -340,4 +358,4 @@ def _median(runs: list[LiveFigures]) -> LiveFigures:
 
 
 if __name__ == "__main__":
-    uvloop.run(bench_live())
+    print_goals(uvloop.run(bench_live()))

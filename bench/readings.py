@@ -8,7 +8,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,6 +26,7 @@ from sqlalchemy.engine import make_url
 from strawberry import ID
 
 from bench.gateway import ServedGateway, served_gateway
+from bench.goals import Judgement, at_least
 from bench.table import print_table
 from tests.support.house import operation
 from tests.support.servers import broker, database_on, postgresql
@@ -50,6 +51,19 @@ MESSAGES, MAC = 2_000, "70B3D5000001"
 ROUNDS = 60
 """The number of runs of each query; the table shows medians."""
 
+PLAIN = "plain {kind}, one call"
+"""The name of the database's own bulk load in the table. `kind` is COPY or executemany."""
+
+WRITE_GOALS = {
+    "bulk, NDJSON": at_least(0.5, "bulk NDJSON into PostgreSQL: rows/s, x plain COPY"),
+    "recordReadings, 10,000 a call": at_least(100_000, "recordReadings into PostgreSQL: rows/s"),
+    "MQTT, one reading a message": at_least(20_000, "MQTT into PostgreSQL: messages/s"),
+}
+"""The goals of writes to PostgreSQL, by interface."""
+
+RELATIVE_WRITE_GOALS = {"bulk, NDJSON"}
+"""The interfaces whose goal is a multiple of the plain load."""
+
 Rows = list[tuple[int, int, int]]
 """The position of the home, the instant in ms, and the scaled value."""
 
@@ -60,22 +74,29 @@ def _build_rows(count: int = SAMPLES_PER_RESOURCE, *, homes: int = RESOURCES_PER
     ]
 
 
-async def bench_readings() -> None:
-    """Measure writes and reads on PostgreSQL and on SQLite."""
+async def bench_readings() -> list[Judgement]:
+    """Measure writes and reads on PostgreSQL and on SQLite. Return the figures that have goals."""
     logging.getLogger("amqtt").setLevel(
         logging.CRITICAL
     )  # the broker logs errors for messages that the protocol allows
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder, postgresql(Path(folder)) as server:
         async with database_on(server) as url:
-            await _bench_on("PostgreSQL", url)
+            rates = await _bench_on("PostgreSQL", url)
         await _bench_on("SQLite", f"sqlite:///{folder}/bench.sqlite3")
+    plain = rates[PLAIN]
+    return [
+        (goal, rates[path] / plain if path in RELATIVE_WRITE_GOALS else rates[path])
+        for path, goal in WRITE_GOALS.items()
+    ]
 
 
-async def _bench_on(name: str, url: str) -> None:
+async def _bench_on(name: str, url: str) -> Mapping[str, float]:
+    """Measure writes and reads on a database. Return the rows per second of each way to write."""
     ways_in = 6
     async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, _open_driver(url) as driver:
-        await _bench_writes(name, gateway, driver)
+        rates = await _bench_writes(name, gateway, driver)
         await _bench_reads(name, gateway, driver)
+    return rates
 
 
 class Driver:
@@ -124,16 +145,16 @@ async def _open_driver(url: str) -> AsyncIterator[Driver]:
     await driver.close()
 
 
-async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> None:
+async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> Mapping[str, float]:
     await _create_partitions(gateway)
     rows = _build_rows()
     unknown_rows = [(10_000_000 + home, 0, at, value, 0, 0, START) for home, at, value in rows]
     plain = await _rate_of(len(rows), driver.insert(unknown_rows))
     kind = "COPY" if name == "PostgreSQL" else "executemany"
-    table = [(f"plain {kind}, one call", f"{plain:,.0f}", "1.00")]
-    for path, rate in await _write_rates(gateway, rows):
-        table.append((path, f"{rate:,.0f}", f"{rate / plain:.2f}"))
+    rates = {PLAIN: plain, **dict(await _write_rates(gateway, rows))}
+    table = [(path.format(kind=kind), f"{rate:,.0f}", f"{rate / plain:.2f}") for path, rate in rates.items()]
     print_table(f"{name}: writes of up to {len(rows):,} readings", ("interface", "rows/s", f"x plain {kind}"), table)
+    return rates
 
 
 async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, float]]:

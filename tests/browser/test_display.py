@@ -277,4 +277,4 @@ async def test_display_has_no_accessibility_violations(page: Page, scheme: Liter
     for width, height in ((1280, 800), (360, 740)):
         await page.set_viewport_size({"width": width, "height": height})
         assert await accessibility_violations(page) == []
-    assert NO_VALUE not in await page.get_by_test_id("power").inner_text()
+    await expect(page.get_by_test_id("power")).not_to_contain_text(NO_VALUE)

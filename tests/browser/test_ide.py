@@ -82,9 +82,9 @@ async def test_query_is_typed_with_suggestions_and_runs_without_a_network(page: 
     await page.keyboard.type("unreadA")
     await expect(suggestions.first).to_contain_text("unreadAlerts")
     await page.keyboard.press("Enter")
-    assert await area.input_value() == "{ viewer { unreadAlerts }}"
+    await expect(area).to_have_value("{ viewer { unreadAlerts }}")
     await page.keyboard.press("Shift+Alt+KeyF")
-    assert await area.input_value() == "{\n  viewer {\n    unreadAlerts\n  }\n}\n"
+    await expect(area).to_have_value("{\n  viewer {\n    unreadAlerts\n  }\n}\n")
     await expect(page.get_by_test_id("cost")).to_have_text(re.compile(r"^cost \d+, [\d,]+ of [\d,]+ left$"))
     await page.keyboard.press("Control+Enter")
     await expect(page.get_by_test_id("response-facts")).to_have_text(
@@ -94,9 +94,9 @@ async def test_query_is_typed_with_suggestions_and_runs_without_a_network(page: 
     # the undo of the browser also covers the changes of the editor
     await area.focus()
     await page.keyboard.press("Control+z")
-    assert await area.input_value() == "{ viewer { unreadAlerts }}"
+    await expect(area).to_have_value("{ viewer { unreadAlerts }}")
     await page.reload()
-    assert await area.input_value() == "{ viewer { unreadAlerts }}", "a reload keeps the document"
+    await expect(area).to_have_value("{ viewer { unreadAlerts }}")
     await expect(page.get_by_test_id("logout")).to_be_visible()
 
 
@@ -143,7 +143,7 @@ async def test_variables_and_headers_are_checked_and_sent(page: Page) -> None:
     await variables.focus()
     await page.keyboard.press("Control+Space")
     await page.keyboard.press("Enter")
-    assert await variables.input_value() == '{\n  "veId": ""\n}'
+    await expect(variables).to_have_value('{\n  "veId": ""\n}')
     await variables.fill('{"veID": "1"}')
     await page.get_by_test_id("variables-problems").get_by_test_id("fix").click()
     await expect(variables).to_have_value('{"veId": "1"}')
@@ -155,7 +155,7 @@ async def test_variables_and_headers_are_checked_and_sent(page: Page) -> None:
     headers = page.get_by_label("Headers, one in a line")
     await headers.press_sequentially("X-Acc")
     await page.keyboard.press("Tab")
-    assert await headers.input_value() == "X-Access-Purpose: "
+    await expect(headers).to_have_value("X-Access-Purpose: ")
     await headers.fill("X-My-Client: 1.0\nCookie: a=b")
     await run(page)
     await expect(page.get_by_test_id("response-notice")).to_contain_text(
@@ -201,7 +201,7 @@ async def test_link_opens_a_document_and_never_runs_it(page: Page) -> None:
     await expect(page.get_by_label("Variables, in JSON")).to_have_value('{\n  "a": 1\n}')
     await expect(page.get_by_test_id("problem").first).to_be_attached()  # of the variables
     assert await page.evaluate("location.hash") == ""
-    assert await page.get_by_label("Headers, one in a line").input_value() == ""
+    await expect(page.get_by_label("Headers, one in a line")).to_have_value("")
     assert [body for body in sent if "deleteToken" in body and "dryRun" not in body] == []
     await page.evaluate("(hash) => { location.hash = hash; }", f"document={quote(HOMES)}")
     await expect(page.get_by_test_id("tab")).to_have_count(2)

@@ -432,14 +432,14 @@ async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     assert await accessibility_violations(page) == []
     await dialog.get_by_role("button", name="Keep editing").click()
     await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
-    assert await page.get_by_test_id("templates").input_value() == selected
+    await expect(page.get_by_test_id("templates")).to_have_value(selected)
     await page.get_by_test_id("templates").select_option(index=1)
     await dialog.get_by_role("button", name="Discard changes").click()
     await expect(page.get_by_test_id("subject")).to_have_value(re.compile("Votre logement"))
     await wait_until_rendered(page)
     await page.get_by_test_id("templates").select_option(index=0)  # without changes, the page does not ask
     await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
-    assert await page.get_by_test_id("subject").input_value() != "Not saved"
+    await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
 
 
 async def test_unsaved_changes_survive_a_reload(page: Page) -> None:

@@ -40,7 +40,7 @@ async def fuzz(gateway: House, headers: dict[str, str], *options: str) -> tuple[
     return process.returncode, output.decode()
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 async def test_fuzzed_requests_with_a_token_match_the_openapi_document(tmp_path: Path) -> None:
     paths = [part for path in (*TOKEN_REVOKING_PATHS, *BASIC_ONLY) for part in ("--exclude-path", path)]
     async with house(f"sqlite:///{tmp_path / 'fuzz.sqlite3'}") as gateway:
@@ -48,7 +48,7 @@ async def test_fuzzed_requests_with_a_token_match_the_openapi_document(tmp_path:
     assert status == 0, output[-12000:]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 async def test_fuzzed_requests_with_basic_credentials_match_the_openapi_document(tmp_path: Path) -> None:
     paths = [part for path in BASIC_ONLY for part in ("--include-path", path)]
     async with house(f"sqlite:///{tmp_path / 'fuzz.sqlite3'}") as gateway:

@@ -1,0 +1,38 @@
+"""The goals of the benchmarks: which side of its limit a figure must be on, and the start of commands."""
+
+import pytest
+
+from bench.commands import bench_commands
+from bench.goals import Goal, at_least, at_most, print_goals
+
+
+@pytest.mark.parametrize(
+    ("goal", "good", "bad", "text"),
+    [
+        (at_most(1.5, "hello"), 1.5, 1.51, "<= 1.5: met"),
+        (at_least(20_000, "MQTT"), 20_000, 19_999, ">= 20,000: met"),
+    ],
+)
+def test_figure_at_its_limit_meets_the_goal_and_beyond_it_does_not(
+    goal: Goal, good: float, bad: float, text: str
+) -> None:
+    assert goal.is_met_by(good)
+    assert goal.verdict(good) == text
+    assert not goal.is_met_by(bad)
+    assert goal.verdict(bad) == text.replace("met", "not met")
+
+
+def test_goals_are_printed_with_their_figures_and_the_number_of_met_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    print_goals([(at_most(1.5, "hello"), 1.25), (at_least(20_000, "MQTT"), 2_012.4)])
+    printed = capsys.readouterr().out
+    assert [line.split() for line in printed.splitlines() if "<=" in line or ">=" in line] == [
+        ["hello", "1.25", "<=", "1.5", "met"],
+        ["MQTT", "2,012", ">=", "20,000", "not", "met"],
+    ]
+    assert "1 of 2 goals are met." in printed
+
+
+async def test_start_of_commands_is_measured() -> None:
+    ((goal, seconds),) = await bench_commands(rounds=1)
+    assert seconds > 0
+    assert "--help" in goal.name
