@@ -16,11 +16,10 @@ from wattgate.access_log import AccessLog
 from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
-from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.server.application import build_application
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
-from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
+from wattgate.app.server.components import build_components
 from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
@@ -29,16 +28,13 @@ from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.page_routes import page_routes
+from wattgate.app.server.schema import gateway_schema
 from wattgate.app.server.shared_preview_page import shared_preview_routes
 from wattgate.app.server.socket_upgrade import SocketUpgrade
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
-from wattgate.app.workers.delivery_handlers import (
-    create_links,
-    create_vapid,
-    is_mail_outbox_enabled,
-)
+from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
@@ -46,14 +42,11 @@ from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
-from wattgate.db.quotas import QuotaChecker
-from wattgate.delivery.mail_addresses import AllowList
-from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
-from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.transport.sse import EventStreamEndpoint
@@ -115,13 +108,10 @@ def build_gateway(
 
     `limits` replaces the connection limits of the settings.
     """
-    database = _create_database(settings, tracer)
-    bus, state = create_cluster_state(settings, clock)
-    budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
-    address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
-    access_log = AccessLog()
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log, budgets)
-    schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
+    components = build_components(settings, network=network, clock=clock, tracer=tracer)
+    database, bus, runner = components.database, components.bus, components.runner
+    state, budgets, address_limits = components.cluster_state, components.budgets, components.address_limits
+    schema = gateway_schema(settings)
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
         schema,
@@ -154,13 +144,8 @@ def build_gateway(
         event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
-        access_log=access_log,
+        access_log=components.access_log,
     )
-
-
-def _create_database(settings: Settings, tracer: Tracer) -> Database:
-    key_ring = load_key_ring(settings)
-    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
 
 
 def _create_identity(
@@ -179,43 +164,6 @@ def _forget_changed_tokens(remembered: RememberedTokens, database: Database, con
     remembered.hears_changes = lambda: connections.hears_revocations
     database.on_credentials_changed = remembered.forget
     connections.on_credentials_changed = remembered.forget
-
-
-def _create_runner(
-    settings: Settings,
-    database: Database,
-    bus: Bus,
-    network: MeterNetworkFactory,
-    clock: Clock,
-    tracer: Tracer,
-    address_limits: AddressLimits,
-    access_log: AccessLog,
-    budgets: Budgets,
-) -> Runner:
-    return Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-        address_limits=address_limits,
-        consent_required=settings.consent_required,
-        access_log=access_log,
-        budgets=budgets,
-    )
-
-
-def _outbound_policy(settings: Settings) -> OutboundPolicy:
-    vapid = create_vapid(settings)
-    return OutboundPolicy(
-        settings.egress_policy,
-        vapid.public_key if vapid else None,
-        AllowList.from_texts(settings.test_addresses),
-        settings.public_url,
-        create_links(settings),
-    )
 
 
 def _connection_limits(settings: Settings) -> ConnectionLimits:
