@@ -380,8 +380,9 @@ async def test_lost_client_is_not_written_to(held: asyncio.Event) -> None:
     await connection.proceed()
     connection.protocol.connection_lost(ConnectionResetError())
     held.set()
-    await connection.close()
+    await connection.settle()
     assert not connection.wire.written
+    await connection.close()
 
 
 async def test_cancelled_request_gets_the_answer_of_the_server(held: asyncio.Event) -> None:

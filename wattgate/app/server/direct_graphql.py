@@ -128,7 +128,7 @@ class DirectCycle(RequestResponseCycle):
             await self.flow.drain()
         if self.disconnected:
             return
-        self.response_started, self.waiting_for_100_continue = True, False
+        self.response_started = True
         self.chunked_encoding, self.expected_content_length = False, len(body)
         closing = () if self.keep_alive else (b"connection: close\r\n",)
         lines = [STATUS_LINE[status], *encode_fields(self.default_headers), *head, *closing, b"\r\n"]
