@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
-from graphql import print_ast
+from graphql import is_required_input_field, print_ast
 from graphql.utilities import ast_from_value, coerce_input_value, validate_input_value
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -206,13 +206,11 @@ def test_decoder_has_members_of_input_types() -> None:
         assert list(members) == [to_camel_case(field.name) for field in fields(type_)]
         required = {name for name, member in members.items() if member.required}
         assert required == {
-            name for name, field in SCHEMA._schema.type_map[type_.__name__].fields.items() if _is_required(field)
+            name
+            for name, field in SCHEMA._schema.type_map[type_.__name__].fields.items()
+            if is_required_input_field(field)
         }
     assert set(get_args(get_type_hints(PlainReading)["quality"])) == {quality.name for quality in ReadingQuality}
-
-
-def _is_required(field: Any) -> bool:
-    return str(field.type).endswith("!") and not field.default
 
 
 def test_limits_of_lists_apply_to_decoded_readings() -> None:

@@ -1,5 +1,6 @@
 """Lines of NDJSON that are parsed together, compared with the same lines one by one."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -60,7 +61,7 @@ lines = st.one_of(
     st.lists(
         st.one_of(
             usual.map(orjson.dumps),
-            members.map(orjson.dumps),
+            members.map(lambda line: json.dumps(line, ensure_ascii=False).encode()),
             st.sampled_from(
                 [
                     b"",
