@@ -43,7 +43,7 @@ See `values.py` for the functions that the source calls. `tests/graphql/compiled
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -70,7 +70,8 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
 from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
-from wattgate.graphql.execution.compiled.leaf_attributes import LeafAttribute, leaf_attributes
+from wattgate.graphql.execution.compiled.code_block import CodeBlock
+from wattgate.graphql.execution.compiled.leaf_attributes import LeafAttribute, columns_call, leaf_attributes
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
 from wattgate.graphql.execution.compiled.values import (
     CoerceLeaf,
@@ -108,22 +109,6 @@ class CompiledFunctions:
 
     roots: dict[str, RootFunction]
     source: str
-
-
-@dataclass(slots=True)
-class CodeBlock:
-    """Statements of a function, at one level of indentation."""
-
-    depth: int = 0
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def block(self, text: str) -> "CodeBlock":
-        """Add a statement and return the block that it opens."""
-        self.add(text)
-        return CodeBlock(self.depth + 1, self.lines)
 
 
 class TypeChecks:
@@ -353,13 +338,7 @@ class _CodeGenerator:
     def _write_columns(self, lines: CodeBlock, var: str, leaves: Mapping[str, LeafAttribute]) -> CodeBlock:
         """Write code that builds the dicts of rows from their columns. Return the block for other rows."""
         columns, names = self._new_name("q"), {key: self._new_name("a") for key in leaves}
-        attributes = tuple(leaf.attribute for leaf in leaves.values())
-        floats, integers = (
-            tuple(position for position, leaf in enumerate(leaves.values()) if leaf.scalar == scalar)
-            for scalar in ("Float", "Int")
-        )
-        call = f"serialized_columns({var}, {attributes!r}, {floats!r}, {integers!r})"
-        lines.add(f"{columns} = {call} if {var}.__class__ is SerializedRows else None")
+        lines.add(f"{columns} = {columns_call(var, leaves)} if {var}.__class__ is SerializedRows else None")
         parts = ", ".join(f"{key!r}: {name}" for key, name in names.items())
         row = ", ".join(names.values())
         lines.block(f"if {columns} is not None:").add(f"{var} = [{{{parts}}} for {row}, in zip(*{columns})]")

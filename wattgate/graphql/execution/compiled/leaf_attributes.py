@@ -1,5 +1,6 @@
 """Lists of objects of which a document selects only attributes, so that columns are enough."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from graphql import get_named_type, is_abstract_type, is_leaf_type
@@ -30,3 +31,13 @@ def leaf_attributes(selected: SelectedField) -> dict[str, LeafAttribute] | None:
             return None
         leaves[inner.key] = LeafAttribute(inner.source.name, get_named_type(inner.field.type).name)
     return leaves or None
+
+
+def columns_call(var: str, leaves: Mapping[str, LeafAttribute]) -> str:
+    """Return the expression that reads the columns of the rows in a variable. See `serialized_columns`."""
+    attributes = tuple(leaf.attribute for leaf in leaves.values())
+    floats, integers = (
+        tuple(position for position, leaf in enumerate(leaves.values()) if leaf.scalar == scalar)
+        for scalar in ("Float", "Int")
+    )
+    return f"serialized_columns({var}, {attributes!r}, {floats!r}, {integers!r})"
