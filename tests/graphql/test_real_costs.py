@@ -12,8 +12,8 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, RateLimited
-from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.expressions import CostExpression
+from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
 from wattgate.graphql.execution.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
