@@ -27,6 +27,7 @@ from wattgate.app.server.cluster_state import create_address_allowances, create_
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
+from wattgate.app.server.identity import create_identity, forget_changed_tokens
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
@@ -45,8 +46,6 @@ from wattgate.app.workers.delivery_handlers import (
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.db.quotas import QuotaChecker
@@ -126,10 +125,7 @@ def build_gateway(
     limits: ConnectionLimits | None = None,
     tracer: Tracer = NOOP_TRACER,
 ) -> Gateway:
-    """Create the components for the settings, without opening a connection.
-
-    `limits` replaces the connection limits of the settings.
-    """
+    """Create the components without opening a connection. `limits` replaces the limits of connections of the settings."""
     database = _create_database(settings, tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
@@ -147,15 +143,14 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    remembered = RememberedTokens()
-    identity = _create_identity(settings, database, address_limits, remembered)
+    identity = create_identity(settings, database, address_limits)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
-    _forget_changed_tokens(remembered, database, realtime.connections)
+    forget_changed_tokens(identity.remembered, database, realtime.connections)
     return Gateway(
         database=database,
         bus=bus,
@@ -176,24 +171,6 @@ def build_gateway(
 def _create_database(settings: Settings, tracer: Tracer) -> Database:
     key_ring = load_key_ring(settings)
     return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
-
-
-def _create_identity(
-    settings: Settings, database: Database, address_limits: AddressLimits, remembered: RememberedTokens
-) -> CredentialLookup:
-    return CredentialLookup(
-        database,
-        address_limits,
-        administrators_need_second_factor=settings.administrators_need_second_factor,
-        remembered=remembered,
-    )
-
-
-def _forget_changed_tokens(remembered: RememberedTokens, database: Database, connections: ConnectionRegistry) -> None:
-    """Let tokens be remembered while changes of credentials arrive, and be forgotten by them."""
-    remembered.hears_changes = lambda: connections.hears_revocations
-    database.on_credentials_changed = remembered.forget
-    connections.on_credentials_changed = remembered.forget
 
 
 def _create_runner(
