@@ -125,7 +125,7 @@ def build_gateway(
     limits: ConnectionLimits | None = None,
     tracer: Tracer = NOOP_TRACER,
 ) -> Gateway:
-    """Create the components without opening a connection. `limits` replaces the limits of connections of the settings."""
+    """Create the components without opening a connection. `limits` replaces the connection limits of the settings."""
     database = _create_database(settings, tracer)
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
