@@ -39,7 +39,7 @@ class Process:
         self.seconds = 0.0
         self.lookups = 0
         self.identity: CredentialLookup = gateway.authenticator._identity
-        self.identity._remembered._time = lambda: self.seconds
+        self.identity.remembered._time = lambda: self.seconds
         self.find: Callable[..., Awaitable[Principal | None]] = self.identity._find_principal
         vars(self.identity)["_find_principal"] = self._find
 
@@ -226,7 +226,7 @@ async def test_lookup_that_began_before_a_change_is_not_remembered(pair: Pair) -
         return found
 
     one.find = find_and_revoke
-    one.identity._remembered.forget()
+    one.identity.remembered.forget()
     assert not await one.refuses(login.token)  # the request began before the revocation
     assert await one.refuses(login.token)
 

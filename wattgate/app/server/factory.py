@@ -24,6 +24,7 @@ from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
+from wattgate.app.server.identity import create_identity, forget_changed_tokens
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
@@ -38,8 +39,6 @@ from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.graphql.catalogue import OPERATIONS
@@ -58,7 +57,6 @@ from wattgate.realtime.connections.event_stream_registry import EventStreamRegis
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import build_routes
@@ -122,15 +120,14 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    remembered = RememberedTokens()
-    identity = _create_identity(settings, database, address_limits, remembered)
+    identity = create_identity(settings, database, address_limits)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
-    _forget_changed_tokens(remembered, database, realtime.connections)
+    forget_changed_tokens(identity.remembered, database, realtime.connections)
     return Gateway(
         database=database,
         bus=bus,
@@ -146,24 +143,6 @@ def build_gateway(
         trusted_documents=documents,
         access_log=components.access_log,
     )
-
-
-def _create_identity(
-    settings: Settings, database: Database, address_limits: AddressLimits, remembered: RememberedTokens
-) -> CredentialLookup:
-    return CredentialLookup(
-        database,
-        address_limits,
-        administrators_need_second_factor=settings.administrators_need_second_factor,
-        remembered=remembered,
-    )
-
-
-def _forget_changed_tokens(remembered: RememberedTokens, database: Database, connections: ConnectionRegistry) -> None:
-    """Let tokens be remembered while changes of credentials arrive, and be forgotten by them."""
-    remembered.hears_changes = lambda: connections.hears_revocations
-    database.on_credentials_changed = remembered.forget
-    connections.on_credentials_changed = remembered.forget
 
 
 def _connection_limits(settings: Settings) -> ConnectionLimits:

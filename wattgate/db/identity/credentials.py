@@ -79,10 +79,9 @@ class CredentialLookup:
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
         *,
         administrators_need_second_factor: bool = False,
-        remembered: RememberedTokens | None = None,
     ) -> None:
         self._database = database
-        self._remembered = remembered or RememberedTokens()
+        self.remembered = RememberedTokens()
         self._administrators_need_second_factor = administrators_need_second_factor
         self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
@@ -90,12 +89,12 @@ class CredentialLookup:
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
         digest = hash_secret(token)
-        principal = self._remembered.get(digest, now)
+        principal = self.remembered.get(digest, now)
         if principal is None:
-            started = self._remembered.begin_lookup()
+            started = self.remembered.begin_lookup()
             principal = await self._find_principal(digest, now)
             if principal is not None:
-                self._remembered.put(digest, principal, started)
+                self.remembered.put(digest, principal, started)
         if principal is not None and principal.role is Role.DISPLAY:
             await self._record_displays([principal], {str(principal.token_id): principal.expires_at}, now)
         return principal
