@@ -94,7 +94,7 @@ ODD_INSTANTS = [
     "2026-01-00T00:00:00Z", "2026-01-01T00:00:00.000000Z", None, 5, True, ["2026-01-01T00:00:00Z"],
     "2026-01-01T00:00:0:Z", "2026-01-01T00:00:0/Z", "2026-01-01T00:00:00,123Z", "1969-12-31T23:59:59Z",
 ]  # fmt: skip
-ODD_NUMBERS = [
+ODD_NUMBERS: list[Any] = [
     True, None, "", "1.", ".5", "1e3", "1_0", "+1", " 1", "1\n2", "NaN", "Infinity", "-", "\uff11", 10**15 + 1, 10**400,
     -(10**16), 1e15, 1e16, 1e-13, 1e300, 5e-324, "12345678901234567", "0.1234567890123456", [1], {}, -0.0, "-0", "007",
 ]  # fmt: skip
@@ -205,12 +205,16 @@ def test_decoder_has_members_of_input_types() -> None:
         members = {member.encode_name: member for member in msgspec.structs.fields(plain)}
         assert list(members) == [to_camel_case(field.name) for field in fields(type_)]
         required = {name for name, member in members.items() if member.required}
-        assert required == {
-            name
-            for name, field in SCHEMA._schema.type_map[type_.__name__].fields.items()
-            if is_required_input_field(field)
-        }
+        type_in_schema: Any = SCHEMA._schema.type_map[type_.__name__]
+        assert required == {name for name, field in type_in_schema.fields.items() if is_required_input_field(field)}
     assert set(get_args(get_type_hints(PlainReading)["quality"])) == {quality.name for quality in ReadingQuality}
+
+
+def test_cost_of_decoded_readings_has_share_for_hours() -> None:
+    value = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in instants(1_000)]}]
+    decoded, coerced, now = decode_new_readings(value), coerce(value), datetime(2026, 1, 1, tzinfo=UTC)
+    measure = per_reading(max_items=10_000)
+    assert measure.compute(now, decoded) == measure.compute(now, coerced) > measure.compute(now, []) + 1_000
 
 
 def test_limits_of_lists_apply_to_decoded_readings() -> None:
