@@ -192,6 +192,14 @@ async def test_protocol_answers_as_through_the_middleware(sent: Sent) -> None:
     assert direct == await answers_to(APP, sent, is_direct=False)
 
 
+@pytest.mark.parametrize("peer", [PEER, PROXY])
+async def test_each_header_and_body_has_the_same_effect(peer: tuple[str, int]) -> None:
+    for body in BODIES:
+        for header in HEADERS:
+            sent = Sent(((plain(body, header), True), (plain(), True)), peer)
+            assert await answers_to(APP, sent, is_direct=True) == await answers_to(APP, sent, is_direct=False), header
+
+
 async def stock_only(scope: Scope, receive: Receive, send: Send) -> None:
     """Say that a request came through ASGI."""
     await send({"type": "http.response.start", "status": 418, "headers": [(b"content-length", b"0")]})
