@@ -15,7 +15,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal: what is measured, with its unit, and the limit of the figure."""
+    """A goal: the name of the figure, with its unit, and its limit."""
 
     name: str
     direction: Direction
