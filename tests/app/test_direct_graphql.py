@@ -273,6 +273,17 @@ async def test_body_with_a_length_in_chunks_is_refused_by_the_parser() -> None:
         assert await status_of(head + CIRCUMSTANCES) == b"400"
 
 
+@pytest.mark.parametrize("is_split", [False, True])
+async def test_trailers_of_a_body_are_no_headers(is_split: bool) -> None:
+    """A proxy that removes or sets the headers of credentials may not read trailers."""
+    head = head_of(headers=[("Host", "gateway.example"), JSON_HEADER, ("Transfer-Encoding", "chunked")])
+    body = chunks_of(CIRCUMSTANCES, 50, f"Token: {TOKEN}\r\n".encode())
+    pieces = ((head, True), (body, True)) if is_split else ((head + body, True),)
+    answered = await answers_to(APP, Sent(pieces), is_direct=True)
+    assert b"200 OK" in answered.answers
+    assert b"Role.ANONYMOUS" in answered.answers
+
+
 async def test_encoded_headers_are_kept_for_a_bounded_number_of_origins() -> None:
     app = plain_gateway(allowed_origins=[f"https://{number}.example" for number in range(3)])
     direct, stock = (Connection(protocol_config(app, is_direct=is_direct)) for is_direct in (True, False))
