@@ -93,6 +93,11 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. A trailer of a body is dropped: uvicorn would add it to the headers of the request."""
+        if not self._in_body:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._in_body, self._window_bytes = True, 0
         self._set_deadline(_Stage.BODY, self._limits.body_seconds)
