@@ -1,4 +1,4 @@
-"""Limits of HTTP connections on real sockets: slow heads and bodies, unread bodies, idle and too many connections."""
+"""HTTP connections on real sockets: slow heads and bodies, unread bodies, trailers, idle and too many connections."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,6 +35,11 @@ async def ignore_body(request: Request) -> Response:
     return PlainTextResponse("done")
 
 
+async def name_token(request: Request) -> Response:
+    await request.body()
+    return PlainTextResponse(f"token: {request.headers.get('token')}")
+
+
 async def wait_before_answer(request: Request) -> Response:
     await asyncio.sleep(4 * SHORT.head_seconds)
     return PlainTextResponse("late")
@@ -43,6 +48,7 @@ async def wait_before_answer(request: Request) -> Response:
 APP = Starlette(
     routes=[
         Route("/read", read_body, methods=["POST"]),
+        Route("/token", name_token, methods=["POST"]),
         Route("/ignore", ignore_body, methods=["GET", "POST"]),
         Route("/slow", wait_before_answer),
     ]
@@ -228,3 +234,11 @@ async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
         async with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as websocket:
             await asyncio.sleep(4 * SHORT.head_seconds)
             await asyncio.wait_for(await websocket.ping(), 20)
+
+
+async def test_trailers_of_a_body_are_no_headers() -> None:
+    """A proxy that removes or sets the headers of credentials may not read trailers."""
+    head = b"POST /token HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connection() as (reader, writer):
+        writer.write(head + b"2\r\n{}\r\n0\r\nToken: smuggled\r\n\r\n")
+        assert (await read_until_closed(reader)).endswith(b"token: None")
