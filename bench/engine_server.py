@@ -1,31 +1,37 @@
-"""A server of the gateway's executor and GraphQL endpoint on rows in memory, without a database.
+"""The gateway as `wattgate serve` serves it, with a GraphQL schema on rows in memory and without a database.
 
 Its operations and edges are declared as in the catalogue. It listens on $PORT.
 """
 
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
 import strawberry
 import uvloop
+from starlette.applications import Starlette
 
 from bench.sample import DEFAULT_FIRST, load_sample
+from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.drain import DrainTimeouts
+from wattgate.app.server.factory import build_gateway, serve_gateway
 from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
+from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
+from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.row_scope import Scope
 from wattgate.db.rows import Rows
-from wattgate.errors import NotFound, Unauthenticated
+from wattgate.errors import NotFound
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import build_schema
-from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.principal import AuthScheme, Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 
@@ -182,12 +188,11 @@ PRINCIPALS = {
 }
 
 
-async def authenticate(headers: Mapping[str, str]) -> Principal:
-    """Return the principal of the token in the headers."""
-    principal = PRINCIPALS.get(headers.get("token", ""))
-    if principal is None:
-        raise Unauthenticated("Access denied")
-    return principal
+class InMemoryCredentials(CredentialLookup):
+    """The tokens of the sample."""
+
+    async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
+        return PRINCIPALS.get(token)
 
 
 class InMemoryDatabase(Database):
@@ -201,12 +206,20 @@ class InMemoryDatabase(Database):
         yield None
 
 
-async def serve() -> None:
-    """Serve the endpoint alone, with the settings of `wattgate serve`."""
+def build_bench_application(settings: Settings) -> Starlette:
+    """Return the application of `wattgate serve`, whose GraphQL endpoint uses rows and tokens in memory."""
+    gateway = build_gateway(settings)
+    database = InMemoryDatabase()
     schema = build_schema((hello, home, homes, readings, nothing, never))
-    endpoint = GraphQLEndpoint(GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate)
-    config = build_uvicorn_config(endpoint)
-    config.lifespan = "off"  # the endpoint handles requests only
+    pipeline = GraphQLPipeline(schema, Runner(database, MemoryBus()), budgets=gateway.budgets)
+    in_memory = replace(gateway, pipeline=pipeline, authenticator=Authenticator(InMemoryCredentials(database)))
+    return serve_gateway(settings, in_memory)
+
+
+async def serve() -> None:
+    """Serve the application by the server of `wattgate serve`."""
+    config = build_uvicorn_config(build_bench_application(Settings(_env_file=None)))
+    config.lifespan = "off"  # there is no database to open
     await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 

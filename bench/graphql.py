@@ -162,7 +162,7 @@ def memory_contenders(folder: Path, node_runtime: Node | None) -> list[HttpConte
     def contender(name: str, *command: str | Path, **environment: str) -> HttpContender:
         return HttpContender(name, command, queries, tokens, {sample.PATH: str(path), **environment})
 
-    ours = contender(OURS, sys.executable, "-m", "bench.engine_server")
+    ours = contender(OURS, sys.executable, "-m", "bench.engine_server", **BENCH_SETTINGS)
     plain = contender(PLAIN, sys.executable, "-m", "bench.plain_graphql")
     if node_runtime is None:
         return [ours, plain]

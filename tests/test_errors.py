@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from tests.support.house import House, Tenant
 from tests.support.servers import serving
-from wattgate.app.server.factory import unexpected_error_response
+from wattgate.app.server.application import unexpected_error_response
 from wattgate.enums import TRACE_ID
 from wattgate.error_guide import ERROR_GUIDE
 from wattgate.errors import BadInput, GatewayError

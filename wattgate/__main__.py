@@ -1,20 +1,11 @@
 """Entry point of the `wattgate` command and of `python -m wattgate`."""
 
-import gc
-from importlib import import_module
+from wattgate.app.cli.dispatch import import_at_start
 
 
 def main() -> None:
-    """Run the command line.
-
-    Objects that are created during import live until exit. So garbage collection is off during import, and excludes
-    these objects afterwards.
-    """
-    gc.disable()
-    command_line = import_module("wattgate.app.cli.main")
-    gc.freeze()
-    gc.enable()
-    command_line.main()
+    """Run the command line."""
+    import_at_start("wattgate.app.cli.main").main()
 
 
 if __name__ == "__main__":

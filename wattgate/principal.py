@@ -18,6 +18,8 @@ class AuthScheme(Enum):
 class Permission(Enum):
     """A permission that an operation requires of its caller."""
 
+    __hash__ = object.__hash__  # members are unique; that of Enum is a function in Python
+
     ANYONE = auto()
     TOKEN = auto()
     OWN_STATUS = auto()
@@ -91,6 +93,8 @@ class AccessScope(Enum):
 
 class Role(Enum):
     """The kind of a caller."""
+
+    __hash__ = object.__hash__  # members are unique; that of Enum is a function in Python
 
     ANONYMOUS = "anonymous"
     ACCOUNT = "account"

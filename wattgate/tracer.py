@@ -16,8 +16,13 @@ NO_ATTRIBUTES: SpanAttributes = MappingProxyType({})
 class Tracer(Protocol):
     """Creates spans. A span begins and ends with its context manager.
 
-    Names and attributes come from the code. They never contain ids or personal data.
+    Names and attributes come from the code. They never contain ids or personal data. While `is_enabled` is false, all
+    spans are without effect, and callers may leave them out.
     """
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether spans are recorded."""
 
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         """Open the span of a caller's request, in the trace of TRACE_ID."""
@@ -29,18 +34,23 @@ class Tracer(Protocol):
         """Open the span of a database statement of the current request."""
 
 
+NO_SPAN: AbstractContextManager[Any] = nullcontext()
+"""A span without effect."""
+
+
 class NoopTracer:
     """A tracer that records nothing."""
 
+    is_enabled = False
+
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        return _NULL_CONTEXT
+        return NO_SPAN
 
     def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        return _NULL_CONTEXT
+        return NO_SPAN
 
     def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
-        return _NULL_CONTEXT
+        return NO_SPAN
 
 
-_NULL_CONTEXT: AbstractContextManager[Any] = nullcontext()
 NOOP_TRACER = NoopTracer()

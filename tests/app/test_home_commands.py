@@ -20,7 +20,8 @@ import pytest
 from tests.conftest import ENGINES
 from tests.support.cli import Command, Outcome, command_in
 from tests.support.servers import database_on
-from wattgate.app.cli.gateway_context import run_async, with_gateway
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
 from wattgate.app.settings import Settings
 from wattgate.enums import ConsentBasis

@@ -408,6 +408,32 @@ async def test_messages_are_stored_after_database_outage(
         await wait_for(lambda: server.unacknowledged("intake") == 0)
 
 
+async def test_message_that_breaks_gathered_batch_does_not_affect_others(
+    connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A batch is refused as a whole if the time of one reading is not retained, and then stored in parts."""
+    display, neighbour = await display_of(connected[0].one), await display_of(connected[0].one)
+    elsewhere = await display_of(connected[0].other)
+    type_id = (
+        await display.tenant.run("resource", resource_id=neighbour.resource_ids["electricity.consumption"])
+    ).resource_type_id
+    await display.tenant.run("set_retention", resource_type_id=type_id, retention_days=7)
+    *instants, last = recent_instants(41)
+    topics = [f"glow/{one.hardware_id}/SENSOR/electricitymeter" for one in (display, neighbour, elsewhere)]
+    messages = [(topics[n % 3], electricity_message(n, at)) for n, at in enumerate(instants)]
+    messages[20:20] = [(topics[1], electricity_message(5, last - timedelta(days=30))), (topics[0], b"garbage")]
+    async with running_intake(display.tenant, server):
+        await publish(server, *messages)
+        await wait_for(lambda: _has_power(display, [float(n) for n in range(40) if n % 3 == 0]))
+        await wait_for(lambda: _has_power(neighbour, [float(n) for n in range(40) if n % 3 == 1]))
+        await wait_for(lambda: server.unacknowledged("intake") == 0)
+    assert await elsewhere.power() == []
+    lines = refusals_in(caplog)
+    (line,) = [line for line in lines if "the message is not stored: " in line]
+    assert line.startswith(f"Display {neighbour.hardware_id!r}: the message is not stored: 3 readings are invalid")
+    assert sum("no active device has this hardware id" in line for line in lines) == 1
+
+
 async def test_messages_during_gateway_downtime_are_delivered_later(
     connected: tuple[House, Broker], server: Broker
 ) -> None:

@@ -12,7 +12,10 @@ from bench.graphql import HttpContender, RunSize, database_contenders, measure, 
 from bench.load import open_load
 from bench.pinned import cores, pinned_process
 from tests.support.node import Node, node
-from tests.support.servers import database_on
+from tests.support.schema import bring_up
+from tests.support.servers import database_on, serving
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
 
 SHORT = RunSize(warm=0, seconds=0.05, homes=1, samples=48)
 NODE = Path("bench/node")
@@ -48,6 +51,25 @@ async def test_gateway_executor_and_plain_strawberry_return_equal_data(tmp_path:
     assert len(ours["readings"]["readings"]) == 384
     homes = ours["tree"]["homes"]
     assert [len(homes), len(homes[0]["resources"]), len(homes[0]["resources"][0]["readings"])] == [20, 4, 5]
+
+
+async def test_server_in_memory_answers_with_the_headers_of_the_gateway(tmp_path: Path) -> None:
+    ours = memory_contenders(tmp_path, None)[0]
+    app = create_app(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/served.sqlite3"))
+    await bring_up(app.state.gateway.database)
+    async with ours.start() as server, serving(app) as served_url:
+        for headers in ({}, {"authorization": "Own x"}):
+            in_memory, served = [
+                await response_of(url, headers) for url in (f"http://127.0.0.1:{server.port}", served_url)
+            ]
+            assert in_memory == served
+
+
+async def response_of(url: str, headers: dict[str, str]) -> tuple[int, list[str]]:
+    """Return the status and the names of the headers of a response."""
+    async with httpx.AsyncClient(base_url=url, headers=headers) as http:
+        response = await http.post("/graphql", json={"query": "{ __typename }"})
+    return response.status_code, list(response.headers)
 
 
 async def test_mercurius_returns_the_same_data_as_the_gateway_executor(tmp_path: Path, node_scripts: Node) -> None:

@@ -19,7 +19,7 @@ from wattgate.metrics import METRICS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES
 from wattgate.realtime.bus.redis import RedisBus
-from wattgate.realtime.bus.redis_client import MAX_CONNECTIONS, stream_key
+from wattgate.realtime.bus.redis_client import stream_key
 from wattgate.realtime.server_address import ServerAddress
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -114,4 +114,3 @@ async def test_full_stream_uses_at_most_the_documented_redis_memory(tmp_path: Pa
     page_text = " ".join(PAGE.split())
     assert f"less than {FULL_STREAM // 1024} KiB" in page_text
     assert f"of {MIN_RETAINED_ENTRIES} events at least" in page_text
-    assert f"up to {MAX_CONNECTIONS} connections for commands" in page_text

@@ -239,6 +239,17 @@ def test_zero_registers_and_prices_are_ignored() -> None:
     assert message.problems == ()
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_message_may_be_in_any_encoding_of_json(encoding: str) -> None:
+    text = json.dumps({"electricitymeter": {"timestamp": "2026-11-20T10:00:00Z", "power": {"value": 0.1}}})
+    (power,) = parse_message(ELECTRICITY_TOPIC, text.encode(encoding)).values
+    assert power.value == Decimal(100)
+    halved = json.dumps({"timestamp": "2026-11-20T10:00:00Z", "unknown": "\ud800", "han": {"rssi": -80}}).encode()
+    state = parse_message("glow/70B3D5000001/STATE", halved).network_state
+    assert state is not None
+    assert state.rssi == -80
+
+
 def test_pounds_and_kilowatts_are_converted_without_rounding_errors() -> None:
     text = json.dumps(electricity()).replace("0.16401", "0.1640100000000000000001").replace("0.425", "0.4250000001")
     message = parse_message(ELECTRICITY_TOPIC, text.encode())

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import QueuePool
 
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, operation
 from tests.support.interfaces import by_graphql, field_of, selection
+from wattgate.db.reading_pool import LentConnection, ReadingPool
+from wattgate.db.row_scope import ScopeHolder
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
@@ -165,20 +165,19 @@ async def test_nodes_returns_records_in_order_and_an_error_for_each_other_one(se
     assert code_of(too_many) == "BAD_INPUT"
 
 
-async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House) -> None:
+async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
     tenant, pool = served.one, served.gateway.database.engine.sync_engine.pool
-    assert isinstance(pool, QueuePool)
+    assert isinstance(pool, ReadingPool)
     ids = [encode_global_id("Resource", tenant.ids["resource"])] * (pool.size() + 1)
-    in_use = [0]
+    lend, in_use = pool.lend, list[int]()
 
-    def count_connections(*_: Any) -> None:
+    async def lend_and_count(holder: ScopeHolder | None) -> LentConnection:
+        lent = await lend(holder)
         in_use.append(pool.checkedout())
+        return lent
 
-    event.listen(pool, "checkout", count_connections)
-    try:
-        nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
-    finally:
-        event.remove(pool, "checkout", count_connections)
+    monkeypatch.setattr(pool, "lend", lend_and_count)
+    nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
     assert len(nodes) == len(ids)
     assert max(in_use) == 1
 

@@ -71,7 +71,10 @@ async def register(home: House, text: str, document_id: str | None = None) -> st
 
 
 async def require(home: House, required: bool) -> None:
-    await home.gateway.runner.run(trusted_documents.require_trusted_documents, home.one.system, {"required": required})
+    """Change the setting at the gateway that serves. At another process it takes effect within 5 seconds."""
+    await home.served_gateway.runner.run(
+        trusted_documents.require_trusted_documents, home.one.system, {"required": required}
+    )
 
 
 def first_error(answer: Any) -> tuple[str, str]:

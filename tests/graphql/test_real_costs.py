@@ -12,10 +12,12 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.errors import CostTooHigh, RateLimited
+from wattgate.graphql.cost.expressions import CostExpression
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
-from wattgate.graphql.cost.operation_cost import MAX_COST
+from wattgate.graphql.cost.operation_cost import MAX_COST, CostEstimate, ListCost
 from wattgate.graphql.execution.documents import Document
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
@@ -212,3 +214,19 @@ async def test_display_of_a_home_with_very_many_resources_is_refused(crowded: Ho
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "NOT_SUPPORTED"
     assert "Divide them between several virtual entities" in error["message"]
+
+
+async def test_a_refused_charge_stays_refused_when_its_lists_turn_out_short() -> None:
+    field = 7
+    sizes = {field: [ListCost(CostExpression(5), 1, CostExpression(1))]}
+    charge = OperationCharge(build_budgets(12), Principal(Role.ACCOUNT), CostEstimate(10, (), sizes))
+    await charge.settle()
+    assert charge.is_settled
+    charge.count(field, 1, 50)
+    assert not charge.is_settled
+    with pytest.raises(CostTooHigh):
+        await charge.settle()
+    charge.count(field, 10, 0)
+    assert not charge.is_settled
+    with pytest.raises(CostTooHigh):
+        await charge.settle()

@@ -6,16 +6,15 @@ import pytest
 
 from tests.support.redis_server import RedisServer
 from wattgate.realtime.apq_store import (
-    ENTRY_OVERHEAD_BYTES,
     TTL_SECONDS,
     ApqStore,
     LocalApqStore,
-    RedisApqStore,
     digest_of,
     is_digest,
 )
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.redis_client import RedisClient
+from wattgate.realtime.redis_apq_store import ENTRY_OVERHEAD_BYTES, RedisApqStore
 from wattgate.realtime.server_address import ServerAddress
 
 

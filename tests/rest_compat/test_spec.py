@@ -15,7 +15,7 @@ from strawberry.types import get_object_definition
 from tests.support import spec
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.app.server.factory import unexpected_error_response
+from wattgate.app.server.application import unexpected_error_response
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.node import is_global_id

@@ -16,9 +16,10 @@ from subprocess import CompletedProcess, TimeoutExpired
 from tempfile import TemporaryDirectory
 
 from wattgate.__main__ import main
+from wattgate.app.cli.dispatch import ACTION_MODULES
 
 _FORK_SERVER = multiprocessing.get_context("forkserver")
-_FORK_SERVER.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
+_FORK_SERVER.set_forkserver_preload([__name__, "wattgate.app.cli.main", *ACTION_MODULES])
 
 COMMAND_TIMEOUT_SECONDS = 100.0
 """Maximum time of a command that ends by itself."""

@@ -15,6 +15,7 @@ from tests.support.house import House, Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
+from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.settings import Settings
@@ -192,7 +193,12 @@ class LiveHouse(House):
 
 @asynccontextmanager
 async def live_house(
-    settled: Settled, *, wire: str = "direct", limits: ConnectionLimits | None = None, **settings: Any
+    settled: Settled,
+    *,
+    wire: str = "direct",
+    limits: ConnectionLimits | None = None,
+    http_limits: HttpLimits = DEFAULT_HTTP_LIMITS,
+    **settings: Any,
 ) -> AsyncIterator[LiveHouse]:
     """Serve a gateway on a free port. Several gateways may share a database."""
     clock = MovableClock()
@@ -204,6 +210,9 @@ async def live_house(
     gateway: Gateway = app.state.gateway
     gateway.realtime.timer_wheel.now = clock.monotonic
     one, other = (replace(tenant, gateway=gateway) for tenant in (settled.one, settled.other))
-    async with serving(app, ws=WIRES[wire]) as url, httpx.AsyncClient(base_url=url, timeout=30) as http:
+    async with (
+        serving(app, ws=WIRES[wire], limits=http_limits) as url,
+        httpx.AsyncClient(base_url=url, timeout=30) as http,
+    ):
         await gateway.hub.open_topics(CONTROL_TOPICS)
         yield LiveHouse(url, http, gateway, one, other, clock)

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
+from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+
 MAX_STALL_SECONDS = 0.1
 
 Result = TypeVar("Result")
@@ -108,7 +110,7 @@ def _drive(coroutine: measured[Result]) -> Generator[Any, Any, Result]:
 @contextmanager
 def recording(recorder: StallRecorder) -> Iterator[StallRecorder]:
     """Record the steps of all requests to the gateways of this process until the context exits."""
-    call = Starlette.__call__
+    call, serve = Starlette.__call__, DirectGraphQL.serve
 
     async def call_measured(app: Starlette, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -117,8 +119,13 @@ def recording(recorder: StallRecorder) -> Iterator[StallRecorder]:
             name = f"{scope.get('method', scope['type'])} {scope['path']}"
             await measured(recorder, name, call(app, scope, receive, send))
 
+    async def serve_measured(direct: DirectGraphQL, cycle: DirectCycle, scope: Scope, receive: Receive) -> None:
+        await measured(recorder, f"{METHOD} {PATH}", serve(direct, cycle, scope, receive))
+
     Starlette.__call__ = call_measured  # type: ignore[method-assign,assignment]
+    DirectGraphQL.serve = serve_measured  # type: ignore[method-assign,assignment]
     try:
         yield recorder
     finally:
         Starlette.__call__ = call  # type: ignore[method-assign]
+        DirectGraphQL.serve = serve  # type: ignore[method-assign]

@@ -2,18 +2,15 @@
 
 import asyncio
 import logging
-import math
 import sqlite3
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, Dialect, ExceptionContext, make_url
+from sqlalchemy.engine import Connection, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -26,10 +23,11 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import PoolProxiedConnection
 
+from wattgate.db.credential_changes import listen_to_changes, watch_credentials
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
+from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
 from wattgate.db.row_scope import Scope, ScopeHolder
 from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
@@ -55,9 +53,6 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     "isolation_level": "AUTOCOMMIT",
     "connect_args": {"connection_class": ScopedConnection},
 }
-
-PING_AFTER_SECONDS = 1.0
-"""A connection that was unused for this many seconds is pinged before use."""
 
 UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
 """Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
@@ -95,13 +90,17 @@ class Database:
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
+        self.on_credentials_changed: Callable[[], None] = _ignore
+        """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
             **({} if self.is_sqlite else POSTGRESQL_OPTIONS),
             json_serializer=encode_stored,
             json_deserializer=_load_json,
+            poolclass=ReadingPool,
             pool_size=pool_size,
+            pool_use_lifo=True,  # the connection that was used last needs no ping and has its statements prepared
             max_overflow=0,  # it costs less to wait for a connection than to open an extra one
             hide_parameters=True,  # errors are logged, and parameters contain personal data
         )
@@ -119,7 +118,7 @@ class Database:
         else:
             event.listen(sync_engine, "connect", _prepare_postgresql)
             event.listen(sync_engine, "checkin", _record_checkin)
-            event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
+            event.listen(sync_engine, "checkout", _ping_connection)
 
     @asynccontextmanager
     async def session(self, scope: Scope) -> AsyncIterator[AsyncSession]:
@@ -136,6 +135,7 @@ class Database:
         with _translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
                 session.info["scope"] = ScopeHolder(scope)
+                watch_credentials(session, self.on_credentials_changed)
                 await session.connection()
                 yield session
 
@@ -146,25 +146,22 @@ class Database:
         Each statement sees the committed data, as in a READ COMMITTED transaction. Without BEGIN and the end of the
         transaction, two round trips to the server are saved. Errors are raised as in `session`.
         """
+        holder = ScopeHolder(scope)
+        reader_class = SqliteReader if self.is_sqlite else PostgresqlReader
         with _translate_errors():
-            if self.is_sqlite:
-                async with self._reader_engine.connect() as connection:
-                    yield SqliteReader(connection, self._tracer, ScopeHolder(scope))
-            else:
-                pool_connection = await self._acquire_connection()
-                holder = _driver_of(pool_connection).scope_holder = ScopeHolder(scope)
-                try:
-                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer, holder)
-                finally:
-                    pool_connection.close()
+            connection = await self._borrow_connection(holder)
+            try:
+                yield reader_class(self._reader_engine, connection, self._tracer, holder)
+            finally:
+                connection.close()
 
-    async def _acquire_connection(self) -> PoolProxiedConnection:
+    async def _borrow_connection(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection of the pool without SQLAlchemy's wrapper.
 
         The wrapper would translate the driver's errors, so they are translated here.
         """
         try:
-            return await self.autocommit_engine.raw_connection()
+            return await cast(ReadingPool, self.autocommit_engine.pool).lend(holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
             raise _database_unavailable(error) from error
 
@@ -177,11 +174,11 @@ class Database:
         if self.is_sqlite:
             return False
         with _translate_errors():
-            pool_connection = await self._acquire_connection()
+            connection = await self._borrow_connection(None)
             try:
-                return _driver_of(pool_connection).row_role == ROW_ROLE
+                return bool(connection.driver.row_role == ROW_ROLE)
             finally:
-                pool_connection.close()
+                connection.close()
 
     async def clear_log(self) -> None:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
@@ -201,17 +198,18 @@ class _GuardedSession(Session):
 def _apply_scope(session: Session, transaction: Any, connection: Connection) -> None:
     """Restrict the statements of a transaction to the scope of its session, which sets the role on PostgreSQL."""
     if connection.dialect.name == "postgresql":
-        _driver_of(connection.connection).scope_holder = session.info["scope"]
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, ScopedConnection)
+        driver.scope_holder = session.info["scope"]
 
 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 event.listen(_GuardedSession, "after_begin", _apply_scope)
+listen_to_changes(_GuardedSession)
 
 
-def _driver_of(pool_connection: PoolProxiedConnection) -> ScopedConnection:
-    driver = pool_connection.driver_connection
-    assert isinstance(driver, ScopedConnection)
-    return driver
+def _ignore() -> None:
+    return
 
 
 @contextmanager
@@ -286,24 +284,11 @@ def _prepare_postgresql(connection: Any, record: Any) -> None:
 
 
 def _record_checkin(connection: Any, record: Any) -> None:
-    record.info["since"] = time.monotonic()
-    if record.driver_connection is not None:
-        record.driver_connection.scope_holder = None
+    record_return(record)
 
 
-def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
-    """Raise DisconnectionError for a dead connection, so that the pool replaces it.
-
-    The driver knows if the server has closed a connection. A ping is sent only after a longer idle time: under load
-    connections are idle for milliseconds, and a ping for each use would double the round trips.
-    """
-    if record.driver_connection.is_closed():
-        raise DisconnectionError
-    if time.monotonic() - record.info.get("since", math.inf) < PING_AFTER_SECONDS:
-        return
-    try:
-        alive = dialect.do_ping(connection)
-    except dialect.loaded_dbapi.Error as error:
-        raise DisconnectionError from error
-    if not alive:
+def _ping_connection(connection: Any, record: Any, proxy: Any) -> None:
+    """Raise DisconnectionError for a dead connection, so that the pool replaces it."""
+    unused_since = record.info.get("since")
+    if not connection.run_async(lambda driver: is_alive(driver, unused_since)):
         raise DisconnectionError

@@ -10,9 +10,9 @@ from typing import Any, cast
 from sqlalchemy import ClauseElement, CursorResult, Dialect, Executable, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
-from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.driver import CompiledStatement, compile_statement
+from wattgate.db.reading_pool import LentConnection
 from wattgate.db.row_scope import ScopeHolder
 from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
 from wattgate.tracer import Tracer
@@ -30,9 +30,11 @@ class DatabaseReader(ABC):
     fifth on SQLite. SQLAlchemy executes all others.
     """
 
-    def __init__(self, dialect: Dialect, tracer: Tracer, scope_holder: ScopeHolder) -> None:
-        self.dialect = dialect
-        self.info: Mapping[str, Any] = {"scope": scope_holder}
+    def __init__(self, engine: AsyncEngine, lent: LentConnection, tracer: Tracer, holder: ScopeHolder) -> None:
+        self.dialect = engine.dialect
+        self.info: Mapping[str, Any] = {"scope": holder}
+        self._engine = engine
+        self._lent = lent
         self._tracer = tracer
 
     async def execute(
@@ -68,9 +70,13 @@ class DatabaseReader(ABC):
         )
         return result.one_or_none()
 
-    @abstractmethod
     async def connection(self) -> AsyncConnection:
         """Return the SQLAlchemy connection, for uses that the other methods do not cover."""
+        return self._sqlalchemy_connection
+
+    @cached_property
+    def _sqlalchemy_connection(self) -> AsyncConnection:
+        return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._lent))
 
     @abstractmethod
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
@@ -78,25 +84,10 @@ class DatabaseReader(ABC):
 
 
 class PostgresqlReader(DatabaseReader):
-    """A reader on a connection of asyncpg from the engine's pool."""
-
-    def __init__(
-        self, engine: AsyncEngine, pool_connection: PoolProxiedConnection, tracer: Tracer, scope_holder: ScopeHolder
-    ) -> None:
-        super().__init__(engine.dialect, tracer, scope_holder)
-        self._engine = engine
-        self._pool_connection = pool_connection
-
-    async def connection(self) -> AsyncConnection:
-        return self._sqlalchemy_connection
-
-    @cached_property
-    def _sqlalchemy_connection(self) -> AsyncConnection:
-        return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._pool_connection))
+    """A reader on a connection of asyncpg."""
 
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
-        driver: Any = self._pool_connection.driver_connection
-        return cast(ResultRows, await driver.fetch(sql, *arguments))
+        return cast(ResultRows, await self._lent.driver.fetch(sql, *arguments))
 
 
 class SqliteReader(DatabaseReader):
@@ -105,19 +96,12 @@ class SqliteReader(DatabaseReader):
     Each call of aiosqlite goes to a thread. SQLAlchemy makes four calls for each statement, this class makes one.
     """
 
-    def __init__(self, connection: AsyncConnection, tracer: Tracer, scope_holder: ScopeHolder) -> None:
-        super().__init__(connection.dialect, tracer, scope_holder)
-        self._connection = connection
-        self._driver: Any = cast(Connection, connection.sync_connection).connection.driver_connection
-
-    async def connection(self) -> AsyncConnection:
-        return self._connection
-
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
+        driver = self._lent.driver
         try:
-            return cast(ResultRows, await self._driver.execute_fetchall(sql, arguments))
+            return cast(ResultRows, await driver.execute_fetchall(sql, arguments))
         except asyncio.CancelledError:
-            await self._driver.interrupt()  # otherwise the thread would continue
+            await driver.interrupt()  # otherwise the thread would continue
             raise
 
 

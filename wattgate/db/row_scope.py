@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class RowScope:
+
+class RowScope(msgspec.Struct, frozen=True, gc=False):
     """The rows of one application, or only those of one of its users if `user_id` is set.
 
     With `ve_id`, only those of this home of the user (`db.home_scope`).

@@ -50,6 +50,8 @@ Power that is expected every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 
 Half hours that the meter network delivers once a day are LIVE for two days.
 """
 
+_ORDERED_LIMITS = tuple(AGE_LIMITS.items())
+
 LAST_CURRENT_STATE = FreshnessState.DELAYED
 """The last state in which the newest value may be shown as current. In later states, the number would be old."""
 
@@ -86,12 +88,16 @@ class Heartbeat(NamedTuple):
         return self if self.as_of is not None and instant <= self.as_of else self._replace(as_of=instant)
 
     def state(self, now: int) -> FreshnessState:
-        if self.as_of is None:
-            return FreshnessState.OFFLINE
-        age = now - self.as_of
-        return next(
-            (state for state, limit in AGE_LIMITS.items() if age < limit.max_age(self.interval)), FreshnessState.OFFLINE
-        )
+        return self._state_and_end(now)[0]
+
+    def _state_and_end(self, now: int) -> tuple[FreshnessState, int | None]:
+        """Return the state, and when it ends if nothing arrives; None for OFFLINE, which does not end."""
+        if self.as_of is not None:
+            for state, limit in _ORDERED_LIMITS:
+                end = self.as_of + limit.max_age(self.interval)
+                if now < end:
+                    return state, end
+        return FreshnessState.OFFLINE, None
 
     def current_until(self) -> int | None:
         """Return when the newest value becomes too old to be shown as current; None without a reading."""
@@ -99,8 +105,7 @@ class Heartbeat(NamedTuple):
 
     def next_change(self, now: int) -> int | None:
         """Return when the state changes if nothing arrives; None if it is OFFLINE already."""
-        limit = AGE_LIMITS.get(self.state(now))
-        return None if limit is None or self.as_of is None else self.as_of + limit.max_age(self.interval)
+        return self._state_and_end(now)[1]
 
 
 HeartbeatsByField = dict[ReadingField, Heartbeat]
@@ -242,11 +247,11 @@ class FreshnessSnapshot:
     def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
         """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
         by_field = self.heartbeats.get(resource_id, {})
-        field = next((candidate for candidate in by_field if candidate.name == name), None)
-        if field is None:
-            return None
-        by_field[field] = by_field[field].advanced_to(sample_end(field, at))
-        return by_field[field]
+        for field, heartbeat in by_field.items():
+            if field.name == name:
+                by_field[field] = advanced = heartbeat.advanced_to(sample_end(field, at))
+                return advanced
+        return None
 
     def record_device_report(self, device_id: str, at: int) -> Heartbeat | None:
         """Record a device's report about itself. Return its new heartbeat, or None for an unknown device."""

@@ -13,6 +13,8 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, TypeVar
 
+import msgspec
+
 from wattgate.clock import EPOCH
 from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy.network_state import NetworkState
@@ -20,6 +22,7 @@ from wattgate.energy.network_state import NetworkState
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 
 MAX_PAYLOAD_BYTES = 64 * 1024
@@ -288,12 +291,20 @@ def _parse_object(payload: bytes) -> Any:
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise MeterMessageError(f"the message has more than {MAX_PAYLOAD_BYTES:,} bytes")
     try:
-        parsed = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
+        parsed = _parse_json(payload)
     except (ValueError, ArithmeticError, RecursionError):
         raise MeterMessageError("the message is not JSON") from None
     if not isinstance(parsed, dict):
         raise MeterMessageError("the message is not a JSON object")
     return parsed
+
+
+def _parse_json(payload: bytes) -> Any:
+    """Parse JSON, with `msgspec` unless it refuses the payload: `json` also takes UTF-16 and halves of surrogates."""
+    try:
+        return _DECODER.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
 
 
 def _reject_constant(name: str) -> None:
@@ -304,9 +315,9 @@ def _get_member(payload: Any, *path: str) -> Any:
     """Return the value at a path of members; None if any of them is missing or null."""
     value = payload
     for position, name in enumerate(path):
-        if value is None:
-            return None
-        if not isinstance(value, dict):
+        if value.__class__ is not dict:
+            if value is None:
+                return None
             raise MeterMessageError(f"{'.'.join(path[:position])} is not an object")
         value = value.get(name)
     return value

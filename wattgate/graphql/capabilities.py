@@ -11,6 +11,7 @@ from enum import Enum
 
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
+from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration, template_sharing
@@ -74,6 +75,7 @@ _CONNECTIONS = (
     f"and {_LIMITS.max_application_connections:,} for each application, together with the other connections"
 )
 _AT_ONCE = "immediately"
+_BY_LOOKUP = f"immediately at the gateway that ends it; {REMEMBERED_SECONDS:g} s at the others"
 _EXTERNAL_TOKEN_COLUMNS = ("account_id", "token", "access_token", "token_issued_at", "token_expires_at")
 _BY_NOTICE = f"{REVOKED_SECONDS} s; {_LIMITS.credential_recheck_seconds:g} s if Redis loses the notification"
 
@@ -149,8 +151,8 @@ CAPABILITIES: tuple[Capability, ...] = (
         (Anchor.ACCOUNT, Anchor.TOKEN),
         f"{TOKEN_LIFETIME.days} days",
         "The row is deleted. A password change keeps only the token of its own request.",
-        _AT_ONCE,
-        ("token.token_id", "token.account_id", "token.digest"),
+        _BY_LOOKUP,
+        ("token.token_id", "token.account_id", "token.digest", "class RememberedTokens"),
     ),
     Capability(
         "OAuth authorization code",
@@ -168,7 +170,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         (Anchor.ACCOUNT, Anchor.GRANT),
         f"{TOKEN_LIFETIME.days} days",
         "The row is deleted, with all others of the grant.",
-        _AT_ONCE,
+        _BY_LOOKUP,
         ("token.family", "token.grant_type"),
     ),
     Capability(
@@ -196,7 +198,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         (Anchor.ACCOUNT, Anchor.DISPLAY, Anchor.HOME),
         f"{MAX_PAIRED_DISPLAYS} for each user; {DISPLAY_LIFETIME.days} days after its last use; reads one home",
         "The row is deleted: by the user, by the display itself, or with the home or the account.",
-        _AT_ONCE,
+        _BY_LOOKUP,
         ("paired_display.account_id", "paired_display.token_id"),
     ),
     Capability(

@@ -42,6 +42,7 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
     With `token_ids` None, all credentials of the account are revoked. The token `except_token_id` stays valid.
     `user_id` is a closed user, for whom no application may act any more. `credential_name` is the username of an
     application's credential with a new secret. Earlier versions read only `account_id`, which is then empty.
+    `CREDENTIALS_CHANGED` revokes nothing: a role or a setting has changed, which processes may remember with a token.
     """
 
     account_id: str = ""
@@ -59,6 +60,9 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
         named = self.token_ids is None or caller.token_id in self.token_ids
         spared = self.except_token_id is not None and caller.token_id == self.except_token_id
         return caller.account_id == self.account_id and named and not spared
+
+
+CREDENTIALS_CHANGED = CredentialsRevoked(token_ids=())
 
 
 class ConnectionsDisplaced(msgspec.Struct, frozen=True):

@@ -47,6 +47,11 @@ class Hub:
             self._topics.setdefault(topic, _HubTopic()).listeners[listener] = None
         WATCHED_TOPICS.set(len(self._topics))
 
+    def is_open(self, topic: str) -> bool:
+        """Return whether the bus has opened a topic, so that its events are dispatched."""
+        opened = self._topics.get(topic)
+        return opened is not None and opened.position is not None
+
     async def open_topics(self, topics: Sequence[str]) -> list[str]:
         """Open topics that have listeners, and return their positions. All events after these positions are dispatched.
 

@@ -12,11 +12,15 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 from starlette.requests import ClientDisconnect
 
 from wattgate.clock import to_ms
+from wattgate.energy.arrays import FloatArray, IntArray
+from wattgate.energy.plain_columns import parse_instants
 from wattgate.errors import MAX_LISTED_PROBLEMS, Problem, RateLimited
+from wattgate.graphql.resolvers.bulk_recording import SeriesKey
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import (
     BulkRecorder,
@@ -54,21 +58,43 @@ class NdjsonReading(msgspec.Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(NdjsonReading)
 
 
+class PlainNdjsonReading(msgspec.Struct, rename="camel", gc=False):
+    """A line of NDJSON, as in `NdjsonReading`, whose time is not parsed yet."""
+
+    resource_id: str
+    at: str
+    value: float | str
+    field: str | None = None
+    quality: str = ""
+
+
+_PLAIN_DECODER = msgspec.json.Decoder(PlainNdjsonReading)
+
+
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read newline-delimited JSON with one reading on each line. Blank lines are ignored but counted."""
     number = 0
-    async for text in _split_lines(chunks):
-        number += 1
-        if not text.strip():
-            continue
-        try:
-            line = _parse_line(text)
-            value = line.value if isinstance(line.value, float) else parse_number(line.value)
-            quality = parse_quality(line.quality)
-        except InvalidLine as bad:
-            bulk.refuse_line(number, str(bad))
+    async for lines in _split_lines(chunks):
+        columns = _parse_plain_lines(lines)
+        if columns is None:
+            for position, text in enumerate(lines, number + 1):
+                await _add_line(bulk, position, text)
         else:
-            await bulk.add(number, (line.resource_id, line.field), to_ms(line.at), value, quality)
+            await bulk.add_columns(number + 1, *columns)
+        number += len(lines)
+
+
+async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
+    if not text.strip():
+        return
+    try:
+        line = _parse_line(text)
+        value = line.value if isinstance(line.value, float) else parse_number(line.value)
+        quality = parse_quality(line.quality)
+    except InvalidLine as bad:
+        bulk.refuse_line(number, str(bad))
+    else:
+        await bulk.add(number, (line.resource_id, line.field), to_ms(line.at), value, quality)
 
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
@@ -128,17 +154,45 @@ def _parse_line(text: bytes) -> NdjsonReading:
     return decode_line(_DECODER, text)
 
 
-async def _split_lines(chunks: ByteChunks) -> AsyncIterator[bytes]:
-    """Yield the lines of a body without their newlines.
+def _parse_plain_lines(lines: list[bytes]) -> tuple[list[SeriesKey], IntArray, FloatArray, IntArray] | None:
+    """Return the series, times, values and qualities of lines whose form is the usual one.
+
+    Return None if a line has another form or is invalid: each has to be parsed on its own. The count of the braces
+    makes sure that each line is one object.
+    """
+    text = b"\n".join(lines)
+    is_plain = (
+        text.startswith(b"{")
+        and text.endswith(b"}")
+        and text.count(b"}\n{") + 1 == text.count(b"{") == text.count(b"}") == len(lines)
+        and max(map(len, lines)) <= MAX_LINE_BYTES
+    )
+    if not is_plain:
+        return None
+    try:
+        readings = _PLAIN_DECODER.decode_lines(text)
+        codes = {name: parse_quality(name) for name in {reading.quality for reading in readings}}
+    except (msgspec.DecodeError, UnicodeDecodeError, InvalidLine):
+        return None
+    at, values = parse_instants([reading.at for reading in readings]), [reading.value for reading in readings]
+    if at is None or set(map(type, values)) != {float}:
+        return None
+    series = [(reading.resource_id, reading.field) for reading in readings]
+    quality = np.array([codes[reading.quality] for reading in readings], np.int64)
+    return series, at, np.array(values, np.float64), quality
+
+
+async def _split_lines(chunks: ByteChunks) -> AsyncIterator[list[bytes]]:
+    """Yield the lines of a body without their newlines: those that end in a chunk together.
 
     At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect that it is too long.
     """
     unfinished = b""
     async for chunk in chunks:
         *lines, tail = chunk.split(b"\n")
-        for line in lines:
-            yield unfinished + line
-            unfinished = b""
+        if lines:
+            lines[0], unfinished = unfinished + lines[0], b""
+            yield lines
         unfinished = (unfinished + tail)[: MAX_LINE_BYTES + 1]
     if unfinished:
-        yield unfinished
+        yield [unfinished]

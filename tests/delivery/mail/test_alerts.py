@@ -14,7 +14,8 @@ from tests.support.smtp import MailServer
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
-from wattgate.app.workers.delivery_handlers import create_delivery_handlers, create_links
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
+from wattgate.app.workers.outbound import create_links
 from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause

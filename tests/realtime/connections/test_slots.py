@@ -1,11 +1,14 @@
-"""Connection slots in Redis: limits that hold while Redis does not answer, and few connections for many slots."""
+"""Connection slots in Redis: limits that hold during outages and storms, and one connection for all slots."""
 
 import asyncio
 
+import pytest
+
 from tests.support.redis_server import RedisServer
 from wattgate.clock import utc_now
+from wattgate.realtime.bus import command_connection
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
-from wattgate.realtime.bus.redis_client import MAX_CONNECTIONS, RedisClient
+from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
 from wattgate.realtime.server_address import ServerAddress
@@ -28,18 +31,27 @@ async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -
     await client.close()
 
 
-async def test_limits_hold_while_all_connections_to_redis_are_in_use(redis: RedisServer) -> None:
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
-    pool = client._redis.connection_pool
-    held = [await pool.get_connection() for _ in range(MAX_CONNECTIONS)]  # type: ignore[no-untyped-call]
+async def test_limits_hold_while_redis_does_not_read(own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers wait for a place in the queue of unsent commands, and none is refused."""
+    monkeypatch.setattr(command_connection, "MAX_UNSENT_BYTES", 1)
+    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
-    slots = build_slots("account:pool", 5, limit=2)
-    displaced = await asyncio.gather(*(store.acquire([slot]) for slot in slots))
+    await client.run([ScriptCall("return 1", (), ())])
+    own_redis.pause()
+    large = [ScriptCall("return #ARGV[1]", (), (b"x" * 100_000,))] * 100  # more than the buffers of the kernel hold
+    sent = asyncio.create_task(client.run(large))
+    await asyncio.sleep(0)
+    assert client._connection is not None
+    assert not client._connection.is_writable
+    slots = build_slots("account:full", 5, limit=2)
+    acquired = [asyncio.create_task(store.acquire([slot])) for slot in slots]
+    await asyncio.sleep(0)
+    own_redis.go_on()
+    displaced = await asyncio.gather(*acquired)
     assert sorted(slot_id for ((*slot_ids,),) in displaced for slot_id in slot_ids) == [
         slot.slot_id for slot in slots[:3]
     ]
-    for connection in held:
-        await pool.release(connection)
+    assert await sent == [100_000] * 100
     await client.close()
 
 

@@ -8,29 +8,25 @@ from rich.markup import escape
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import QueryParams
 
-from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
-from wattgate.app.cli.key_commands import require_keys
-from wattgate.app.server.factory import Gateway
+from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.database_context import require_keys, run_async, with_database
+from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.server.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
 from wattgate.app.settings import Settings
-from wattgate.app.workers.delivery_handlers import create_smtp_channel
+from wattgate.app.workers.outbound import create_smtp_channel
 from wattgate.db.encryption.rotation import verify_keys
+from wattgate.db.engine import Database
 from wattgate.db.migrate import is_current
 from wattgate.delivery.channels.smtp import SmtpChannel
 from wattgate.errors import Unavailable
 
 
 def doctor() -> None:
-    """Check the settings, the database, the application of the log-in pages, and Redis, MQTT broker and mail server.
-
-    The exit status is 1 if a check fails, and 2 for an invalid setting.
-
-    Example: wattgate doctor
-    """
+    """Check the settings, the database, the application of the log-in pages, and Redis, MQTT broker and mail server."""
     settings = Settings()
     require_keys(settings)
     try:
-        current = run_async(with_gateway(settings, _check_database))
+        current = run_async(with_database(settings, _check_database))
     except (SQLAlchemyError, OSError) as error:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -40,7 +36,7 @@ def doctor() -> None:
         )
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and has the schema of this version; the keys decrypt its secrets")
-    if run_async(with_gateway(settings, lambda gateway: gateway.database.lacks_row_security())):
+    if run_async(with_database(settings, lambda database: database.lacks_row_security())):
         out.print("[yellow]database[/]   row-level security is not active: run wattgate db upgrade", soft_wrap=True)
     _check_login_application(settings)
     if settings.redis_url is not None:
@@ -52,11 +48,11 @@ def doctor() -> None:
         _check_mail_server(channel)
 
 
-async def _check_database(gateway: Gateway) -> bool:
+async def _check_database(database: Database) -> bool:
     """Return whether the schema is current. Raise SecretKeyError if a key of a stored secret is missing."""
-    current = await is_current(gateway.database)
+    current = await is_current(database)
     if current:
-        await verify_keys(gateway.database)
+        await verify_keys(database)
     return current
 
 

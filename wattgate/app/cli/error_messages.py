@@ -7,7 +7,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 from rich.markup import escape
 
-from wattgate.app.cli.gateway_context import err
+from wattgate.app.cli.consoles import err
 from wattgate.app.setting_names import ENV_FILE, PREFIX, nearest_setting
 from wattgate.app.settings import Settings
 from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError
@@ -15,21 +15,36 @@ from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError
 _FIELD = re.compile(r'field "(\w+)"')
 
 
-def print_setting_problems(error: ValidationError) -> None:
+def report_error(error: Exception) -> int | None:
+    """Print an invalid setting or an error of the gateway. Return the exit status, or None for any other error."""
+    match error:
+        case ValidationError():
+            _print_setting_problems(error)
+        case SettingsError():
+            _print_settings_error(error)
+        case GatewayError():
+            _print_gateway_error(error)
+            return 1
+        case _:
+            return None
+    return 2
+
+
+def _print_setting_problems(error: ValidationError) -> None:
     """Print each invalid or unknown setting as one line."""
     for problem in error.errors():
         setting, message = _describe_setting_problem(problem)
         err.print(f"[red]{setting}[/]: {escape(message)}", soft_wrap=True)
 
 
-def print_settings_error(error: SettingsError) -> None:
+def _print_settings_error(error: SettingsError) -> None:
     """Print the setting whose value cannot be parsed."""
     field = _FIELD.search(str(error))
     setting = f"{PREFIX}{field[1].upper()}" if field else "settings"
     err.print(f"[red]{setting}[/]: the value cannot be parsed. Write a list as JSON.", soft_wrap=True)
 
 
-def print_gateway_error(error: GatewayError) -> None:
+def _print_gateway_error(error: GatewayError) -> None:
     """Print the code and message of an error, and one line for each of its problems, up to MAX_LISTED_PROBLEMS."""
     err.print(f"[red]{error.code}[/]: {escape(error.message)}", soft_wrap=True, highlight=False)
     for problem in error.problems[:MAX_LISTED_PROBLEMS]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import typer
 
-from wattgate.app.cli.gateway_context import err
+from wattgate.app.cli.consoles import err
 from wattgate.db.identity.secrets import new_readable_secret
 from wattgate.graphql.services.login import WeakPassword, check_new_password
 

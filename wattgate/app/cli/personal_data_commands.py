@@ -1,38 +1,17 @@
 """Commands that erase a user, and that export the data of a user into a file."""
 
-import asyncio
-import os
-from base64 import b64decode
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from wattgate.app.cli.gateway_context import err, out, run_async, with_current_gateway
-from wattgate.app.cli.record_lists import JsonOption, OptionalApplication, print_records, to_text
-from wattgate.app.homes.applications import require_application
-from wattgate.app.server.background_workers import job_policy
-from wattgate.app.server.factory import Gateway
-from wattgate.app.settings import Settings
-from wattgate.app.workers.user_jobs import process_jobs
-from wattgate.db import models
-from wattgate.db.rows import Rows
-from wattgate.enums import JobState
-from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.resolvers import data_exports, erasures, provisioning, users
-from wattgate.graphql.services.login import find_account
-from wattgate.graphql.types import personal_data as types
-from wattgate.principal import Permission, Principal, Role
-
-POLL_SECONDS = 0.2
-"""Seconds between two looks at a job that a running gateway has taken."""
-
-MAX_LISTED_TABLES = 200
+from wattgate.app.cli.dispatch import dispatched
+from wattgate.app.cli.record_options import JsonOption, OptionalApplication
 
 UserArgument = Annotated[str, typer.Argument(help="Username or ID of the user.")]
 
 
+@dispatched
 def user_erase(
     user: UserArgument,
     application: OptionalApplication = None,
@@ -43,17 +22,9 @@ def user_erase(
 
     Example: wattgate user erase ada@example.org
     """
-    if not yes:
-        typer.confirm(f"Erase all personal data of {user}? This cannot be undone.", abort=True)
-    receipt: types.Erasure = _run(application, user, _erase)
-    err.print(f"User {receipt.user_id} is erased. Kept for billing until: {to_text(receipt.kept_until) or '-'}")
-    records = [
-        {"table": entry.table, "action": entry.action.value, "records": entry.records, "reason": entry.reason}
-        for entry in receipt.tables
-    ]
-    print_records(records, MAX_LISTED_TABLES, as_json=as_json)
 
 
+@dispatched
 def user_export(
     user: UserArgument,
     file: Annotated[Path, typer.Argument(help="ZIP file to write. It must not exist.")],
@@ -63,80 +34,3 @@ def user_export(
 
     Example: wattgate user export ada@example.org ada.zip
     """
-    if file.exists():
-        raise BadInput(f"The file {file} exists. Give the name of a new file.")
-    archive = _run(application, user, _Export(file))
-    out.print(f"Wrote {archive.size:,} bytes to {file}")
-
-
-async def _erase(job: "_Job") -> types.Erasure:
-    system = Principal(Role.SYSTEM, application_id=job.application_id)
-    await job.gateway.runner.run(users.delete_user, system, {"user_id": job.user_id})
-    while True:
-        state: types.Erasure = await job.gateway.runner.run(erasures.erasure, system, {"user_id": job.user_id})
-        if state.state is JobState.DONE:
-            return state
-        await job.work()
-
-
-@dataclass(frozen=True, slots=True)
-class _Export:
-    """Exports the data of a user into a file."""
-
-    file: Path
-
-    async def __call__(self, job: "_Job") -> types.DataExport:
-        runner = job.gateway.runner
-        system = Principal(Role.SYSTEM, application_id=job.application_id, user_id=job.user_id)
-        state: types.DataExport = await runner.run(data_exports.export_my_data, system, {})
-        while state.state in (JobState.QUEUED, JobState.RUNNING):
-            await job.work()
-            state = await runner.run(data_exports.data_export, system, {})
-        if state.state is JobState.FAILED:
-            raise BadInput(f"The export has failed: {state.reason}.")
-        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as target:
-            for number in range(state.parts or 0):
-                arguments = {"number": number, "export_id": state.export_id}
-                part = await runner.run(data_exports.data_export_part, system, arguments)
-                target.write(b64decode(part.content))
-        return state
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A job on the data of one user."""
-
-    gateway: Gateway
-    application_id: str
-    user_id: str
-
-    async def work(self) -> None:
-        """Do the waiting work here. A running gateway may have taken it: then wait for it."""
-        if not await process_jobs(self.gateway.runner, job_policy(Settings())):
-            await asyncio.sleep(POLL_SECONDS)
-
-
-def _run(application: str | None, user: str, work: Any) -> Any:
-    async def run(gateway: Gateway) -> Any:
-        applications = await gateway.runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
-        application_id = require_application(applications, application).application_id
-        system = Principal(Role.SYSTEM, application_id=application_id)
-
-        async def find(rows: Rows) -> str:
-            return await _find_user(rows, user)
-
-        user_id = await gateway.runner.read(system, Permission.SYSTEM, find)
-        return await work(_Job(gateway, application_id, user_id))
-
-    return run_async(with_current_gateway(Settings(), run))
-
-
-async def _find_user(rows: Rows, text: str) -> str:
-    """Return the ID of the user with this username or ID."""
-    if text in await rows.get_many(models.User, [text]):
-        return text
-    account = await find_account(rows, text)
-    if account is None:
-        raise NotFound(f"No user {text!r}. List the users with `wattgate user list`.")
-    return account.user_id

@@ -2,16 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import typer
 from rich.markup import escape
 from rich.table import Table
 
-from wattgate.app.cli.gateway_context import err, out, run_async, with_current_gateway
+from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.record_options import MAX_LIMIT
 from wattgate.app.homes.applications import require_application
-from wattgate.app.homes.lists import MAX_LIMIT
-from wattgate.app.server.factory import Gateway
+from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
 from wattgate.db.rows import Rows
@@ -20,17 +21,11 @@ from wattgate.principal import Permission, Principal, Role
 
 T = TypeVar("T")
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of records.")]
-OptionalApplication = Annotated[
-    str | None, typer.Option(help="Name or ID of the application. The default is the only one.")
-]
-
 
 def run_in_application(application: str | None, query: Callable[[Rows], Awaitable[T]]) -> T:
     """Return the result of a query on the rows of an application, which is named or the only one."""
 
-    async def run(gateway: Gateway) -> T:
+    async def run(gateway: Components) -> T:
         applications = await gateway.runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
         found = require_application(applications, application)
         system = Principal(Role.SYSTEM, application_id=found.application_id)

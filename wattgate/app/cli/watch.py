@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
 import typer
@@ -17,7 +17,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
-from wattgate.app.cli.gateway_context import err, run_async
+from wattgate.app.cli.consoles import err
+from wattgate.app.cli.database_context import run_async
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
@@ -222,27 +223,9 @@ class WatchEnvironment(BaseSettings):
 
 
 def watch(
-    resources: Annotated[list[str], typer.Argument(metavar="RESOURCE...", help="IDs of the resources to watch.")],
-    url: Annotated[str, typer.Option(envvar="WATTGATE_URL", help="Address of the gateway.")] = "http://127.0.0.1:8000",
-    token: Annotated[str | None, typer.Option(envvar="WATTGATE_TOKEN", help="Token of a login.")] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            envvar="WATTGATE_USER", help="Username. The command asks for the password unless WATTGATE_PASSWORD is set."
-        ),
-    ] = None,
-    application: Annotated[
-        str | None, typer.Option(envvar="WATTGATE_APPLICATION", help="ID of the application that owns the account.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print each reading as one line of JSON.")] = False,
+    *, resources: list[str], url: str, token: str | None, user: str | None, application: str | None, as_json: bool
 ) -> None:
-    """Print live readings until Ctrl+C: time, resource, field, value, unit and age.
-
-    Pass either --token or --user. After a lost connection, the command resumes where it stopped. It reports the state
-    of the connection on standard error.
-
-    Example: wattgate watch RESOURCE --user ada@example.org --application APPLICATION
-    """
+    """Print live readings until Ctrl+C: time, resource, field, value, unit and age."""
     if (token is None) == (user is None):
         raise typer.BadParameter("pass either --token or --user", param_hint="--token / --user")
     password = None

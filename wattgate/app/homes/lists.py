@@ -12,8 +12,6 @@ from wattgate.db.queries.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
 
-DEFAULT_LIMIT = 1_000
-MAX_LIMIT = 10_000
 """Default and maximum number of records in a list."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from wattgate.app.homes.currency import CURRENCY
 from wattgate.app.homes.tariffs import RequestedTariff, flat_tariff, parse_tariff_lines
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
@@ -13,9 +14,6 @@ from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.services.login import normalize_username
 from wattgate.time_zones import time_zone_problem
-
-CURRENCY = "GBP"
-"""The only currency of costs."""
 
 OPTIONS: Mapping[str, str] = {ELECTRICITY: "--electricity", GAS: "--gas", EXPORT: "--export"}
 """The option with the meter point of each source of energy, by classifier."""
@@ -62,15 +60,18 @@ class HomeRequest:
     warnings: tuple[str, ...]
 
 
-def parse_options(options: HomeOptions, schema: Schema, now: datetime) -> HomeRequest:
-    """Return the home that the options describe. Raise BadInput with the problems of all options."""
+def parse_options(options: HomeOptions, build_schema: Callable[[], Schema], now: datetime) -> HomeRequest:
+    """Return the home that the options describe. Raise BadInput with the problems of all options.
+
+    `build_schema` takes some tenths of a second, and only a file of tariffs needs it.
+    """
     numbers = {ELECTRICITY: options.electricity, GAS: options.gas, EXPORT: options.export}
     written = {classifier: number for classifier, number in numbers.items() if number is not None}
     problems = [*_text_problems(options), *_meter_point_problems(written), *_tariff_option_problems(options)]
     tariffs: list[RequestedTariff] = []
     if not problems:
         try:
-            tariffs = _parse_tariffs(options, schema, list(written), now)
+            tariffs = _parse_tariffs(options, build_schema, list(written), now)
         except BadInput as error:
             problems += error.problems
     if problems:
@@ -121,10 +122,10 @@ def _tariff_option_problems(options: HomeOptions) -> Iterator[Problem]:
 
 
 def _parse_tariffs(
-    options: HomeOptions, schema: Schema, classifiers: list[str], now: datetime
+    options: HomeOptions, build_schema: Callable[[], Schema], classifiers: list[str], now: datetime
 ) -> list[RequestedTariff]:
     if options.tariff_lines is not None:
-        return parse_tariff_lines(options.tariff_lines, schema, classifiers, options.time_zone, now)
+        return parse_tariff_lines(options.tariff_lines, build_schema(), classifiers, options.time_zone, now)
     if options.unit_rate is not None and options.standing_charge is not None:
         return [flat_tariff(options.unit_rate, options.standing_charge, options.time_zone, now)]
     return []

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from functools import lru_cache
 from time import perf_counter
 
-from prometheus_client import start_http_server
+from prometheus_client import Histogram, start_http_server
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
@@ -47,9 +48,19 @@ class HttpMetricsMiddleware:
         finally:
             if not is_stream:
                 method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER_LABEL
-                seconds, route = perf_counter() - started_at, route_template(scope)
-                HTTP_SECONDS.labels(method, route, status).observe(seconds)
-                log.debug("%s %s responded with %d in %.1f ms", method, route, status, seconds * 1000)
+                observe_request(method, route_template(scope), status, perf_counter() - started_at)
+
+
+def observe_request(method: str, route: str, status: int, seconds: float) -> None:
+    """Measure a request that was answered."""
+    _request_seconds(method, route, status).observe(seconds)
+    log.debug("%s %s responded with %d in %.1f ms", method, route, status, seconds * 1000)
+
+
+@lru_cache(4096)
+def _request_seconds(method: str, route: str, status: int) -> Histogram:
+    """Return the histogram of these labels. The library would convert the labels for each request."""
+    return HTTP_SECONDS.labels(method, route, status)
 
 
 def route_template(scope: Scope) -> str:

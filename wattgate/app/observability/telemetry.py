@@ -90,6 +90,8 @@ class CurrentSpan(AbstractContextManager["CurrentSpan"]):
 class OpenTelemetryBackend:
     """The implementation of `TracingBackend` with OpenTelemetry."""
 
+    is_enabled = True
+
     def __init__(self) -> None:
         self._provider = TracerProvider(
             resource=_build_resource(), id_generator=TraceIdGenerator(), shutdown_on_exit=False

@@ -45,6 +45,9 @@ class NoopTracingBackend(NoopTracer):
         return
 
 
+NO_TRACING = NoopTracingBackend()
+
+
 def create_tracing_backend() -> TracingBackend:
     """Return the OpenTelemetry backend if the OTEL_* variables name a collector and the extra `otel` is installed."""
     if not is_tracing_configured():

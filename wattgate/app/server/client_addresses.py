@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPAddress = IPv4Address | IPv6Address
@@ -13,12 +14,19 @@ HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:
 MAX_FORWARDED_ADDRESSES = 20
 """Maximum addresses of the header that are read, from the right. No chain of proxies is longer."""
 
+MAX_CACHED_LENGTH = 64
+"""Maximum characters of a text whose address is kept. Clients choose the texts, and longer ones are rare."""
+
 IPV6_PREFIX = 64
 """An IPv6 customer gets a network of at least this size, and can use any address in it."""
 
 
 def parse_address(text: str) -> IPAddress | None:
     """Return the address in a text: with or without a port, brackets, quotes or an IPv6 zone. None if there is none."""
+    return _parse_short(text) if len(text) <= MAX_CACHED_LENGTH else _parse(text)
+
+
+def _parse(text: str) -> IPAddress | None:
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -31,6 +39,10 @@ def parse_address(text: str) -> IPAddress | None:
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
+_parse_short = lru_cache(4096)(_parse)
+
+
+@lru_cache(4096)
 def group_address(text: str) -> str:
     """Return the name of the group that shares the limits of an address: the address, or its /64 network for IPv6."""
     address = parse_address(text)
@@ -41,6 +53,8 @@ def group_address(text: str) -> str:
 
 def is_within(text: str, networks: Collection[IPNetwork]) -> bool:
     """Return whether an address is in one of the networks."""
+    if not networks:
+        return False
     address = parse_address(text)
     return address is not None and any(address in network for network in networks)
 

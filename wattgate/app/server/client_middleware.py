@@ -41,27 +41,34 @@ class ClientMiddleware:
             await self._app(scope, receive, send)
             return
         headers = _joined_headers(scope)
-        scope = self._behind_proxies(scope, headers)
-        client = _client_of(scope, headers)
-        CURRENT_CLIENT.set(client)
+        scope, client = begin_client(scope, headers, self._trusted_proxies)
 
         async def send_with_device(message: Message) -> None:
             if client.new_device is not None and message["type"] in RESPONSE_START_TYPES:
-                MutableHeaders(scope=message).append("Set-Cookie", _device_cookie(client.new_device, scope))
+                MutableHeaders(scope=message).append("Set-Cookie", device_cookie(client.new_device, scope))
             await send(message)
 
         await self._app(scope, receive, send_with_device)
 
-    def _behind_proxies(self, scope: Scope, headers: Mapping[str, str]) -> Scope:
-        """Return the scope with the address and scheme that trusted proxies report."""
-        peer = str(scope["client"][0]) if scope.get("client") else ""
-        if not is_within(peer, self._trusted_proxies):
-            return scope
-        address = resolve_client_address(peer, headers, self._trusted_proxies)
-        scope = {**scope, "client": (address, 0)}
-        if headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https":
-            scope["scheme"] = "https" if scope["type"] == "http" else "wss"
+
+def begin_client(scope: Scope, headers: Mapping[str, str], trusted: Collection[IPNetwork]) -> tuple[Scope, Client]:
+    """Set the client of the current request. Return it, and the scope with the address and scheme of the client."""
+    scope = _behind_proxies(scope, headers, trusted)
+    client = _client_of(scope, headers)
+    CURRENT_CLIENT.set(client)
+    return scope, client
+
+
+def _behind_proxies(scope: Scope, headers: Mapping[str, str], trusted: Collection[IPNetwork]) -> Scope:
+    """Return the scope with the address and scheme that trusted proxies report."""
+    peer = str(scope["client"][0]) if scope.get("client") else ""
+    if not is_within(peer, trusted):
         return scope
+    address = resolve_client_address(peer, headers, trusted)
+    scope = {**scope, "client": (address, 0)}
+    if headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https":
+        scope["scheme"] = "https" if scope["type"] == "http" else "wss"
+    return scope
 
 
 def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
@@ -103,7 +110,8 @@ def _device_of(cookies: str) -> str | None:
     return morsel.value if morsel is not None and 0 < len(morsel.value) <= MAX_DEVICE_LENGTH else None
 
 
-def _device_cookie(device: str, scope: Scope) -> str:
+def device_cookie(device: str, scope: Scope) -> str:
+    """Return the cookie of a new device."""
     secure = "; Secure" if scope["scheme"] in SECURE_SCHEMES else ""
     return f"{DEVICE_COOKIE}={device}; Path=/; Max-Age={DEVICE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
 

@@ -1,23 +1,18 @@
 """State that the gateways of a cluster share: in Redis, or in memory for a single gateway."""
 
 from dataclasses import dataclass
+from importlib import import_module
 
 from wattgate.app.settings import Settings
 from wattgate.client import AddressPolicy
 from wattgate.clock import Clock
-from wattgate.realtime.apq_store import ApqStore, LocalApqStore, RedisApqStore
+from wattgate.realtime.apq_store import ApqStore, LocalApqStore
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.connections.connection_slots import ConnectionSlots, LocalConnectionSlots
-from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
-from wattgate.realtime.connections.redis_stream_reservations import RedisStreamReservations
 from wattgate.realtime.connections.stream_reservations import LocalStreamReservations, StreamReservations
 from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
-from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
-from wattgate.realtime.server_address import ServerAddress
 
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
@@ -37,19 +32,12 @@ class ClusterState:
 
 def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterState]:
     """Create the event bus and the shared state: in Redis if it is configured, else in memory."""
-    local_buckets, local_apq_store = LocalBucketStore(), LocalApqStore()
-    local_reservations = LocalStreamReservations(clock)
-    if settings.redis_url is None:
-        slots = LocalConnectionSlots()
-        return MemoryBus(), ClusterState(slots, local_buckets, local_apq_store, local_reservations)
-    bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
-    redis = BestEffortRedis(bus.client)
-    return bus, ClusterState(
-        RedisConnectionSlots(redis, clock),
-        RedisBucketStore(redis, local_buckets),
-        RedisApqStore(redis, local_apq_store),
-        RedisStreamReservations(redis, local_reservations, clock),
-    )
+    if settings.redis_url is not None:
+        redis_state = import_module("wattgate.app.server.redis_state")  # only clusters need the client of Redis
+        in_redis: tuple[Bus, ClusterState] = redis_state.create_redis_state(settings.redis_url, clock)
+        return in_redis
+    reservations = LocalStreamReservations(clock)
+    return MemoryBus(), ClusterState(LocalConnectionSlots(), LocalBucketStore(), LocalApqStore(), reservations)
 
 
 def create_budget_limits(settings: Settings) -> BudgetLimits:

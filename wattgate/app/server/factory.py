@@ -7,56 +7,45 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.types import ASGIApp, Lifespan
+from starlette.types import Lifespan
 
 from wattgate.access_log import AccessLog
-from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
+from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
-from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
-from wattgate.app.secret_keys import load_key_ring
+from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
+from wattgate.app.server.application import build_application
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
-from wattgate.app.server.client_middleware import ClientMiddleware
-from wattgate.app.server.cluster_state import create_address_allowances, create_budget_limits, create_cluster_state
+from wattgate.app.server.components import build_components
+from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
+from wattgate.app.server.identity import create_identity, forget_changed_tokens
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
-from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
 from wattgate.app.server.page_routes import page_routes
-from wattgate.app.server.security_headers import API, HSTS, HeaderPolicies, SecurityHeadersMiddleware
+from wattgate.app.server.schema import gateway_schema
 from wattgate.app.server.shared_preview_page import shared_preview_routes
+from wattgate.app.server.socket_upgrade import SocketUpgrade
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
-from wattgate.app.workers.delivery_handlers import (
-    create_links,
-    create_vapid,
-    is_mail_outbox_enabled,
-)
+from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
-from wattgate.db.quotas import QuotaChecker
-from wattgate.delivery.mail_addresses import AllowList
-from wattgate.delivery.outbound_policy import OutboundPolicy
-from wattgate.errors import Internal
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
-from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
 from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.transport.sse import EventStreamEndpoint
@@ -68,24 +57,12 @@ from wattgate.realtime.connections.event_stream_registry import EventStreamRegis
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import Budgets
-from wattgate.rest_compat.bulk_intake import BODY_READERS
-from wattgate.rest_compat.error_responses import error_response, http_error_handler
 from wattgate.rest_compat.openapi.document import build_openapi_document
-from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
+from wattgate.rest_compat.routes import build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
-
-ANY_HEADER = "*"
-"""The header names that a browser may send: each. The gateway ignores unknown ones, and uses no cookies for callers.
-
-A fixed list would stop all requests of a page whose monitoring adds a header of its own.
-"""
-
-READINGS_PATH = "/readings"
-"""Path of the bulk intake under the base path. Its request bodies are streamed and have no size limit."""
 
 NOTIFICATION_BASE_PATH = "/ns"
 NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
@@ -129,13 +106,10 @@ def build_gateway(
 
     `limits` replaces the connection limits of the settings.
     """
-    database = _create_database(settings, tracer)
-    bus, state = create_cluster_state(settings, clock)
-    budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
-    address_limits = AddressLimits(create_address_allowances(settings), state.rate_buckets)
-    access_log = AccessLog()
-    runner = _create_runner(settings, database, bus, network, clock, tracer, address_limits, access_log, budgets)
-    schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
+    components = build_components(settings, network=network, clock=clock, tracer=tracer)
+    database, bus, runner = components.database, components.bus, components.runner
+    state, budgets, address_limits = components.cluster_state, components.budgets, components.address_limits
+    schema = gateway_schema(settings)
     documents = TrustedDocumentStore(runner)
     pipeline = GraphQLPipeline(
         schema,
@@ -146,13 +120,14 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    identity = _create_identity(settings, database, address_limits)
+    identity = create_identity(settings, database, address_limits)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
+    forget_changed_tokens(identity.remembered, database, realtime.connections)
     return Gateway(
         database=database,
         bus=bus,
@@ -166,54 +141,7 @@ def build_gateway(
         event_streams=EventStreamRegistry(realtime, hub, bus, state.stream_reservations),
         budgets=budgets,
         trusted_documents=documents,
-        access_log=access_log,
-    )
-
-
-def _create_database(settings: Settings, tracer: Tracer) -> Database:
-    key_ring = load_key_ring(settings)
-    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
-
-
-def _create_identity(settings: Settings, database: Database, address_limits: AddressLimits) -> CredentialLookup:
-    needs_factor = settings.administrators_need_second_factor
-    return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
-
-
-def _create_runner(
-    settings: Settings,
-    database: Database,
-    bus: Bus,
-    network: MeterNetworkFactory,
-    clock: Clock,
-    tracer: Tracer,
-    address_limits: AddressLimits,
-    access_log: AccessLog,
-    budgets: Budgets,
-) -> Runner:
-    return Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
-        quotas=QuotaChecker(settings.application_records),
-        address_limits=address_limits,
-        consent_required=settings.consent_required,
-        access_log=access_log,
-        budgets=budgets,
-    )
-
-
-def _outbound_policy(settings: Settings) -> OutboundPolicy:
-    vapid = create_vapid(settings)
-    return OutboundPolicy(
-        settings.egress_policy,
-        vapid.public_key if vapid else None,
-        AllowList.from_texts(settings.test_addresses),
-        settings.public_url,
-        create_links(settings),
+        access_log=components.access_log,
     )
 
 
@@ -242,37 +170,50 @@ def create_app(
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
-    graphql = BrowserEndpoint(_graphql_endpoint(gateway), graphql_page(settings, gateway.runner, demonstration))
     rest_routes = _rest_routes(gateway, clock)
     workers = [*background_workers(settings, gateway.hub, clock, gateway.access_log), *background]
 
     async def serve_readiness(request: Request) -> Response:
         return await check_readiness(gateway.readiness, gateway.database, gateway.bus)
 
-    application = Starlette(
-        routes=[
-            Route("/healthz", check_health),
-            Route("/readyz", serve_readiness),
-            *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
-            Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
-            WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
-            *page_routes(settings, gateway.runner, demonstration),
-            *_mail_routes(settings, gateway.runner),
-            _openapi_route(settings, gateway),
-            Mount(
-                f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
-                routes=[route for route in rest_routes if _is_notification_route(route)],
-            ),
-            Mount(settings.base_path, routes=rest_routes),
-        ],
-        middleware=_middleware(settings, tracing),
-        exception_handlers={
-            HTTPException: http_error_handler(settings.base_path),
-            Exception: unexpected_error_response,
-        },
-        lifespan=_lifespan(settings, gateway, tracing, workers),
-    )
+    routes = [
+        Route("/healthz", check_health),
+        Route("/readyz", serve_readiness),
+        *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
+        *page_routes(settings, gateway.runner, demonstration),
+        *_mail_routes(settings, gateway.runner),
+        _openapi_route(settings, gateway),
+        Mount(
+            f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
+            routes=[route for route in rest_routes if _is_notification_route(route)],
+        ),
+        Mount(settings.base_path, routes=rest_routes),
+    ]
+    lifespan = _lifespan(settings, gateway, tracing, workers)
+    return serve_gateway(settings, gateway, routes, tracing=tracing, lifespan=lifespan, demonstration=demonstration)
+
+
+def serve_gateway(
+    settings: Settings,
+    gateway: Gateway,
+    routes: Sequence[BaseRoute] = (),
+    *,
+    tracing: TracingBackend = NO_TRACING,
+    lifespan: Lifespan[Starlette] | None = None,
+    demonstration: Demonstration | None = None,
+) -> Starlette:
+    """Return an application with /graphql and other routes, behind the middleware of every request.
+
+    Without tracing, the protocol answers plain requests for GraphQL and plain WebSocket handshakes directly.
+    """
+    endpoint = GraphQLEndpoint(gateway.pipeline, gateway.authenticator.authenticate)
+    graphql = _graphql_routes(settings, gateway, endpoint, demonstration)
+    application = build_application(settings, [*graphql, *routes], tracing, lifespan)
     application.state.gateway = gateway
+    if not tracing.middleware:  # it creates the spans of requests
+        application.state.direct_graphql = DirectGraphQL(endpoint, settings)
+        upgrade = SocketUpgrade(gateway.realtime, settings.allowed_origins, settings.trusted_proxies)
+        application.state.socket_upgrade = upgrade
     return application
 
 
@@ -286,13 +227,19 @@ def _openapi_route(settings: Settings, gateway: Gateway) -> Route:
     return Route(f"{settings.base_path}/openapi.json", serve)
 
 
-def _graphql_endpoint(gateway: Gateway) -> ASGIApp:
-    """Return the endpoint for event streams, which passes other requests to the endpoint for queries and mutations."""
+def _graphql_routes(
+    settings: Settings, gateway: Gateway, http: GraphQLEndpoint, demonstration: Demonstration | None
+) -> list[BaseRoute]:
+    """Return the routes of /graphql: the page of browsers, event streams, requests, and WebSockets."""
     authenticate = gateway.authenticator.authenticate
-    http = GraphQLEndpoint(gateway.pipeline, authenticate)
-    return EventStreamEndpoint(
+    streams = EventStreamEndpoint(
         gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
     )
+    graphql = BrowserEndpoint(streams, graphql_page(settings, gateway.runner, demonstration))
+    return [
+        Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
+        WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
+    ]
 
 
 def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
@@ -358,42 +305,3 @@ def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
 
 def _is_notification_route(route: BaseRoute) -> bool:
     return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
-
-
-def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]:
-    """Return the middleware of all requests, outermost first."""
-    return [
-        Middleware(TraceIdMiddleware),
-        Middleware(ClientMiddleware, trusted_proxies=settings.trusted_proxies),
-        Middleware(PathNormalizationMiddleware),
-        Middleware(
-            SecurityHeadersMiddleware,
-            policies=HeaderPolicies(settings.base_path),
-            https_only=(settings.public_url or "").startswith("https:"),
-        ),
-        Middleware(
-            CORSMiddleware,
-            allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=[ANY_HEADER],
-            expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
-            max_age=600,
-        ),
-        *tracing.middleware,
-        Middleware(HttpMetricsMiddleware),
-        Middleware(
-            BodyLimitMiddleware,
-            limit=settings.max_body_bytes,
-            streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS)},
-        ),
-    ]
-
-
-async def unexpected_error_response(request: Request, error: Exception) -> Response:
-    """Return a masked error with the trace ID, under which the log contains the exception.
-
-    Starlette sends it outside the middleware, so it gets the security headers here.
-    """
-    response = error_response(Internal("An error has occurred"))
-    response.raw_headers += [*API.headers, *([HSTS] if request.url.scheme == "https" else [])]
-    return response

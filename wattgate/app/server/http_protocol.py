@@ -20,11 +20,15 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
+from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 CONNECTION_RETRY_SECONDS = 10
 """Value of Retry-After for a connection above the limits."""
+
+DIRECT_METHOD, DIRECT_TARGET = METHOD.encode(), PATH.encode()
 
 
 class GuardedConfig(uvicorn.Config):
@@ -33,6 +37,8 @@ class GuardedConfig(uvicorn.Config):
     def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.guard = ConnectionGuard(http_limits)
+        self.direct_graphql: DirectGraphQL | None = getattr(getattr(self.app, "state", None), "direct_graphql", None)
+        self.socket_upgrade: SocketUpgrade | None = getattr(getattr(self.app, "state", None), "socket_upgrade", None)
 
 
 class _Stage(Enum):
@@ -86,7 +92,24 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._clear_timer()
-        super().handle_websocket_upgrade()
+        if not self._upgrade_directly():
+            super().handle_websocket_upgrade()
+
+    def _upgrade_directly(self) -> bool:
+        """Accept a plain WebSocket handshake without uvicorn. Return whether it was one."""
+        upgrade = self.config.socket_upgrade if self.ws_protocol_class is GuardedWire else None
+        if upgrade is None or self.scope["http_version"] != "1.1" or self.root_path:
+            return False
+        request = UpgradeRequest(
+            self.parser.get_method(), self.url, self.headers, self.client, is_secure=self.scheme == "https"
+        )
+        headers = upgrade.find_headers(request)
+        if headers is None:
+            return False
+        self.connections.discard(self)
+        wire = build_wire(self.transport, self.connections, self._guard.release, self.config.ws_max_size)
+        upgrade.start(request, headers, self.server_state.default_headers, wire)
+        return True
 
     def on_message_begin(self) -> None:
         if self._stage is not _Stage.HEAD or self._deadline is None:
@@ -101,7 +124,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_body, self._window_bytes = True, 0
         self._set_deadline(_Stage.BODY, self._limits.body_seconds)
-        super().on_headers_complete()
+        if not self._begin_direct():
+            super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._window_bytes += len(body)
@@ -115,6 +139,41 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._set_deadline(_Stage.LINGER, LINGER_SECONDS)
+
+    def _begin_direct(self) -> bool:
+        """Begin the direct answer to a plain request for GraphQL, as uvicorn begins one. Return whether it is plain."""
+        direct, parser = self.config.direct_graphql, self.parser
+        if (
+            direct is None
+            or self.url != DIRECT_TARGET
+            or parser.get_method() != DIRECT_METHOD
+            or parser.get_http_version() != "1.1"
+            or parser.should_upgrade()
+            or (headers := direct.find_headers(self.headers)) is None
+        ):
+            return False
+        self.scope |= {"method": METHOD, "path": PATH, "raw_path": self.url, "query_string": b""}
+        previous = self.cycle
+        self.cycle = cycle = DirectCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        cycle.direct, cycle.request_headers = direct, headers
+        if previous is None or previous.response_complete:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
+        return True
 
     def _is_between_requests(self) -> bool:
         is_answered = self.cycle is None or self.cycle.response_complete
@@ -190,5 +249,8 @@ class GuardedWire(UvicornWire):
     config: GuardedConfig
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.config.guard.release(self.transport)
+        self.release(self.transport)
         super().connection_lost(exc)
+
+    def release(self, transport: asyncio.BaseTransport) -> None:
+        self.config.guard.release(transport)

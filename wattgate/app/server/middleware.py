@@ -23,6 +23,13 @@ def normalize_path(path: str) -> str:
     return _SLASHES.sub("/", path).rstrip("/") or "/"
 
 
+def begin_trace(traceparent: str) -> str:
+    """Give the current request a trace ID, and return it: that of the header `traceparent`, or a new one."""
+    trace_id = parse_traceparent(traceparent) or new_trace_id()
+    TRACE_ID.set(trace_id)
+    return trace_id
+
+
 class TraceIdMiddleware:
     """Middleware that gives each request a trace ID, for the response header, errors and log records.
 
@@ -37,8 +44,7 @@ class TraceIdMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        trace_id = parse_traceparent(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
-        TRACE_ID.set(trace_id)
+        trace_id = begin_trace(Headers(scope=scope).get("traceparent", ""))
 
         async def send_with_trace_id(message: Message) -> None:
             if message["type"] in RESPONSE_START_TYPES:
@@ -92,7 +98,7 @@ class BodyLimitMiddleware:
             await send(message)
 
         try:
-            if _content_length(scope) > self._limit:
+            if content_length(Headers(scope=scope)) > self._limit:
                 raise TooLarge(f"The request body is larger than {self._limit} bytes.")
             await self._app(scope, receive_within_limit, note_response)
         except TooLarge as error:
@@ -101,8 +107,9 @@ class BodyLimitMiddleware:
             await error_response(error)(scope, receive, send)
 
 
-def _content_length(scope: Scope) -> int:
-    length = Headers(scope=scope).get("content-length", "")
+def content_length(headers: Mapping[str, str]) -> int:
+    """Return the length that a request announces; 0 without one."""
+    length = headers.get("content-length", "")
     return int(length) if length.isdigit() else 0
 
 

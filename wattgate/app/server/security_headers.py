@@ -164,32 +164,18 @@ class HeaderPolicies:
         return next((policy for pattern, policy in self._patterns if pattern.match(path)), API)
 
 
-class SecurityHeadersMiddleware:
-    """Middleware that sets the security headers of each response.
+class SecurityHeaders:
+    """The security headers of the responses of a gateway.
 
-    No response sets these headers itself, except for `Cache-Control`, which it keeps. With `https_only`, or if the
-    request came by https, the response also has `Strict-Transport-Security`.
+    With `https_only`, or if the request came by https, the response also has `Strict-Transport-Security`.
     """
 
-    def __init__(self, app: ASGIApp, policies: HeaderPolicies, https_only: bool) -> None:
-        self._app = app
+    def __init__(self, policies: HeaderPolicies, https_only: bool) -> None:
         self._policies = policies
         self._https_only = https_only
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = list(message.get("headers", ()))
-                message = {**message, "headers": self._with_security_headers(scope, own)}
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
-
-    def _with_security_headers(self, scope: Scope, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    def extend(self, scope: Scope, own: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return the headers of a response with the security headers."""
         values = {name.lower(): value for name, value in own}
         policy = self._policies.find(normalize_path(scope["path"]), values.get(b"content-type", b""))
         headers = [*own, *policy.headers]
@@ -198,3 +184,26 @@ class SecurityHeadersMiddleware:
         if self._https_only or scope.get("scheme") == "https":
             headers.append(HSTS)
         return headers
+
+
+class SecurityHeadersMiddleware:
+    """Middleware that sets the security headers of each response.
+
+    No response sets these headers itself, except for `Cache-Control`, which it keeps.
+    """
+
+    def __init__(self, app: ASGIApp, security: SecurityHeaders) -> None:
+        self._app = app
+        self._security = security
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": self._security.extend(scope, list(message.get("headers", ())))}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

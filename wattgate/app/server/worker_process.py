@@ -4,10 +4,11 @@ import asyncio
 import logging
 import signal
 
-from wattgate.app.server.factory import Gateway
+from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
+from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -15,16 +16,16 @@ GRACE_SECONDS = 10.0
 """Seconds that running deliveries have after a signal. Then the worker releases them for other workers."""
 
 
-async def run_worker(settings: Settings, gateway: Gateway) -> None:
+async def run_worker(settings: Settings, components: Components) -> None:
     """Deliver until SIGTERM or SIGINT, then give running deliveries GRACE_SECONDS to finish."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopping.set)
     worker = DeliveryWorker(
-        gateway.runner,
-        gateway.hub,
-        create_delivery_handlers(settings, gateway.runner),
+        components.runner,
+        Hub(components.bus),
+        create_delivery_handlers(settings, components.runner),
         lease=settings.delivery_lease,
         grace=GRACE_SECONDS,
     )

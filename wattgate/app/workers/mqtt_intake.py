@@ -16,21 +16,26 @@ from wattgate.energy.freshness import INTAKE_HEARTBEAT_INTERVAL_MS
 from wattgate.energy.meter_messages import MeterMessage, MeterMessageError, parse_message
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.meter_messages import MessageRefusal, record_intake_heartbeat, record_meter_messages
+from wattgate.graphql.resolvers.meter_messages import (
+    MAX_MESSAGES,
+    MessageRefusal,
+    record_intake_heartbeat,
+    record_meter_messages,
+)
 from wattgate.principal import Principal, Role
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.server_address import ServerAddress
 
 log = logging.getLogger(__name__)
 
-MAX_BATCH_MESSAGES = 500
+MAX_BATCH_MESSAGES = MAX_MESSAGES
 """Maximum number of messages in a batch, which is stored in one transaction."""
 
-MAX_GATHER_SECONDS, QUIET_SECONDS = 0.5, 0.02
+MAX_GATHER_SECONDS, QUIET_SECONDS = 0.05, 0.005
 """Maximum seconds to collect a batch, and seconds without a message after which a batch is complete.
 
 Brokers send a limited number of messages before an acknowledgement (20 by default in most). Waiting longer for a larger
-batch would have no effect.
+batch would have no effect. While a batch is stored, the messages of the next one arrive.
 """
 
 MAX_QUEUED_MESSAGES = 10_000

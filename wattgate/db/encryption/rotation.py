@@ -8,6 +8,7 @@ from sqlalchemy import Column, Table, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
+from wattgate.db.encryption.batches import BATCH_ROWS
 from wattgate.db.encryption.key_ring import PREFIX, KeyRing, SecretKeyError, SecretLocation
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS
 from wattgate.db.engine import Database
@@ -18,9 +19,6 @@ from wattgate.errors import Conflict
 
 SAMPLE = "wattgate"
 """The text that each key in use encrypts as a sample."""
-
-BATCH_ROWS = 500
-"""Default number of rows that one transaction encrypts again."""
 
 
 @dataclass(frozen=True, slots=True)

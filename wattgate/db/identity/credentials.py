@@ -18,6 +18,7 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, 
 from wattgate.db.engine import Database
 from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
+from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.db.reader import fetch
@@ -80,21 +81,32 @@ class CredentialLookup:
         administrators_need_second_factor: bool = False,
     ) -> None:
         self._database = database
+        self.remembered = RememberedTokens()
         self._administrators_need_second_factor = administrators_need_second_factor
         self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
+        digest = hash_secret(token)
+        principal = self.remembered.get(digest, now)
+        if principal is None:
+            started = self.remembered.begin_lookup()
+            principal = await self._find_principal(digest, now)
+            if principal is not None:
+                self.remembered.put(digest, principal, started)
+        if principal is not None and principal.role is Role.DISPLAY:
+            await self._record_displays([principal], {str(principal.token_id): principal.expires_at}, now)
+        return principal
+
+    async def _find_principal(self, digest: bytes, now: datetime) -> Principal | None:
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
-            parameters = {"digest": hash_secret(token), "now": now}
+            parameters = {"digest": digest, "now": now}
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
         if not rows:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
         is_of_oauth_client = scope is not None and ve_id is None  # the scope of a display is for older versions
-        if ve_id is not None and is_use_due(expires_at, now):
-            await self._record_uses(application_id, [token_id], now)
         return Principal(
             role=self._account_role(*roles) if ve_id is None else Role.DISPLAY,
             scheme=AuthScheme.TOKEN,
@@ -230,7 +242,7 @@ class CredentialLookup:
         token, account, credential = col(Token.token_id), col(Account.account_id), col(ApplicationCredential.username)
         expires_at = col(Token.expires_at)
         tokens = await self._secrets(token, expires_at, _names(principals, "token_id"), expires_at > now)
-        await self._record_open_displays(principals, tokens, now)
+        await self._record_displays(principals, tokens, now)
         accounts = await self._secrets(
             account, col(Account.password_hash), _names(principals, "account_id"), col(Account.active).is_(True)
         )
@@ -256,10 +268,10 @@ class CredentialLookup:
 
         return {principal for principal in principals if not is_valid(principal)}
 
-    async def _record_open_displays(
-        self, principals: Collection[Principal], tokens: Mapping[str, datetime], now: datetime
+    async def _record_displays(
+        self, principals: Collection[Principal], tokens: Mapping[str, datetime | None], now: datetime
     ) -> None:
-        """Store that the displays with open connections are in use. `tokens` has the ends of the valid tokens."""
+        """Store that displays are in use. `tokens` has the ends of the valid tokens."""
         uses = defaultdict[str, list[str]](list)
         for principal in principals:
             expires_at = tokens.get(principal.token_id or "")

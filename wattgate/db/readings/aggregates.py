@@ -249,7 +249,7 @@ async def _fetch_samples(
 def _decode_column(text: bytes) -> list[int]:
     """Return the numbers of a column that is encoded as bytes."""
     column = np.frombuffer(text, BIGINT_DTYPE)
-    numbers: list[int] = column.tolist() if column.any() else [0] * len(column)
+    numbers: list[int] = [0] * len(column) if text == bytes(len(text)) else column.tolist()
     return numbers
 
 

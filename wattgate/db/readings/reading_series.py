@@ -13,7 +13,7 @@ from wattgate.clock import Timestamp, from_ms
 from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.energy.buckets import BucketGrid, suggest_range
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import BucketQuality, Function, NoValueReason, Period, Weekday
@@ -128,14 +128,17 @@ class ReadingSeries:
         return self.reading_field.unit
 
     @property
-    def buckets(self) -> list[ReadingBucket]:
-        """The buckets as objects. Raise BadInput if there are more than MAX_BUCKET_OBJECTS."""
+    def buckets(self) -> SerializedRows[ReadingBucket]:
+        """The buckets as rows. Raise BadInput if there are more than MAX_BUCKET_OBJECTS."""
         if len(self.selected_positions) > MAX_BUCKET_OBJECTS:
             raise BadInput(
                 f"A series returns at most {MAX_BUCKET_OBJECTS:,} buckets as objects, but this one has "
                 f"{len(self.selected_positions):,}. Request columns, or "
                 f"{suggest_range(self.start, self.effective_end, self.period, MAX_BUCKET_OBJECTS)}."
             )
+        return SerializedRows(self.columns, self._build_buckets)
+
+    def _build_buckets(self) -> list[ReadingBucket]:
         starts, values = self.grid.timestamps, self.values
         return [
             ReadingBucket(starts[position], values[position], self, position) for position in self.selected_positions
@@ -302,6 +305,8 @@ class BucketColumns:
 
     @property
     def no_value_reason(self) -> SerializedColumn[str | None]:
+        if self.series.received_after is None and all(self.series.aggregates.count):
+            return SerializedColumn([None] * self.series.grid.count)
         reasons = (self.series.bucket_reason(position) for position in self.series.selected_positions)
         return SerializedColumn([None if reason is None else reason.value for reason in reasons])
 

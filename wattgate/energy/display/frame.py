@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -11,6 +12,7 @@ from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
+from wattgate.energy.display.half_hour import HalfHourContent
 from wattgate.energy.display.home import Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
@@ -74,58 +76,88 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
     complete_to: datetime | None
 
 
-class Display(msgspec.Struct, frozen=True, gc=False):
-    """A frame. `home` is the data that it was built from, and from which the next frame is built."""
+class Display:
+    """A frame. `home` is the data that it is built from, and from which the next frame is built.
 
-    ve_id: str
-    name: str
-    time_zone: str
-    at: datetime
-    power: DisplayPower | None
-    today: DisplayPeriod
-    month: DisplayPeriod
-    ambient: DisplayAmbient | None
-    tariff: DisplayTariff | None
-    freshness: Freshness
-    unread_alerts: int
-    withheld: tuple[WithheldMeter, ...]
-    locale: str
-    utc_offset_minutes: int
-    cheapest: DisplaySlot | None
-    carbon: DisplayCarbon | None
-    home: Home
-    currency: str = CURRENCY
-    frame_version: int = FRAME_VERSION
-    link_timeout_seconds: int = LINK_TIMEOUT_SECONDS
+    A part is computed when it is first read, so that a frame costs what its readers select. Power and freshness are
+    computed at once, because later readings change the snapshot that they come from.
+    """
+
+    currency = CURRENCY
+    frame_version = FRAME_VERSION
+    link_timeout_seconds = LINK_TIMEOUT_SECONDS
+
+    def __init__(self, home: Home, at: datetime) -> None:
+        self.home, self.at = home, at
+        self._now = now = to_ms(at)
+        self.freshness: Freshness = home.freshness(now)
+        self.power: DisplayPower | None = None if self.freshness.state in STATES_WITHOUT_POWER else home.power(now)
+
+    @property
+    def ve_id(self) -> str:
+        return self.home.ve_id
+
+    @property
+    def name(self) -> str:
+        return self.home.name
+
+    @property
+    def time_zone(self) -> str:
+        return str(self.home.zone)
+
+    @property
+    def locale(self) -> str:
+        return self.home.locale
+
+    @property
+    def unread_alerts(self) -> int:
+        return self.home.unread_alerts
+
+    @property
+    def withheld(self) -> tuple[WithheldMeter, ...]:
+        return self.home.withheld_meters
+
+    @property
+    def carbon(self) -> DisplayCarbon | None:
+        carbon = self.home.carbon
+        return carbon if carbon and self.at < carbon.valid_until else None
+
+    @property
+    def tariff(self) -> DisplayTariff | None:
+        return self._half_hour.tariff
+
+    @property
+    def utc_offset_minutes(self) -> int:
+        return self._half_hour.utc_offset_minutes
+
+    @property
+    def cheapest(self) -> DisplaySlot | None:
+        return self._half_hour.cheapest
+
+    @cached_property
+    def today(self) -> DisplayPeriod:
+        return _build_period(self.home, self._meters, 0, self._now)
+
+    @cached_property
+    def month(self) -> DisplayPeriod:
+        return _build_period(self.home, self._meters, 1, self._now)
+
+    @cached_property
+    def ambient(self) -> DisplayAmbient | None:
+        return _build_ambient(self._half_hour.reference, self.power, self._half_hour.tariff)
+
+    @cached_property
+    def _meters(self) -> tuple[Meter, ...]:
+        return self.home.meters_at(self._now)
+
+    @cached_property
+    def _half_hour(self) -> HalfHourContent:
+        return self.home.half_hour(self._now)
 
 
 def render_frame(home: Home, at: datetime) -> Display:
     """Return the frame of a home at an instant."""
-    now = to_ms(at)
-    freshness = home.freshness(now)
-    power = None if freshness.state in STATES_WITHOUT_POWER else home.power(now)
-    meters = home.meters_at(now)
-    today, month = (_build_period(home, meters, index, now) for index in range(2))
-    half_hour = home.half_hour(now)
-    return Display(
-        ve_id=home.ve_id,
-        name=home.name,
-        time_zone=str(home.zone),
-        at=at,
-        power=power,
-        today=today,
-        month=month,
-        ambient=_build_ambient(half_hour.reference, power, half_hour.tariff),
-        tariff=half_hour.tariff,
-        freshness=freshness,
-        unread_alerts=home.unread_alerts,
-        withheld=home.withheld_meters,
-        locale=home.locale,
-        utc_offset_minutes=half_hour.utc_offset_minutes,
-        cheapest=half_hour.cheapest,
-        carbon=home.carbon if home.carbon and at < home.carbon.valid_until else None,
-        home=home,
-    )
+    return Display(home, at)
 
 
 def has_same_content(frame: Display, other: Display) -> bool:
@@ -169,8 +201,8 @@ def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: i
     billed_meters = [meter for meter in meters if meter.kind in _BILLED_KINDS]
     total = _sum_counts(meter.counts[period_index] for meter in billed_meters)
     return DisplayPeriod(
-        start=from_ms(span.start),
-        end=from_ms(span.end),
+        start=_period_bound(span.start),
+        end=_period_bound(span.end),
         electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
         exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
         gas=_build_energy(meters, MeterKind.GAS, period_index),
@@ -221,7 +253,14 @@ def _no_cost_reason(meters: Sequence[Meter], total: EnergyTotal, span: TimeSpan)
 
 
 def _sum_counts(counts: Iterable[PeriodCount]) -> EnergyTotal:
-    return sum((count.total for count in counts), EnergyTotal())
+    first, *others = [count.total for count in counts] or [EnergyTotal()]
+    return sum(others, first)
+
+
+@lru_cache
+def _period_bound(at: int) -> datetime:
+    """Return the start or end of a day or month. All homes have the same ones."""
+    return from_ms(at)
 
 
 def _to_pounds(pence: Decimal) -> Decimal:

@@ -26,6 +26,10 @@ class Charge(Protocol):
     def is_refused(self) -> bool:
         """Whether the operation costs too much, so that it loads nothing more."""
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to charge, and nothing was refused."""
+
     def count(self, node_id: int, list_count: int, item_count: int) -> None:
         """Count the items of the lists of a field, by the identity of its node in the document."""
 
@@ -80,7 +84,7 @@ class GraphQLContext:
             self.charge.count(node_id, 1, len(result))
         if operation.kind is OperationKind.MUTATION:
             self.charge.mark_mutation_executed()  # its result is returned; the next edge is charged or refused
-        else:
+        elif not self.charge.is_settled:
             await self.charge.settle()
         return result
 
@@ -102,12 +106,14 @@ class GraphQLContext:
         """Return one result of the edge for each parent, in order. Charge for the sizes of the results, if lists."""
         if self.charge is None:
             return await self.runner.load(edge, self.principal, parents, arguments, self._reads)
-        await self.charge.settle()
+        if not self.charge.is_settled:
+            await self.charge.settle()
         results = await self.runner.load(edge, self.principal, parents, arguments, self._reads)
         lists = [result for result in results if result.__class__ is list]
         if lists and node_id is not None:
             self.charge.count(node_id, len(lists), sum(map(len, lists)))
-            await self.charge.settle()
+            if not self.charge.is_settled:
+                await self.charge.settle()
         return results
 
     async def _load_batch(

@@ -12,8 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 from wattgate.energy import buckets
+from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.enums import Period
+from wattgate.graphql.core.decoded_readings import DecodedReadings
 
 UNIT_MICROSECONDS = 30
 """Processor time of one unit of cost, in µs."""
@@ -150,7 +152,7 @@ def per_reading(*, max_items: int, readings_per_unit: int = 1) -> ArgumentMeasur
         count = sum(map(len, columns))
         if count > max_items:  # the resolver rejects it
             return MUTATION_WEIGHT + max_items // readings_per_unit
-        hours = sum(len({_hour(instant) for instant in column}) for column in columns)
+        hours = sum(map(_count_hours, columns))
         return MUTATION_WEIGHT + count // readings_per_unit + hours // RECORDED_HOURS_PER_UNIT
 
     return ArgumentMeasure(("series",), compute)
@@ -240,8 +242,17 @@ def _member(value: Any, name: str) -> Any:
 
 def _instants(series: Any) -> Sequence[Any]:
     """Return the instants of the readings of a series, in either form."""
-    readings = _list_items(_member(series, "readings"))
+    readings = _member(series, "readings")
+    if isinstance(readings, DecodedReadings):
+        return readings
+    readings = _list_items(readings)
     return [_member(reading, "at") for reading in readings] or _list_items(_member(series, "at"))
+
+
+def _count_hours(instants: Sequence[Any]) -> int:
+    if isinstance(instants, DecodedReadings):
+        return len(set((instants.at // HOUR_MS).tolist()))
+    return len({_hour(instant) for instant in instants})
 
 
 def _hour(instant: Any) -> int | None:

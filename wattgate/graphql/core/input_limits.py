@@ -14,6 +14,7 @@ import strawberry
 
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
+from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.scalars import Json
@@ -248,7 +249,7 @@ def _text_check(maximum: int) -> Check:
 
 def _list_check(maximum: int, item_check: Check | None) -> Check:
     def check(value: Any, path: ProblemPath, problems: list[Problem]) -> None:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple | DecodedReadings):
             return
         if len(value) > maximum:
             problems.append(Problem(path, f"has {len(value):,} items; the maximum is {maximum:,}"))

@@ -8,6 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+import msgspec
 import strawberry
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
@@ -83,8 +84,7 @@ class Argument:
         return self.default is inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
@@ -98,7 +98,7 @@ class Call:
     network: MeterNetwork
     templates: TemplateRenderer
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
-    client: Client = field(default_factory=Client)
+    client: Client = msgspec.field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES
     prepared: Any = None
 

@@ -14,6 +14,8 @@ from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logg
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.change_recorder import ChangeRecorder
+from wattgate.db.column_types import new_id
+from wattgate.db.credential_changes import changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
@@ -30,10 +32,11 @@ from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
 from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
+from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
-from wattgate.tracer import NOOP_TRACER, Tracer
+from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 NO_APPLICATION = ""
 """The application of callers that have none. It owns no rows."""
@@ -112,7 +115,7 @@ class Runner:
 
         `reads` holds the reads of the request that the access log has already.
         """
-        with self.tracer.step_span(to_camel_case(operation.name)):
+        with self.tracer.step_span(to_camel_case(operation.name)) if self.tracer.is_enabled else NO_SPAN:
             return await self._run(operation, principal, arguments, reads)
 
     async def _run(
@@ -129,7 +132,7 @@ class Runner:
         write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
         rows_scope = _rows_scope(principal, scope)
-        prepared = await self._prepare(operation, principal, rows_scope, arguments)
+        prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
         session_scope = _session_scope(operation, principal, rows_scope)
         open_session = self._database.session if write else self._database.reader
         async with open_session(session_scope) as session:
@@ -153,13 +156,16 @@ class Runner:
             except GatewayError as error:
                 if error.commits_changes and isinstance(session, AsyncSession):
                     await session.commit()
+                    _add_credential_change(session, events)
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
                 if rows.recorder is not None:
                     await record_act(rows, operation, principal, arguments)
                 await session.commit()
-        await self._publish(events)
+                _add_credential_change(session, events)
+        if events:
+            await self._publish(events)
         return result
 
     async def _run_delegated(
@@ -196,10 +202,11 @@ class Runner:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = _rows_scope(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
-        with self.tracer.step_span(edge.load.__name__):
+        name = edge.load.__name__
+        with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
             async with self._database.reader(scope) as session:
                 rows = self._rows(session, principal, scope)
-                rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                rows.accesses = self._access_recorder(principal, name, reads)
                 rows.read_budget = partial(self._budgets.charge, principal, 0)
                 results: list[Any] = await edge.load(rows, parents, **arguments)
         if len(results) != len(parents):
@@ -239,6 +246,12 @@ class Runner:
             key_ring=key_ring,
             consent_required=self._consent_required,
         )
+
+
+def _add_credential_change(session: AsyncSession, events: list[Event]) -> None:
+    """Add the event for a change of credentials. A revocation is one already."""
+    if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
+        events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
 
 
 def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:

@@ -22,7 +22,8 @@ MAX_SCALAR_CHARACTERS = 100
 _OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
 
 
-def _parse_datetime(text: Any) -> datetime:
+def parse_datetime(text: Any) -> datetime:
+    """Return the instant of a DateTime, in UTC. Raise ValueError if it is not one."""
     if not isinstance(text, str):
         raise ValueError("a DateTime is a text")
     if len(text) > MAX_SCALAR_CHARACTERS:
@@ -56,7 +57,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         description="Instant in ISO 8601. Inputs need a UTC offset or Z. Results are in UTC, with milliseconds and Z.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=format_iso,
-        parse_value=_parse_datetime,
+        parse_value=parse_datetime,
     ),
     Decimal: strawberry.scalar(
         name="Decimal",

@@ -22,6 +22,18 @@ class OperationCharge:
     the error after which the operation loads nothing more. `balance` is the budget after the last charge.
     """
 
+    __slots__ = (
+        "_budgets",
+        "_cost",
+        "_estimate",
+        "_executed_mutation",
+        "_principal",
+        "_size_units",
+        "balance",
+        "charged",
+        "refusal",
+    )
+
     def __init__(self, budgets: Budgets, principal: Principal, estimate: CostEstimate, size_units: int = 0) -> None:
         """Create the charge of an operation, for whose request `size_units` are charged already."""
         self.charged = self._size_units = size_units
@@ -55,6 +67,11 @@ class OperationCharge:
         """The cost by the assumed sizes of lists, and the size of the request."""
         return self._estimate.total + self._size_units
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to charge, and nothing was refused."""
+        return self.refusal is None and 0 < self.charged >= self._cost
+
     async def settle(self) -> None:
         """Charge the part of the cost that is not charged yet.
 
@@ -63,11 +80,10 @@ class OperationCharge:
         """
         if self.refusal is not None:
             raise self.refusal
-        missing = self._cost - self.charged
-        if missing <= 0 and self.charged:
+        if self.is_settled:
             return
         try:
-            await self._charge(missing)
+            await self._charge(self._cost - self.charged)
         except GatewayError as error:
             self.refusal = self._after_mutation(error) if self._executed_mutation else error
             raise self.refusal from None

@@ -56,7 +56,7 @@ class OperationCost:
     `visited` is the number of selections that were visited to compute it.
     """
 
-    __slots__ = ("_clock", "_list_costs", "_steps", "fixed", "visited")
+    __slots__ = ("_clock", "_fixed_estimate", "_list_costs", "_steps", "fixed", "visited")
 
     def __init__(
         self,
@@ -71,14 +71,15 @@ class OperationCost:
         self._steps = tuple(steps)
         self._clock = clock
         self._list_costs = dict(list_costs)
+        self._fixed_estimate = None if fixed is None else CostEstimate(fixed, (), self._list_costs)
 
     def __call__(self, variables: VariableValues) -> int:
         return self.estimate(variables).total
 
     def estimate(self, variables: VariableValues) -> CostEstimate:
         """Return the estimate for the values of the variables."""
-        if self.fixed is not None:
-            return CostEstimate(self.fixed, (), self._list_costs)
+        if self._fixed_estimate is not None:
+            return self._fixed_estimate
         now = EPOCH if self._clock is None else self._clock()
         coerced, numbers = variables.coerced, list[int]()
         push = numbers.append

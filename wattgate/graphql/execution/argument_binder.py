@@ -24,6 +24,7 @@ from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.enum_errors import describe_values
+from wattgate.graphql.execution.reading_decoder import input_decoder
 from wattgate.graphql.execution.schema import Schema
 
 MAX_QUOTED_CHARACTERS = 50
@@ -51,6 +52,11 @@ class ArgumentBinder:
             name: argument for name, argument in field.args.items() if name not in graphql_only
         }
         """The operation's arguments, by GraphQL name. Arguments that GraphQL has renamed keep their old names."""
+        self._decoders = {
+            name: decode
+            for name, argument in self.arguments.items()
+            if (decode := input_decoder(argument.type)) is not None
+        }
         self._strawberry_field = field.extensions[STRAWBERRY_DEFINITION]
         self._schema = schema
 
@@ -61,8 +67,12 @@ class ArgumentBinder:
         """
         problems = list(raw.problems)
         values: dict[str, Any] = {}
+        decoded: dict[str, Any] = {}
         for name, argument in self.arguments.items():
-            if name in raw.values:
+            decode = self._decoders.get(name)
+            if decode is not None and (objects := decode(raw.values.get(name))) is not None:
+                decoded[name] = objects
+            elif name in raw.values:
                 values[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
                 problems.append(Problem((name,), "is missing", is_missing=True))
@@ -74,7 +84,7 @@ class ArgumentBinder:
             if name in values
         }
         return convert_arguments(
-            coerced,
+            coerced | decoded,
             self._strawberry_field.arguments,
             scalar_registry=self._schema.schema_converter.scalar_registry,
             config=self._schema.config,

@@ -41,6 +41,9 @@ MAX_ANONYMOUS_DOCUMENTS = 200
 MAX_LONG_DOCUMENTS = 50
 """Number of longer documents in the cache. One of 32 KB may take a megabyte of memory."""
 
+LONG_DOCUMENT_CHARACTERS = 2_000
+"""Length from which a document is compiled in a thread: a document of the maximum size takes more than 100 ms."""
+
 MAX_VALIDATION_ERRORS = 20
 """Maximum number of validation errors that are reported for a document."""
 
@@ -50,8 +53,8 @@ class Document:
     """A valid operation of a document, and the data derived from it.
 
     `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
-    need no coercion, else None. `root_fields` are its
-    operations with their permissions. `plans` are its compiled plans, by the values of the condition variables.
+    may need no coercion by graphql-core, else None. `root_fields` are its operations with their permissions. `plans`
+    are its compiled plans, by the values of the condition variables. One that `is_long` is compiled in a thread.
     """
 
     node: DocumentNode
@@ -63,6 +66,7 @@ class Document:
     root_fields: tuple[RootField, ...] = ()
     use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    is_long: bool = False
 
     @property
     def kind(self) -> OperationType:
@@ -170,6 +174,7 @@ class DocumentCache:
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
             collect_root_fields(graphql, node, operation),
+            is_long=len(text) >= LONG_DOCUMENT_CHARACTERS,
         )
 
 

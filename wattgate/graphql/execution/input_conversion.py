@@ -3,7 +3,7 @@
 Strawberry looks them up for each object, which takes ten times as long. A call may have 10,000 readings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Any, NamedTuple
 
@@ -46,7 +46,9 @@ def _build_converter(definition: StrawberryObjectDefinition, config: StrawberryC
         if field.default_value is MISSING and field.default_factory is MISSING
     }
 
-    def convert(type_: Any, value: Mapping[str, Any], context: Any) -> Any:
+    def convert(type_: Any, value: Any, context: Any) -> Any:
+        if isinstance(value, type_):  # of a variable that was decoded without graphql-core
+            return value
         members = dict(nulls)
         for graphql_name, python_name, convert_member in fields:
             if graphql_name in value:

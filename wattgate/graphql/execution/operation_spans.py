@@ -5,17 +5,19 @@ from typing import Any
 
 from graphql import OperationDefinitionNode
 
-from wattgate.tracer import Tracer
+from wattgate.tracer import NO_SPAN, Tracer
 
 MAX_NAME_LENGTH = 100
 """Maximum number of characters of the operation name in a span."""
 
 
 def operation_span(tracer: Tracer, operation: OperationDefinitionNode) -> AbstractContextManager[Any]:
-    """Return the span of an operation.
+    """Return the span of an operation. While spans are off, it is a context without effect.
 
     The operation name is an attribute, because clients choose it and span names must be few.
     """
+    if not tracer.is_enabled:
+        return NO_SPAN
     kind = operation.operation.value
     attributes = {"graphql.operation.type": kind}
     if operation.name is not None:

@@ -23,6 +23,11 @@ APQ_VERSION = 1
 """The supported version of Apollo's protocol."""
 
 
+def needs_resolution(principal: Principal, request: OperationRequest) -> bool:
+    """Return whether the request may have an id or a digest, or the caller only registered documents."""
+    return request.document_id is not None or request.extensions is not None or principal.trusted_only
+
+
 class PersistedDocuments:
     """Find the texts of documents by the ids and digests in requests."""
 

@@ -1,6 +1,5 @@
 """Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,14 +22,15 @@ from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
-from wattgate.graphql.execution.persisted_documents import PersistedDocuments
+from wattgate.graphql.execution.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
 from wattgate.graphql.execution.schema import Schema, normalize_errors
+from wattgate.graphql.execution.time_limit import TimeLimit
 from wattgate.principal import Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.request_context import log_access_error
-from wattgate.request_limits import size_cost
+from wattgate.request_limits import FREE_BODY_BYTES, size_cost
 from wattgate.stored_json import encode_json
 
 TIME_LIMIT_SECONDS = 30.0
@@ -64,7 +64,9 @@ class PipelineResult:
 
     async def encode_with_cost(self) -> bytes:
         """Encode the result and its cost in JSON, data first."""
-        return await self._encode({**self._to_dict(), "extensions": {"cost": cost_extension(self.charge)}})
+        body = self._to_dict()
+        body["extensions"] = {"cost": cost_extension(self.charge)}
+        return await self._encode(body)
 
     async def _encode(self, body: dict[str, Any]) -> bytes:
         return encode_json(body) if self.charge.charged < LARGE_COST else await encode_large_json(body)
@@ -83,9 +85,9 @@ def cost_extension(charge: OperationCharge) -> dict[str, int]:
     requested = charge.charged or charge.estimated
     costs = {"requested": requested, "estimated": charge.estimated, "charged": charge.charged}
     balance = charge.balance
-    if balance is None:
-        return costs
-    return {**costs, "remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
+    if balance is not None:
+        costs["remaining"], costs["limit"], costs["reset"] = balance.remaining, balance.limit, balance.reset
+    return costs
 
 
 class GraphQLPipeline:
@@ -112,7 +114,7 @@ class GraphQLPipeline:
         self._budgets = budgets
         self._documents = DocumentCache(schema, limits, clock)
         self._document_queue = document_queue or DocumentQueue()
-        self._time_limit_seconds = time_limit_seconds
+        self._time_limit = TimeLimit(time_limit_seconds)
 
     async def resolve_document(
         self, principal: Principal, request: OperationRequest
@@ -124,23 +126,24 @@ class GraphQLPipeline:
         """
         if principal.role is Role.ANONYMOUS:
             await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
-        resolved = (
-            request
-            if self._persisted_documents is None
-            else await self._persisted_documents.resolve(principal, request)
-        )
-        document = await self._load_document(principal, resolved)
-        if resolved is not request and self._persisted_documents is not None:
-            await self._persisted_documents.store_text(request)
+        persisted = self._persisted_documents
+        if persisted is None or not needs_resolution(principal, request):
+            return request, self._find_document(request) or await self._parse_document(principal, request)
+        resolved = await persisted.resolve(principal, request)
+        document = self._find_document(resolved) or await self._parse_document(principal, resolved)
+        if resolved is not request:
+            await persisted.store_text(request)
         return resolved, document
 
-    async def _load_document(self, principal: Principal, request: OperationRequest) -> Document:
-        """Return the document of a request: from the cache, or parsed when it is the turn of the caller."""
+    def _find_document(self, request: OperationRequest) -> Document | None:
+        """Return the document of a request if it is in the cache."""
         if request.query is None:
             raise BadInput("the request has no query")
-        cached = self._documents.find(request.query, request.operation_name)
-        if cached is not None:
-            return cached
+        return self._documents.find(request.query, request.operation_name)
+
+    async def _parse_document(self, principal: Principal, request: OperationRequest) -> Document:
+        """Parse the document of a request when it is the turn of the caller."""
+        assert request.query is not None  # see `_find_document`
         is_known = principal.role is not Role.ANONYMOUS
         parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
         return await self._document_queue.run(principal, parse)
@@ -162,7 +165,7 @@ class GraphQLPipeline:
 
         With `extensions.dryRun`, return the cost and execute nothing. The operation may be a subscription then.
         """
-        is_dry_run = (request.extensions or {}).get(DRY_RUN) is True
+        is_dry_run = request.extensions is not None and request.extensions.get(DRY_RUN) is True
         if document.kind is OperationType.SUBSCRIPTION and not is_dry_run:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
         if not is_dry_run:
@@ -172,7 +175,7 @@ class GraphQLPipeline:
                     OperationCharge.flat(self._budgets, principal, STATEMENT_WEIGHT * len(document.root_fields))
                 )
                 return PipelineResult(refusal.data, normalize_errors(refusal.errors), charge)
-        size_units = await self.charge_size(principal, request)
+        size_units = await self.charge_size(principal, request) if request.size > FREE_BODY_BYTES else 0
         variables = await self._inputs.run(request.size, self.engine.coerce_variables, document, request.variables)
         if is_dry_run:
             return PipelineResult(None, (), await self._dry_run(principal, document, variables, size_units))
@@ -180,10 +183,10 @@ class GraphQLPipeline:
         context = GraphQLContext(self._runner, principal, charge)
         with operation_span(self._runner.tracer, document.operation):
             try:
-                async with asyncio.timeout(self._time_limit_seconds):
+                with self._time_limit():
                     outcome = await self.engine.execute(context, document, variables, request.variables)
             except TimeoutError:
-                timed_out = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
+                timed_out = TimedOut(f"the operation took more than {self._time_limit.seconds:g} seconds")
                 return PipelineResult(None, [_to_graphql_error(timed_out)], charge)
         if document.kind is OperationType.QUERY:
             _raise_refusal(charge)

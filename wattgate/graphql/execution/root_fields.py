@@ -101,12 +101,10 @@ def refuse_unpermitted(
 
     The answer is that of an execution in which each root field fails.
     """
-    refused: list[tuple[RootField, GatewayError]] = []
     for field in fields:
-        error = None if field.operation is None else _permission_error(principal, field.operation)
-        if error is None:
+        if field.operation is None or principal.access_scope(field.operation.needs) is not None:
             return None
-        refused.append((field, error))
+    refused = [(field, _permission_error(principal, field.operation)) for field in fields if field.operation]
     if not refused:
         return None
     conditions = _condition_values(operation, raw_variables or {})
@@ -131,12 +129,13 @@ def require_permission(principal: Principal, fields: tuple[RootField, ...]) -> N
             check_permission(principal, field.operation.needs)
 
 
-def _permission_error(principal: Principal, operation: Operation) -> GatewayError | None:
+def _permission_error(principal: Principal, operation: Operation) -> GatewayError:
+    """Return the error of an operation that the caller may not run."""
     try:
         check_permission(principal, operation.needs)
     except GatewayError as error:
         return error
-    return None
+    raise RuntimeError(f"{operation.name} is permitted")
 
 
 def _condition_values(operation: OperationDefinitionNode, raw_variables: Mapping[str, Any]) -> dict[str, bool]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wattgate.db.readings.recording import ReadingColumns
-from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
+from wattgate.energy.arrays import FloatArray, IntArray, sort_and_deduplicate
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.storage_limits import StorageLimits
 from wattgate.graphql.core.cost_weights import (
@@ -23,6 +23,9 @@ from wattgate.principal import Permission
 
 SeriesKey = tuple[str, str | None]
 """Resource id and field name. None selects the resource's first field."""
+
+_MAX_HOURS = 2**43
+"""More than the hours between any two instants in ms with 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     """Return the cost of a batch: a share for each reading, and for each hour whose aggregates it changes."""
     if not isinstance(batch, BulkReadingBatch):
         return MUTATION_WEIGHT
-    hours: int = np.unique(np.stack((batch.series_index, batch.at // HOUR_MS)), axis=1).shape[1]
+    hours = len(np.unique(batch.series_index * _MAX_HOURS + batch.at // HOUR_MS))
     return MUTATION_WEIGHT + len(batch.at) // BULK_READINGS_PER_UNIT + hours // RECORDED_HOURS_PER_UNIT
 
 
@@ -103,7 +106,7 @@ class _BatchValidator:
             self._batch.quality[index],
             hourly[target_index],
         )
-        kept, conflicting = _sort_and_deduplicate(*columns[:5])
+        kept, conflicting = sort_and_deduplicate(columns[:3], columns[3:5])
         self.refused += [(int(position), CONFLICTING_DUPLICATE) for position in index[conflicting]]
         return ReadingColumns(*(column[kept] for column in columns))
 
@@ -140,17 +143,3 @@ class _BatchValidator:
             )
             self.refused.append((int(position), reason))
         return index[valid], scaled[valid]
-
-
-def _sort_and_deduplicate(
-    number: IntArray, field: IntArray, at: IntArray, value: IntArray, quality: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return positions of readings: the first of each key, sorted by key, and those that conflict with the first.
-
-    The key is series, field and instant. A reading conflicts if its value or quality differs; an equal one is dropped.
-    """
-    order = np.lexsort((at, field, number))  # stable: readings with the same key keep their order
-    first = is_group_start(number[order], field[order], at[order])
-    first_of_key = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    conflicts = (value[order] != value[first_of_key]) | (quality[order] != quality[first_of_key])
-    return order[first], order[conflicts]

@@ -31,4 +31,5 @@ async def display(call: Call, *, ve_id: strawberry.ID) -> SubscriptionSource:
     home = await call.rows.get(models.VirtualEntity, ve_id)
     (resources,) = await home_queries.resources(call.rows, [home])
     await require_some_consent(call.rows, display_resources(resources))
-    return SubscriptionSource(await display_topics(call.rows, home, resources), reducer=DisplayReducer(home.ve_id))
+    topics = await display_topics(call.rows, home, resources)
+    return SubscriptionSource(topics, reducer=DisplayReducer(home.ve_id), depends_on_rows_only=True)

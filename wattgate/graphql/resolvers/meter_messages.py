@@ -5,7 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
+from typing import Any
 
+import numpy as np
 from sqlalchemy import or_
 from sqlmodel import col
 from strawberry import ID
@@ -18,6 +21,7 @@ from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
+from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.recording import MAX_READINGS, store_all_or_none
 from wattgate.graphql.types import readings as types
@@ -66,7 +70,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     known = await _load_displays(call.rows, messages)
     batch = _MessageBatch(to_ms(call.rows.now))
     for message in messages:
-        batch.add_message(message, known.get(normalize_hardware_id(message.hardware_id)))
+        batch.add_message(message, known.get(message.hardware_id))
     recorded = 0
     for series in _split_into_calls(batch.to_series()):
         recorded += await store_all_or_none(call, series)
@@ -97,11 +101,12 @@ class _DisplayDevice:
 
 
 async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _DisplayDevice]:
-    """Return the active devices that sent these messages, by hardware key.
+    """Return the active devices that sent these messages, by the hardware ids in the messages.
 
     A device that was added under its EUI-64 also sends under the MAC address in it, and vice versa.
     """
-    keys = {key for message in messages for key in hardware_id_spellings(message.hardware_id)}
+    hardware_ids = {message.hardware_id for message in messages}
+    keys = {key for hardware_id in hardware_ids for key in hardware_id_spellings(hardware_id)}
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
@@ -113,7 +118,8 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
         display = displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
         for spelling in hardware_id_spellings(device.hardware_key):
             displays.setdefault(spelling, display)
-    return displays
+    found = {hardware_id: displays.get(normalize_hardware_id(hardware_id)) for hardware_id in hardware_ids}
+    return {hardware_id: display for hardware_id, display in found.items() if display is not None}
 
 
 @dataclass
@@ -160,18 +166,34 @@ class _MessageBatch:
 
     def to_series(self) -> Iterator[types.NewReadings]:
         for (resource_id, name), values in self.values.items():
-            readings = [types.NewReading(at=from_ms(at), value=values[at]) for at in sorted(values)]
-            yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=readings)
+            yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=_to_columns(values))
+
+
+def _to_columns(values: Mapping[int, Decimal]) -> Any:
+    """Return values by instant (ms) as DecodedReadings, in place of a list of NewReading."""
+    instants = sorted(values)
+    at, value = np.array(instants, np.int64), np.array([float(values[instant]) for instant in instants], np.float64)
+
+    def build_reading(index: int) -> types.NewReading:
+        return types.NewReading(at=from_ms(instants[index]), value=values[instants[index]])
+
+    return DecodedReadings(at, value, np.zeros(len(at), np.int64), build_reading)
 
 
 def _to_stored_value(measurement: Measurement, field: ReadingField) -> Decimal:
     """Return the value, rounded to the field's decimals. Raise StorageError if its unit or value is invalid."""
-    unit = _FIRST_WORD.match(field.unit)  # "pence per kWh" and "pence/day" start with "pence"
-    if unit is None or unit[0].casefold() != measurement.unit.casefold():
+    if _unit_name(field.unit) != measurement.unit.casefold():
         raise StorageError(f"the field is in {field.unit}, but the display measures in {measurement.unit}")
     value = measurement.value.quantize(Decimal(1).scaleb(-field.decimals), ROUND_HALF_EVEN)
     field.to_stored(value)
     return value
+
+
+@lru_cache(maxsize=256)
+def _unit_name(text: str) -> str | None:
+    """Return the first word of a unit: "pence per kWh" and "pence/day" start with "pence"."""
+    word = _FIRST_WORD.match(text)
+    return None if word is None else word[0].casefold()
 
 
 def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:

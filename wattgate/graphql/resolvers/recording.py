@@ -1,14 +1,21 @@
 """Record readings: all or none of a call, or each valid one of readings in columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
+
+import numpy as np
 
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.energy.arrays import IntArray, sort_and_deduplicate
 from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
+from wattgate.energy.storage_limits import StorageLimits
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_reading
+from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.services.reading_targets import (
@@ -20,6 +27,7 @@ from wattgate.graphql.services.reading_targets import (
 )
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
+from wattgate.realtime.events import Event
 
 MAX_READINGS = 10_000
 """Maximum readings in a call."""
@@ -84,6 +92,10 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
     """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid."""
     _check_count(sum(len(entry.readings) for entry in series))
     targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
+    if all(isinstance(entry.readings, DecodedReadings) for entry in series):
+        valid = _ValidSeries.find(targets, series)
+        if valid is not None:
+            return await valid.store(call, targets)
     batch, problems = ReadingBatch(targets), list[Problem]()
     for position, entry in enumerate(series):
         path = ("series", position)
@@ -106,6 +118,61 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
         call.emit(targets.build_event(stored))
     notify_alert_rules(call, targets)
     return len(batch.readings)
+
+
+@dataclass(frozen=True, slots=True)
+class _ValidSeries:
+    """Decoded series without any invalid reading: their targets, and their readings in columns, as they were sent.
+
+    `kept` are the positions of the readings to store, sorted by key. Repeated readings are left out.
+    """
+
+    targets: Sequence[ReadingTarget]
+    series_index: IntArray
+    at: IntArray
+    scaled: IntArray
+    quality: IntArray
+    kept: IntArray
+
+    @classmethod
+    def find(cls, targets: ReadingTargets, series: Sequence[types.NewReadings]) -> "_ValidSeries | None":
+        """Return the series, or None if one of them or of their readings is invalid."""
+        if not series:
+            return None
+        try:
+            found = [targets.find(entry.resource_id, entry.field) for entry in series]
+        except UnknownTarget:
+            return None
+        columns: Any = [entry.readings for entry in series]
+        series_index = np.repeat(np.arange(len(series)), list(map(len, columns)))
+        at, value, quality = (
+            np.concatenate([getattr(readings, name) for readings in columns]) for name in ("at", "value", "quality")
+        )
+        limits = StorageLimits.from_fields([target.field for target in found], [target.oldest_ms for target in found])
+        scaled, valid = limits.encode(series_index, at, value, targets.now_ms)
+        number, field = np.array([(target.number, target.field.index) for target in found], np.int64).T[:, series_index]
+        kept, conflicting = sort_and_deduplicate((number, field, at), (scaled, quality))
+        return None if len(conflicting) or not valid.all() else cls(found, series_index, at, scaled, quality, kept)
+
+    async def store(self, call: Call, targets: ReadingTargets) -> int:
+        """Store the readings, emit the event of each, and return how many."""
+        keys = [(target.number, target.field.index, target.field.has_hourly_rollup) for target in self.targets]
+        number, field, hourly = np.array(keys, np.int64).T[:, self.series_index[self.kept]]
+        at, scaled, quality = (column[self.kept] for column in (self.at, self.scaled, self.quality))
+        readings = ReadingColumns(number, field, at, scaled, quality, hourly)
+        await call.rows.readings.record(readings, targets.now_ms)
+        async for event in with_pauses(self._build_events(targets)):
+            call.emit(event)
+        notify_alert_rules(call, targets)
+        return len(self.kept)
+
+    def _build_events(self, targets: ReadingTargets) -> Iterator[Event]:
+        """Yield the events of the stored readings, in the order in which they were sent."""
+        stored = np.sort(self.kept)
+        bounds = np.searchsorted(self.series_index[stored], np.arange(len(self.targets) + 1)).tolist()
+        for target, start, end in zip(self.targets, bounds, bounds[1:], strict=False):
+            readings = stored[start:end]
+            yield from targets.build_events(target, self.at[readings], self.scaled[readings], self.quality[readings])
 
 
 class ReadingBatch:

@@ -3,10 +3,11 @@
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import strawberry
+from msgspec.structs import replace
 from sqlmodel import col
 
 from wattgate.client import AddressPolicy

@@ -1,8 +1,8 @@
 """Changes of an account's e-mail address: requested, confirmed at the new address, and reported to the old one."""
 
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
 from sqlmodel import col
 
 from wattgate.db.identity.secrets import hash_secret, new_secret

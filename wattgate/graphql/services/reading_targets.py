@@ -1,13 +1,14 @@
 """Reading targets: the fields of resources for which a caller may record readings, and the events of new readings."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from wattgate.clock import format_iso, from_ms, to_ms
+from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import Conflict
 from wattgate.graphql.core.operation import Call
@@ -105,6 +106,15 @@ class ReadingTargets:
         """Return the resource ids and field names with new readings, for resources that have alert rules."""
         targets = self._targets.values()
         return [(target.resource.resource_id, target.field.name) for target in targets if target.resource.watched]
+
+    def build_events(self, target: ReadingTarget, at: IntArray, scaled: IntArray, quality: IntArray) -> Iterator[Event]:
+        """Yield the events of stored readings of one target, given in columns."""
+        resource_id, field = target.resource.resource_id, target.field
+        topic = topics.readings(resource_id)
+        offsets, values = at.astype("timedelta64[ms]").tolist(), (scaled / 10**field.decimals).tolist()
+        for offset, value, code in zip(offsets, values, quality.tolist(), strict=True):
+            payload = ReadingRecorded(resource_id, field.name, field.unit, EPOCH + offset, value, QUALITIES[code])
+            yield Event(topic, field.name, payload)
 
     def build_event(self, reading: ReadingRow) -> Event:
         """Return the event of a stored reading."""

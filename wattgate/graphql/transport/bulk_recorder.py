@@ -1,7 +1,7 @@
 """Bulk recording of readings in batches. Memory use does not grow with the number of readings."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from wattgate.decimals import MAX_NUMBER_CHARACTERS, InvalidDecimal, parse_decimal
-from wattgate.energy.arrays import IntArray
+from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput
@@ -77,6 +77,21 @@ class BulkRecorder:
         elif buffered % YIELD_EVERY_LINES == 0:
             await asyncio.sleep(0)
 
+    async def add_columns(
+        self, first_line: int, series: Sequence[SeriesKey], at: IntArray, value: FloatArray, quality: IntArray
+    ) -> None:
+        """Add the readings of successive lines, as `add` does for each."""
+        start = 0
+        while start < len(series):
+            end = min(len(series), start + BATCH_SIZE - len(self._buffer.lines))
+            columns = (column[start:end].tolist() for column in (at, value, quality))
+            self._buffer.extend(range(first_line + start, first_line + end), series[start:end], *columns)
+            self.report.lines += end - start
+            if len(self._buffer.lines) >= BATCH_SIZE:
+                await self._flush()
+            start = end
+        await asyncio.sleep(0)
+
     async def add_arrays(self, lines: IntArray, batch: BulkReadingBatch) -> None:
         """Add the readings of many lines, after all earlier ones."""
         await self._flush()
@@ -138,6 +153,22 @@ class _ReadingBuffer:
         self._at.append(at)
         self._value.append(value)
         self._quality.append(quality)
+
+    def extend(
+        self,
+        lines: Iterable[int],
+        series: Sequence[SeriesKey],
+        at: Iterable[int],
+        value: Iterable[float],
+        quality: Iterable[int],
+    ) -> None:
+        self.lines.extend(lines)
+        for key in dict.fromkeys(series):
+            self._series_numbers.setdefault(key, len(self._series_numbers))
+        self._series_index.extend(map(self._series_numbers.__getitem__, series))
+        self._at.extend(at)
+        self._value.extend(value)
+        self._quality.extend(quality)
 
     def arrays(self) -> BulkReadingBatch:
         series_index, at, quality = (

@@ -54,15 +54,20 @@ class GraphQLResponse:
     headers: Sequence[tuple[bytes, bytes]] = ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        fields, body = await self.encode(dict(scope["headers"]).get(b"accept-encoding", b"").decode("latin-1"))
+        await send({"type": "http.response.start", "status": self.status, "headers": fields})
+        await send_body(send, body)
+
+    async def encode(self, accept_encoding: str) -> tuple[Headers, bytes]:
+        """Return all headers and the body. A large body is compressed for a client that accepts gzip."""
         body = self.body
         fields = [(b"content-type", self.media_type.encode()), (b"vary", b"Accept, Accept-Encoding"), *self.headers]
-        if len(body) >= MIN_COMPRESSED_BYTES and b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b""):
+        if len(body) >= MIN_COMPRESSED_BYTES and "gzip" in accept_encoding:
             compress = partial(gzip.compress, body, GZIP_LEVEL)
             body = compress() if len(body) < LARGE_BODY_BYTES else await asyncio.to_thread(compress)
             fields.append((b"content-encoding", b"gzip"))
         fields.append((b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": self.status, "headers": fields})
-        await send_body(send, body)
+        return fields, body
 
 
 async def send_body(send: Send, body: bytes) -> None:
@@ -86,11 +91,14 @@ class GraphQLEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        response = await self._handle(scope, headers, receive)
+        response = await self.answer(scope["method"], headers, scope["query_string"], receive)
         await response(scope, receive, send)
 
-    async def _handle(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> GraphQLResponse:
-        method, accepted = scope["method"], headers.get("accept", "")
+    async def answer(
+        self, method: str, headers: Mapping[str, str], query_string: bytes, receive: Receive
+    ) -> GraphQLResponse:
+        """Return the response to a request, whose header names are in lower case. `receive` returns its body."""
+        accepted = headers.get("accept", "")
         media = negotiate_media_type(accepted)
         if media is None:
             return _errors_response(
@@ -103,7 +111,7 @@ class GraphQLEndpoint:
         try:
             principal = await self._authenticate(headers)
             if method == "GET":
-                request = parse_query_string(scope["query_string"], principal)
+                request = parse_query_string(query_string, principal)
             else:
                 _check_content_type(headers.get("content-type", ""))
                 request = parse_body(await read_body(receive, principal))

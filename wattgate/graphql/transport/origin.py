@@ -1,5 +1,7 @@
 """Origins of requests: the page of a browser that sends a request, or opens a socket."""
 
+from collections.abc import Mapping
+
 from starlette.requests import HTTPConnection
 
 
@@ -9,6 +11,11 @@ def foreign_origin(connection: HTTPConnection) -> str | None:
     Browsers send the header with every request to another origin. To the own origin, they send it only with some
     methods.
     """
-    origin = connection.headers.get("origin")
-    is_own = origin is not None and origin.partition("://")[2] == connection.headers.get("host")
+    return foreign_origin_of(connection.headers)
+
+
+def foreign_origin_of(headers: Mapping[str, str]) -> str | None:
+    """Return the foreign origin in the headers of a request, or None."""
+    origin = headers.get("origin")
+    is_own = origin is not None and origin.partition("://")[2] == headers.get("host")
     return None if is_own else origin

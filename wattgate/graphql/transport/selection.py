@@ -40,6 +40,14 @@ def find_root_field(executor: Executor) -> RootField:
     raise GraphQLError("the subscription selects nothing")
 
 
+def find_compiled_root_field(plan: Plan | None) -> RootField | None:
+    """Return the root field of a compiled subscription; None if graphql-core has to find it, or the error."""
+    if plan is None or len(plan.fields) != 1:
+        return None
+    ((key, selected),) = plan.fields.items()
+    return None if selected.field is None else RootField(key, selected.field, list(selected.nodes))
+
+
 def build_execute_sync(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
     """Return a synchronous function for a selection that needs only the payload, or None if it has edges."""
     if plan is None or plan.fields[key].has_nested_edges:

@@ -28,7 +28,12 @@ from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.root_fields import require_permission
 from wattgate.graphql.execution.schema import Schema, normalize_errors
-from wattgate.graphql.transport.selection import build_execute_sync, build_selection, find_root_field
+from wattgate.graphql.transport.selection import (
+    build_execute_sync,
+    build_selection,
+    find_compiled_root_field,
+    find_root_field,
+)
 from wattgate.principal import AccessScope, Authenticate, Principal
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
@@ -186,7 +191,8 @@ class SubscriptionService:
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
         source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
-        payload_only = prepared.execute_sync is not None and source.reducer is None
+        is_shared = source.reducer is None or source.depends_on_rows_only
+        payload_only = prepared.execute_sync is not None and is_shared
         return Subscription(
             key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
             source=source,
@@ -206,7 +212,8 @@ class SubscriptionService:
         """Prepare the parts of a subscription that do not depend on the caller. Raise InvalidRequest if it is wrong."""
         document = key.document
         variables = self.pipeline.engine.coerce_variables(document, key.variables)
-        root = find_root_field(self.build_executor(key))
+        plan = self.pipeline.engine.get_or_compile(document, variables)
+        root = find_compiled_root_field(plan) or find_root_field(self.build_executor(key))
         declared = root.definition.extensions[STRAWBERRY_DEFINITION]
         node = root.nodes[0].node
         arguments = convert_arguments(
@@ -216,7 +223,6 @@ class SubscriptionService:
             self._schema.config,
         )
         since = arguments.pop(SINCE, None)
-        plan = self.pipeline.engine.get_or_compile(document, variables)
         return PreparedSubscription(
             self._subscriptions[node.name.value],
             arguments,

@@ -41,7 +41,7 @@ class WebSocketEndpoint:
         await socket.accept(SUBPROTOCOL)
         wire = scope.get("extensions", {}).get(ASGI_EXTENSION)
         if isinstance(wire, UvicornWire):
-            wire.attach(Session(self._runtime, wire, headers))
+            wire.attach(lambda frames: Session(self._runtime, frames, headers))
         else:
             portable = AsgiWire(receive, send)
             await portable.run(Session(self._runtime, portable, headers))

@@ -117,7 +117,7 @@ class RedisBus:
         self._ping_seconds = ping_seconds
         self._backoff = backoff
         self.client = RedisClient(address)
-        """The connection pool for commands. Other shared state of the gateways uses it too."""
+        """The client for commands. Other shared state of the gateways uses it too."""
         self._publisher = EventPublisher(self.client, backoff)
         self._decoder = EventDecoder()
         self._deliver: DeliverCallback = _discard

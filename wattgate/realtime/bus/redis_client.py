@@ -6,30 +6,26 @@ explains how the bus uses the scripts.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha1
 from typing import Any, TypeVar
 from uuid import uuid4
 from zlib import crc32
 
-from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError
 
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, TOPIC_LEASE_SECONDS
+from wattgate.realtime.bus.command_connection import RESPONSE_TIMEOUT_SECONDS, Command, CommandConnection
 from wattgate.realtime.server_address import ServerAddress
 
 T = TypeVar("T")
 
-RESPONSE_TIMEOUT_SECONDS = 1.0
-"""Maximum wait for a reply of Redis, and for a free connection in the pool."""
-
 DEDUPLICATION_SECONDS = 60
 """How long Redis remembers a publish call, so that a retry of the call adds no events twice."""
 
-MAX_CONNECTIONS = 16
 BATCH_SIZE = 500
 """Maximum events in a call, calls in a pipeline and channels in a command. Redis serves no other client meanwhile."""
 
@@ -88,10 +84,6 @@ class ScriptCall:
     keys: tuple[str, ...]
     arguments: tuple[bytes | int, ...]
 
-    @property
-    def digest(self) -> str:
-        return sha1(self.script.encode(), usedforsecurity=False).hexdigest()
-
 
 def shard_prefix(topic: str) -> str:
     """Return the prefix of all keys in the hash slot of the topic's stream."""
@@ -138,33 +130,31 @@ StreamEntry = tuple[str, bytes]
 
 
 class RedisClient:
-    """Connection pool for commands. Each wait has a timeout, and the client retries nothing itself."""
+    """Runs commands over one connection, which it opens again after a failure. It retries nothing itself."""
 
     def __init__(self, address: ServerAddress) -> None:
-        pool = BlockingConnectionPool(
-            max_connections=MAX_CONNECTIONS,
-            timeout=RESPONSE_TIMEOUT_SECONDS,
-            connection_class=SSLConnection if address.tls else Connection,
-            host=address.host,
-            port=address.port,
-            username=address.username,
-            password=address.password,
-            db=address.database,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=RESPONSE_TIMEOUT_SECONDS,
-            socket_connect_timeout=RESPONSE_TIMEOUT_SECONDS,
-        )
-        self._redis: Redis = Redis.from_pool(pool)
+        self._address = address
+        self._connection: CommandConnection | None = None
+        self._connecting: asyncio.Task[CommandConnection] | None = None
+        self._loaded_scripts: dict[str, None] = {}
+        """The scripts that Redis has by now. Each new connection loads them, because Redis may have restarted."""
         self._in_flight: set[asyncio.Task[Any]] = set()
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """Return the replies to these calls. Raise RedisError if one fails; the other calls may have run."""
-        return await self._run_shielded(self._run_calls(calls))
+        if len(calls) <= BATCH_SIZE:
+            return _raise_on_error(await self._run_batch(calls))
+        return await self._run_shielded(self._run_batches(calls))
 
     async def read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
         """Return the entries after each position (key, id) of a stream, or None where it no longer has that entry."""
-        return await self._run_shielded(self._read_streams(stream_positions))
+        if not stream_positions:
+            return []
+        commands: list[Command] = [
+            ("XRANGE", key, position, "+", "COUNT", MAX_READ_ENTRIES) for key, position in stream_positions
+        ]
+        replies = _raise_on_error(await self._exchange(commands))
+        return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
 
     async def lossless_since(self) -> int:
         """Return the time (ms of the clock of Redis) since which Redis has lost no data.
@@ -172,27 +162,88 @@ class RedisClient:
         A restart may load an old state, and a failover may lose the last writes. Both change the run id of the server.
         It is unknown which entries a new run has lost from before the time at which a gateway first saw it.
         """
-        return await self._run_shielded(self._load_lossless_since())
+        info, (seconds, microseconds) = _raise_on_error(await self._exchange([("INFO", "server"), ("TIME",)]))
+        run_id, now = _info_field(info, b"run_id"), int(seconds) * 1000 + int(microseconds) // 1000
+        (since,) = await self.run([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id, now))])
+        return int(since)
 
     async def list_stream_keys(self) -> list[str]:
         """Return the keys of all existing streams."""
-        return await self._run_shielded(self._scan_stream_keys())
+        keys, cursor = [], b"0"
+        while True:
+            scan: Command = ("SCAN", cursor, "MATCH", "wattgate:{*}:*", "COUNT", BATCH_SIZE, "TYPE", "stream")
+            ((cursor, found),) = _raise_on_error(await self._exchange([scan]))
+            keys += found
+            if cursor == b"0":
+                return [key.decode() for key in dict.fromkeys(keys)]
 
     async def server_version(self) -> tuple[int, ...]:
-        info = await self._run_shielded(self._redis.info("server"))
-        return tuple(int(part) for part in str(info["redis_version"]).split("."))
+        (info,) = _raise_on_error(await self._exchange([("INFO", "server")]))
+        return tuple(int(part) for part in _info_field(info, b"redis_version").split(b"."))
 
     async def close(self) -> None:
         if self._in_flight:
             await asyncio.wait(self._in_flight, timeout=2 * RESPONSE_TIMEOUT_SECONDS)
-        await self._redis.aclose()
+        if self._connection is not None:
+            self._connection.abort(RedisConnectionError("the client is closed"))
 
-    async def _run_shielded(self, work: Awaitable[T]) -> T:
-        """Return the result of `work`. A cancelled caller returns immediately; `work` continues to its own timeout.
+    async def _run_batches(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        replies: list[Any] = []
+        for start in range(0, len(calls), BATCH_SIZE):
+            replies += await self._run_batch(calls[start : start + BATCH_SIZE])
+        return _raise_on_error(replies)
 
-        `work` itself is never cancelled: redis-py can take a cancellation for a connection error and swallow it.
-        """
-        task = asyncio.ensure_future(work)
+    async def _run_batch(self, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Return the replies to calls, with errors among them. Load the scripts that Redis has dropped."""
+        if not calls:
+            return []
+        scripts = dict.fromkeys(call.script for call in calls)
+        new = [script for script in scripts if script not in self._loaded_scripts]
+        replies = await self._evaluate(calls, new)
+        if any(isinstance(reply, NoScriptError) for reply in replies):
+            replies = await self._run_shielded(self._evaluate(calls, list(scripts)))
+        return replies
+
+    async def _evaluate(self, calls: Sequence[ScriptCall], scripts: Sequence[str]) -> list[Any]:
+        """Load scripts and evaluate calls in one write. Return the replies to the calls."""
+        loads: list[Command] = [("SCRIPT", "LOAD", script) for script in scripts]
+        replies = await self._exchange([*loads, *map(_evaluation, calls)])
+        _raise_on_error(replies[: len(loads)])
+        self._loaded_scripts.update(dict.fromkeys(scripts))
+        return replies[len(loads) :]
+
+    async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
+        """Write commands and return their replies. Once written, they run even if the caller is cancelled."""
+        connection = self._connection
+        if connection is not None and connection.is_writable:
+            return await connection.send(commands)
+        return await self._run_shielded(self._exchange_when_writable(commands))
+
+    async def _exchange_when_writable(self, commands: Sequence[Command]) -> list[Any]:
+        while True:
+            connection = self._connection
+            if connection is None or not connection.is_open:
+                connection = await self._connect()
+            if connection.is_writable:
+                return await connection.send(commands)
+            await connection.wait_until_writable()
+
+    async def _connect(self) -> CommandConnection:
+        """Return a new connection. Callers that need one at the same time share it, or the error."""
+        if self._connecting is None:
+            setup: list[Command] = [("SCRIPT", "LOAD", script) for script in self._loaded_scripts]
+            self._connecting = asyncio.create_task(CommandConnection.connect(self._address, setup))
+            self._connecting.add_done_callback(self._on_connected)
+        return await asyncio.shield(self._connecting)
+
+    def _on_connected(self, task: asyncio.Task[CommandConnection]) -> None:
+        self._connecting = None
+        if not task.cancelled() and task.exception() is None:
+            self._connection = task.result()
+
+    async def _run_shielded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of `work`. A cancelled caller returns immediately; `work` continues to its own timeout."""
+        task = asyncio.create_task(work)
         self._in_flight.add(task)
         task.add_done_callback(self._on_task_done)
         return await asyncio.shield(task)
@@ -202,47 +253,26 @@ class RedisClient:
         if not task.cancelled():
             task.exception()  # mark it as retrieved: the caller has received it or was cancelled
 
-    async def _run_calls(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        replies: list[Any] = []
-        for start in range(0, len(calls), BATCH_SIZE):
-            batch = calls[start : start + BATCH_SIZE]
-            batch_replies = await self._evaluate(batch)
-            if any(isinstance(reply, NoScriptError) for reply in batch_replies):
-                for script in {call.script for call in batch}:
-                    await self._redis.script_load(script)
-                batch_replies = await self._evaluate(batch)
-            replies += batch_replies
-        return _raise_on_error(replies)
 
-    async def _read_streams(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
-        pipeline = self._redis.pipeline(transaction=False)
-        for key, position in stream_positions:
-            pipeline.xrange(key, min=position, count=MAX_READ_ENTRIES)
-        replies = _raise_on_error(await pipeline.execute(raise_on_error=False))
-        return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
-
-    async def _load_lossless_since(self) -> int:
-        run_id = (await self._redis.info("server")).get("run_id", "")
-        seconds, microseconds = await self._redis.time()
-        now = seconds * 1000 + microseconds // 1000
-        (since,) = await self._run_calls([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id.encode(), now))])
-        return int(since)
-
-    async def _scan_stream_keys(self) -> list[str]:
-        keys = self._redis.scan_iter(match="wattgate:{*}:*", count=BATCH_SIZE, _type="stream")
-        return [key.decode() async for key in keys]
-
-    async def _evaluate(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        pipeline = self._redis.pipeline(transaction=False)
-        for call in calls:
-            pipeline.evalsha(call.digest, len(call.keys), *call.keys, *call.arguments)
-        return list(await pipeline.execute(raise_on_error=False))
+def _evaluation(call: ScriptCall) -> Command:
+    return "EVALSHA", _digest(call.script), len(call.keys), *call.keys, *call.arguments
 
 
-def _entries_after(rows: Sequence[tuple[bytes, dict[bytes, bytes]]], position: str) -> list[StreamEntry] | None:
+@cache
+def _digest(script: str) -> str:
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
+
+
+def _info_field(info: bytes, name: bytes) -> bytes:
+    """Return a field of the reply to INFO, or an empty value."""
+    fields = dict(line.partition(b":")[::2] for line in info.splitlines())
+    return fields.get(name, b"")
+
+
+def _entries_after(rows: Sequence[tuple[bytes, tuple[bytes, bytes]]], position: str) -> list[StreamEntry] | None:
     if not rows or rows[0][0].decode() != position:
         return None
-    return [(entry.decode(), fields[b"e"]) for entry, fields in rows[1:]]
+    return [(entry.decode(), body) for entry, (_, body) in rows[1:]]
 
 
 def _raise_on_error(replies: list[Any]) -> list[Any]:

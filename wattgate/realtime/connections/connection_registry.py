@@ -23,7 +23,7 @@ from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, C
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.connections.service import OperationService
-from wattgate.realtime.events import ConnectionsDisplaced, CredentialsRevoked, Event
+from wattgate.realtime.events import CREDENTIALS_CHANGED, ConnectionsDisplaced, CredentialsRevoked, Event
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ class ConnectionRegistry:
         self._empty = asyncio.Event()
         self._empty.set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.on_credentials_changed: Callable[[], None] = _ignore
+        """Called when another process has changed credentials, or may have done so."""
         self._recent_revocations: deque[tuple[datetime, CredentialsRevoked]] = deque(maxlen=MAX_RECENT_REVOCATIONS)
 
     def start(self) -> None:
@@ -146,12 +148,19 @@ class ConnectionRegistry:
 
     # closing
 
+    @property
+    def hears_revocations(self) -> bool:
+        """Whether the revocations of other processes arrive at the moment."""
+        return self._bus.is_connected and self._hub.is_open(topics.revocations())
+
     def on_event(self, event: Event) -> None:
         """Close the connections that an event on one of `CONTROL_TOPICS` concerns."""
         match event.payload:
             case CredentialsRevoked() as revoked:
-                self._recent_revocations.append((self._service.now(), revoked))
-                self._close_revoked(revoked.applies_to)
+                self.on_credentials_changed()
+                if revoked != CREDENTIALS_CHANGED:
+                    self._recent_revocations.append((self._service.now(), revoked))
+                    self._close_revoked(revoked.applies_to)
             case ConnectionsDisplaced(slot_ids=slot_ids):
                 for slot_id in slot_ids:
                     if slot_id in self._connections_by_slot:
@@ -159,6 +168,7 @@ class ConnectionRegistry:
 
     def on_events_lost(self, topic: str, position: str) -> None:
         """Check all credentials, because a revocation may be among the lost events."""
+        self.on_credentials_changed()
         self._start_task(self.recheck_credentials())
 
     async def recheck_credentials(self) -> None:
@@ -235,3 +245,7 @@ class ConnectionRegistry:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("A task of the connection registry failed with an unexpected error", exc_info=error)
+
+
+def _ignore() -> None:
+    return

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import CostTooHigh, RateLimited
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
@@ -22,8 +24,7 @@ ROUNDING_TOLERANCE = 1e-6
 """Differences below this are rounding errors. Costs are whole numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateBucket:
+class RateBucket(msgspec.Struct, frozen=True, gc=False):
     """The deficit of a bucket against its capacity at a time (s since 1970). A bucket that is not stored is full."""
 
     deficit: float
@@ -33,8 +34,7 @@ class RateBucket:
 FULL_BUCKET = RateBucket(0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
+class Balance(msgspec.Struct, frozen=True, gc=False):
     """The state of a scope after a charge.
 
     `remaining` is the rest of the bucket and `limit` its capacity. The bucket is full in `reset` seconds. An empty
@@ -55,18 +55,23 @@ def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, tuple[RateBucket, ...]]:
     """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
-    deficits = [_deficit_at(bucket, scope.allowance, now) for bucket, scope in zip(buckets, scopes, strict=True)]
-    granted = all(
-        deficit + cost <= scope.allowance.capacity + ROUNDING_TOLERANCE
-        for deficit, scope in zip(deficits, scopes, strict=True)
-    )
+    deficits = []
+    granted = True
+    for bucket, scope in zip(buckets, scopes, strict=True):
+        deficit = _deficit_at(bucket, scope.allowance, now)
+        deficits.append(deficit)
+        if deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
+            granted = False
     charged = cost if granted else 0
-    return granted, tuple(RateBucket(deficit + charged, now) for deficit in deficits)
+    return granted, tuple([RateBucket(deficit + charged, now) for deficit in deficits])
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
     """Return the deficit now. If the clock was set back, nothing has been refilled."""
-    return max(0.0, bucket.deficit - max(0.0, now - bucket.updated_at) * allowance.per_second)
+    if now <= bucket.updated_at:
+        return bucket.deficit
+    deficit = bucket.deficit - (now - bucket.updated_at) * allowance.per_second
+    return deficit if deficit > 0.0 else 0.0
 
 
 def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
@@ -96,6 +101,9 @@ def _whole_seconds(seconds: float) -> int:
     return max(0, math.ceil(seconds - ROUNDING_TOLERANCE))
 
 
+_UNSEEN = (FULL_BUCKET, 0.0)
+
+
 class BucketStore(Protocol):
     """A store of buckets."""
 
@@ -117,9 +125,7 @@ class LocalBucketStore:
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         now = self._clock().timestamp()
-        buckets_before = [
-            self._buckets[scope.key][0] if scope.key in self._buckets else FULL_BUCKET for scope in scopes
-        ]
+        buckets_before = [self._buckets.get(scope.key, _UNSEEN)[0] for scope in scopes]
         granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
         deficits = [bucket.deficit for bucket in buckets]
         self._store(scopes, deficits, now)
@@ -157,14 +163,17 @@ class Budgets:
 
         Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full bucket cannot grant it.
         """
+        if self.limits.is_unlimited:
+            return None
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
-        max_cost = _smallest_capacity(scopes)
-        if cost > max_cost:
-            raise CostTooHigh(
-                f"This request costs {cost:,}, but the budget holds at most {max_cost:,}. Request less data at once."
-            )
+        for scope in scopes:
+            if cost > scope.allowance.capacity:
+                raise CostTooHigh(
+                    f"This request costs {cost:,}, but the budget holds at most {_smallest_capacity(scopes):,}. "
+                    "Request less data at once."
+                )
         balance = await self.buckets.spend(scopes, cost)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()

@@ -2,6 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
 
 from wattgate.principal import Principal, Role
 
@@ -11,8 +14,7 @@ ACCOUNT_LOGIN_FACTOR = 4
 NO_APPLICATION = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True, gc=False):
     """The capacity of a bucket, and its refill per second."""
 
     capacity: int
@@ -35,12 +37,16 @@ class BudgetLimits:
     caller: Allowance | None
     application: Allowance | None
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether no caller has a limit."""
+        return self.caller is None and self.application is None
+
 
 NO_LIMITS = BudgetLimits(None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitScope:
+class RateLimitScope(msgspec.Struct, frozen=True, gc=False):
     """A bucket to charge.
 
     `policy` names the kind of scope. `key` identifies the bucket. It starts with the application in braces, the hash
@@ -79,12 +85,16 @@ def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateL
             ]
             shared = limits.application
     application = f"{{{principal.application_id or NO_APPLICATION}}}"
-    return tuple(
+    scopes = [
         RateLimitScope(policy, f"{application}:{policy}:{owner}", allowance)
-        for policy, owner, allowance in (*own, ("application", "", shared))
+        for policy, owner, allowance in own
         if allowance is not None
-    )
+    ]
+    if shared is not None:
+        scopes.append(RateLimitScope("application", f"{application}:application:", shared))
+    return tuple(scopes)
 
 
+@lru_cache(maxsize=64)
 def _scale(allowance: Allowance | None, factor: float) -> Allowance | None:
     return None if allowance is None else allowance.scaled_by(factor)

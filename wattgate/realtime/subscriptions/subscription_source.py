@@ -61,9 +61,11 @@ class SubscriptionSource:
     Without a `reducer`, subscribers receive the payload of each event on `topics`. With a `reducer`, they receive the
     state that the events change. `backfill` provides payloads at the start, and after a gap that the bus cannot fill.
     Without a `reducer`, `find_withheld` says which topics the subscribers do not receive for want of consent.
+    `depends_on_rows_only` is true if the states of the reducer are equal for all callers that see the same rows.
     """
 
     topics: tuple[str, ...]
     backfill: Backfill | None = None
     reducer: SnapshotReducer | None = None
     find_withheld: FindWithheld | None = None
+    depends_on_rows_only: bool = False

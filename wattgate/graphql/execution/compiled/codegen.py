@@ -43,7 +43,7 @@ See `values.py` for the functions that the source calls. `tests/graphql/compiled
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -62,7 +62,7 @@ from graphql import (
     specified_scalar_types,
 )
 
-from wattgate.db.serialized_column import SerializedColumn
+from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import NotCompilable, PayloadSource, TypenameSource
 from wattgate.graphql.core.node import encode_global_id
@@ -70,6 +70,8 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pauses import PAUSE_ITEMS, pause
 from wattgate.graphql.core.scalars import FAST_SERIALIZERS
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
+from wattgate.graphql.execution.compiled.code_block import CodeBlock
+from wattgate.graphql.execution.compiled.leaf_attributes import LeafAttribute, columns_call, leaf_attributes
 from wattgate.graphql.execution.compiled.selection_tree import ObjectSelection, SelectedField
 from wattgate.graphql.execution.compiled.values import (
     CoerceLeaf,
@@ -82,6 +84,7 @@ from wattgate.graphql.execution.compiled.values import (
     enum_names,
     gather_or_cancel,
     resolve_abstract,
+    serialized_columns,
 )
 
 NEEDS_COERCION = {
@@ -106,22 +109,6 @@ class CompiledFunctions:
 
     roots: dict[str, RootFunction]
     source: str
-
-
-@dataclass(slots=True)
-class CodeBlock:
-    """Statements of a function, at one level of indentation."""
-
-    depth: int = 0
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def block(self, text: str) -> "CodeBlock":
-        """Add a statement and return the block that it opens."""
-        self.add(text)
-        return CodeBlock(self.depth + 1, self.lines)
 
 
 class TypeChecks:
@@ -160,6 +147,8 @@ class _CodeGenerator:
         self.constants: dict[str, Any] = {
             "__builtins__": {builtin.__name__: builtin for builtin in (iter, len, zip, str, int, float, bool)},
             "SerializedColumn": SerializedColumn,
+            "SerializedRows": SerializedRows,
+            "serialized_columns": serialized_columns,
             "FallbackRequired": FallbackRequired,
             "check_lengths": check_lengths,
             "as_list": as_list,
@@ -335,6 +324,8 @@ class _CodeGenerator:
             lines = lines.block(
                 f"if {var}.__class__ is not SerializedColumn:"
             )  # the items of a column are results already
+        elif (leaves := leaf_attributes(selected)) is not None:
+            lines = self._write_columns(lines, var, leaves)
         results, item = self._new_name("l"), self._new_name("i")
         lines.add(f"{results} = []")
         loop = lines.block(f"for {item} in as_list({var}):")
@@ -343,6 +334,15 @@ class _CodeGenerator:
         if selected.selections_by_type and self._can_await:
             loop.add(f"if not len({results}) % {PAUSE_ITEMS}: await pause()")
         lines.add(f"{var} = {results}")
+
+    def _write_columns(self, lines: CodeBlock, var: str, leaves: Mapping[str, LeafAttribute]) -> CodeBlock:
+        """Write code that builds the dicts of rows from their columns. Return the block for other rows."""
+        columns, names = self._new_name("q"), {key: self._new_name("a") for key in leaves}
+        lines.add(f"{columns} = {columns_call(var, leaves)} if {var}.__class__ is SerializedRows else None")
+        parts = ", ".join(f"{key!r}: {name}" for key, name in names.items())
+        row = ", ".join(names.values())
+        lines.block(f"if {columns} is not None:").add(f"{var} = [{{{parts}}} for {row}, in zip(*{columns})]")
+        return lines.block("else:")
 
     def _write_abstract(self, lines: CodeBlock, var: str, kind: GraphQLAbstractType, selected: SelectedField) -> None:
         name, keyword = self._new_name("t"), "if"

@@ -54,9 +54,6 @@ Other values have none.
 """
 
 
-LONG_DOCUMENT_CHARACTERS = 2_000
-"""Length from which a document is compiled in a thread: a document of the maximum size takes more than 100 ms."""
-
 MIN_COMPILED_COST = 500
 """Estimated cost from which a document is compiled at its first use.
 
@@ -145,11 +142,11 @@ class ExecutionEngine:
         `raw_variables` are the variables as the client sent them, for subclasses.
         """
         cost = 0 if context.charge is None else context.charge.estimated
-        if _is_long(document) and _plan_key(document, variables) not in document.plans:
+        if document.is_long and _plan_key(document, variables) not in document.plans:
             plan = await asyncio.to_thread(self.plan_for, document, variables, cost)
         else:
             plan = self.plan_for(document, variables, cost)
-        if plan is None or self._clock() < plan.disabled_until:
+        if plan is None or (plan.disabled_until and self._clock() < plan.disabled_until):
             async with self._fallback_semaphore:
                 return _normalize_outcome(
                     await self._execute_with_graphql_core(context, document, raw_variables, variables)
@@ -182,6 +179,8 @@ class ExecutionEngine:
         graphql-core has to execute the field. Mutations run one after another. If a field of a query fails, the others
         run to their end, so that graphql-core can use their results and nothing runs twice.
         """
+        if len(plan.roots) == 1:
+            return await self._run_single(plan, context, variables)
         errors: list[Exception] = []
 
         async def complete(key: str, root: RootFunction) -> None:
@@ -194,7 +193,7 @@ class ExecutionEngine:
                 else:
                     completed[key] = rejection
 
-        if document.kind is OperationType.MUTATION or len(plan.roots) == 1:
+        if document.kind is OperationType.MUTATION:
             for key, root in plan.roots.items():
                 await complete(key, root)
                 if errors:
@@ -204,6 +203,17 @@ class ExecutionEngine:
         if errors:
             raise errors[0]
         return _join_outcomes(completed[key] for key in plan.roots)
+
+    async def _run_single(self, plan: Plan, context: GraphQLContext, variables: VariableValues) -> ExecutionOutcome:
+        """Return the outcome of a plan with one root field, as `_run_plan` does."""
+        ((key, root),) = plan.roots.items()
+        try:
+            return ExecutionOutcome({key: await root(context, variables)})
+        except Exception as error:
+            rejection = _rejection_outcome(plan, key, context, error)
+            if rejection is None:
+                raise
+            return rejection
 
     async def _resume_with_graphql_core(
         self,
@@ -279,17 +289,12 @@ class ExecutionEngine:
 
 
 def _normalize_outcome(outcome: ExecutionOutcome) -> ExecutionOutcome:
-    return ExecutionOutcome(outcome.data, normalize_errors(outcome.errors))
+    return ExecutionOutcome(outcome.data, normalize_errors(outcome.errors)) if outcome.errors else outcome
 
 
 def _plan_key(document: Document, variables: VariableValues) -> tuple[Any, ...]:
     """Return the key of a plan: the values of the variables in directives."""
-    return tuple(variables.coerced.get(name) for name in document.condition_variables)
-
-
-def _is_long(document: Document) -> bool:
-    location = document.node.loc
-    return location is not None and len(location.source.body) >= LONG_DOCUMENT_CHARACTERS
+    return tuple([variables.coerced.get(name) for name in document.condition_variables])
 
 
 def _reads_the_schema_only(document: Document) -> bool:

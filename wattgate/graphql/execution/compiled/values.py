@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import NoneType
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -14,9 +15,15 @@ from graphql import (
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.types.base import StrawberryObjectDefinition
 
+from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 
 CoerceLeaf = Callable[[Any], Any]
+
+_FLOAT_CLASSES, _INT_CLASSES = frozenset({float, NoneType}), frozenset({int})
+
+MIN_INT, MAX_INT = -(2**31), 2**31 - 1
+"""The bounds of the type Int."""
 
 MAX_KNOWN_CLASSES = 8
 """Number of row classes that are remembered for a type. Rows of further classes are checked one by one."""
@@ -66,7 +73,34 @@ def as_list(value: Any) -> Sequence[Any]:
     if value.__class__ is list or value.__class__ is tuple:
         items: Sequence[Any] = value
         return items
+    if value.__class__ is SerializedRows:
+        rows: Sequence[Any] = value.rows
+        return rows
     raise FallbackRequired("not a plain list")
+
+
+def serialized_columns(
+    rows: SerializedRows[Any], attributes: Sequence[str], floats: Sequence[int], integers: Sequence[int]
+) -> list[SerializedColumn[Any]] | None:
+    """Return the columns of attributes; None if a value needs a coercion, so that the rows have to be used.
+
+    `floats` and `integers` are the positions of the columns of these types.
+    """
+    columns = [getattr(rows.columns, name) for name in attributes]
+    for position in floats:
+        column = columns[position]
+        if not _FLOAT_CLASSES.issuperset(map(type, column)):
+            return None
+        total = sum(filter(None, column))  # NaN and infinities remain in a sum
+        if total - total != 0.0:
+            return None
+    for position in integers:
+        column = columns[position]
+        if not _INT_CLASSES.issuperset(map(type, column)):
+            return None
+        if column and not MIN_INT <= min(column) <= max(column) <= MAX_INT:
+            return None
+    return columns
 
 
 def check_lengths(results: Any, parents: Sequence[Any]) -> list[Any]:
@@ -86,7 +120,8 @@ async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     If one raises, cancel the others, await them, and raise its error.
     """
     first, *others = coroutines
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in others]
+    create_task = asyncio.get_running_loop().create_task
+    tasks = [create_task(coroutine) for coroutine in others]
     try:
         return [await first, *[await task for task in tasks]]
     except BaseException:

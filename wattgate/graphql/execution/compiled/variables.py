@@ -1,12 +1,17 @@
-"""A fast path for documents whose variables need no coercion."""
+"""A fast path for documents whose variables need no coercion by graphql-core."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from graphql import (
+    GRAPHQL_MAX_INT,
+    GRAPHQL_MIN_INT,
     GraphQLBoolean,
     GraphQLError,
+    GraphQLFloat,
     GraphQLID,
+    GraphQLInt,
     GraphQLSchema,
     GraphQLString,
     OperationDefinitionNode,
@@ -15,16 +20,27 @@ from graphql import (
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
 from graphql.execution.values import VariableValues, VariableValueSource
 
-EXACT_SCALAR_CLASSES = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
-"""Scalars, and the class of the values that graphql-core leaves unchanged."""
+from wattgate.graphql.execution.reading_decoder import DecodeInput, input_decoder
+
+EXACT_SCALAR_CLASSES = {
+    GraphQLString: str,
+    GraphQLID: str,
+    GraphQLBoolean: bool,
+    GraphQLInt: int,
+    GraphQLFloat: float,
+}
+"""Scalars, and the class of the values that graphql-core leaves unchanged, if numbers are within their range."""
+
+_TEXTS_AND_FLAGS = (str, bool)
 
 
 class PlainVariable(NamedTuple):
-    """A variable of one of these scalars."""
+    """A variable of one of these scalars, or of an input type with a decoder."""
 
     name: str
     signature: GraphQLVariableSignature
-    value_class: type
+    value_class: type | None
+    decode: DecodeInput | None = None
 
 
 def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[PlainVariable, ...] | None:
@@ -35,22 +51,32 @@ def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -
         if isinstance(signature, GraphQLError):
             return None
         kind: Any = get_nullable_type(signature.type)
-        value_class = EXACT_SCALAR_CLASSES.get(kind)
-        if value_class is None:
+        value_class, decode = EXACT_SCALAR_CLASSES.get(kind), input_decoder(kind)
+        if value_class is None and decode is None:
             return None
-        variables.append(PlainVariable(signature.name, signature, value_class))
+        variables.append(PlainVariable(signature.name, signature, value_class, decode))
     return tuple(variables)
 
 
 def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
-    """Return the values unchanged, or None if one is missing, null, or of another class."""
-    sources, coerced = {}, {}
-    for name, signature, value_class in variables:
+    """Return the values unchanged or decoded, or None if one is missing, null, out of range, or in another form."""
+    sources, coerced = dict[str, VariableValueSource](), dict[str, Any]()
+    for name, signature, value_class, decode in variables:
         value = raw_variables.get(name)
-        if value.__class__ is not value_class:
+        if decode is not None:
+            coerced[name] = decode(value)
+            if coerced[name] is None:
+                return None
+        elif value.__class__ is value_class and (value_class in _TEXTS_AND_FLAGS or _is_in_range(value)):
+            coerced[name] = value
+        else:
             return None
         sources[name] = VariableValueSource(signature, value)
-        coerced[name] = value
     return VariableValues(sources, coerced)
+
+
+def _is_in_range(number: Any) -> bool:
+    """Return whether a number is a value of Int or Float."""
+    return isfinite(number) if number.__class__ is float else GRAPHQL_MIN_INT <= number <= GRAPHQL_MAX_INT

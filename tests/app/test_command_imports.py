@@ -1,0 +1,104 @@
+"""Imports of the commands: help and errors of the command line need neither the database nor the schema."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.models import CommandInfo, TyperInfo
+
+from wattgate.app.cli import personal_data_commands
+from wattgate.app.cli.dispatch import ACTIONS, find_action
+from wattgate.app.cli.main import app
+
+IMPORTS = """
+import atexit, json, sys
+from wattgate.__main__ import main
+atexit.register(lambda: open({report!r}, "w").write(json.dumps(sorted(sys.modules))))
+main()
+"""
+"""Runs the command line, and writes the names of all modules that it has imported into a file."""
+
+SCHEMA = ("strawberry", "graphql", "wattgate.graphql.catalogue")
+SERVER = ("starlette", "uvicorn", "wattgate.rest_compat", "wattgate.app.server.factory")
+DATABASE = ("sqlalchemy", "sqlmodel", "asyncpg", "alembic", "wattgate.db.models")
+REDIS = ("redis", "hiredis")
+LIBRARIES = ("numpy", "pyarrow", "pydantic_settings", "liquid", "babel", "cryptography", "websockets")
+
+
+def imported_by(folder: Path, *arguments: str, expected_status: int = 0) -> set[str]:
+    """Return the modules that a command imports in a process of its own."""
+    report = folder / "modules.json"
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORTS.format(report=str(report)), *arguments],
+        cwd=folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert result.returncode == expected_status, result.stderr
+    return set(json.loads(report.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ("--version", 0),
+        ("--help", 0),
+        ("home create --help", 0),
+        ("readings import --help", 0),
+        ("readings imprt", 2),
+    ],
+)
+def test_help_imports_no_action_and_no_large_library(tmp_path: Path, arguments: str, status: int) -> None:
+    modules = imported_by(tmp_path, *arguments.split(), expected_status=status)
+    unwanted = {*SCHEMA, *SERVER, *DATABASE, *REDIS, *LIBRARIES, "wattgate.app.settings"}
+    assert modules.isdisjoint(unwanted), modules & unwanted
+    assert not [name for name in modules if name.startswith("wattgate.app.cli.actions")]
+
+
+def test_commands_import_what_they_use(tmp_path: Path) -> None:
+    template = tmp_path / "mail.html"
+    template.write_text("<p>Hello</p>")
+    checked = imported_by(tmp_path, "template", "check", str(template))
+    assert checked.isdisjoint({*SCHEMA, *SERVER, *DATABASE, *REDIS}), checked
+    upgraded = imported_by(tmp_path, "db", "upgrade")
+    assert upgraded.isdisjoint({*SCHEMA, *SERVER, *REDIS, "liquid"}), upgraded
+    listed = imported_by(tmp_path, "app", "list")
+    assert listed.isdisjoint({*REDIS, *SERVER, "wattgate.graphql.catalogue"}), listed
+    routes = imported_by(tmp_path, "routes")
+    assert "wattgate.graphql.catalogue" in routes  # so the report is complete
+    assert routes.isdisjoint({*SERVER, *REDIS}), routes
+
+
+def test_worker_needs_neither_catalogue_nor_server() -> None:
+    script = "import sys, wattgate.app.cli.actions.worker; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
+    modules = set(result.stdout.split())
+    assert modules.isdisjoint({"wattgate.graphql.catalogue", "wattgate.app.server.factory", "wattgate.rest_compat"})
+
+
+def _declarations(group: TyperInfo | None = None) -> dict[str, CommandInfo]:
+    """Return all declared commands by the name of their function."""
+    typer_app = app if group is None else group.typer_instance
+    assert typer_app is not None
+    found = {command.callback.__name__: command for command in typer_app.registered_commands if command.callback}
+    for subgroup in typer_app.registered_groups:
+        found |= _declarations(subgroup)
+    return found
+
+
+def test_each_declared_command_has_an_action_with_its_arguments() -> None:
+    declarations = _declarations()
+    assert declarations.keys() == ACTIONS.keys()
+    assert personal_data_commands.user_erase is declarations["user_erase"].callback
+    for name, command in declarations.items():
+        assert command.callback is not None
+        declared = list(inspect.signature(command.callback).parameters)
+        carried_out = list(inspect.signature(find_action(name)).parameters)
+        assert declared == carried_out, name

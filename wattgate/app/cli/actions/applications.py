@@ -1,0 +1,94 @@
+"""Carry out the commands for applications and their credentials."""
+
+import typer
+
+from wattgate.app.cli.consoles import out
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.record_lists import print_records, to_text
+from wattgate.app.settings import Settings
+from wattgate.db.applications import ApplicationSummary
+from wattgate.enums import AccountRule, TokenCheck
+from wattgate.graphql.resolvers import directories, provisioning
+from wattgate.graphql.types import directories as types
+from wattgate.principal import Principal, Role
+
+
+def app_create(*, name: str, username: str, culture: str) -> None:
+    """Create an application and print its credential. The secret is shown only once."""
+    arguments = {"name": name, "username": username, "culture_code": culture}
+    application = run_async(
+        with_current_gateway(
+            Settings(),
+            lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
+        )
+    )
+    _print_credential(application)
+
+
+def app_list(*, as_json: bool) -> None:
+    """List the applications, with the usernames of their Basic credentials."""
+    system = Principal(Role.SYSTEM)
+    applications: list[ApplicationSummary] = run_async(
+        with_current_gateway(Settings(), lambda gateway: gateway.runner.run(provisioning.list_applications, system, {}))
+    )
+    records = [
+        {
+            "name": application.name,
+            "applicationId": application.application_id,
+            "usernames": list(application.usernames),
+            "createdAt": to_text(application.created_at),
+        }
+        for application in applications
+    ]
+    print_records(records, len(records), as_json=as_json)
+
+
+def app_rotate_secret(*, username: str) -> None:
+    """Give a credential of an application a new secret, and print it once. The old secret ends immediately."""
+    rotate, system = provisioning.rotate_application_secret, Principal(Role.SYSTEM)
+    _print_credential(
+        run_async(
+            with_current_gateway(Settings(), lambda gateway: gateway.runner.run(rotate, system, {"username": username}))
+        )
+    )
+
+
+def app_add_directory(
+    *,
+    application_id: str,
+    issuer: str,
+    audience: list[str],
+    name: str,
+    algorithm: list[str] | None,
+    rule: AccountRule,
+    check: TokenCheck,
+    client_id: str,
+    client_secret: str | None,
+) -> None:
+    """Add an OpenID Connect provider as a directory of an application, and print its ID."""
+    if client_secret is None and check is TokenCheck.INTROSPECTION:
+        client_secret = typer.prompt("Client secret", hide_input=True)
+    directory = types.NewDirectory(
+        name=name or issuer,
+        issuer=issuer,
+        audiences=audience,
+        algorithms=algorithm or ["RS256"],
+        account_rule=rule,
+        token_check=check,
+        client_id=client_id,
+        client_secret=client_secret,
+    )
+    system = Principal(Role.SYSTEM, application_id=application_id)
+    added = run_async(
+        with_current_gateway(
+            Settings(), lambda gateway: gateway.runner.run(directories.add_directory, system, {"input": directory})
+        )
+    )
+    out.print(f"Directory id  {added.directory_id}", soft_wrap=True)
+
+
+def _print_credential(created: provisioning.CreatedApplication) -> None:
+    out.print(
+        f"Application id  {created.application_id}\nBasic           {created.username}:{created.secret}", soft_wrap=True
+    )

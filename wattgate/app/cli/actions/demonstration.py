@@ -1,0 +1,72 @@
+"""Carry out `wattgate demo`."""
+
+from pathlib import Path
+
+from rich.table import Table
+
+from wattgate.app.cli.actions.server_process import serve_in_process
+from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.demo import live, seed
+from wattgate.app.demo.demo_settings import demo_settings
+from wattgate.app.demo.landing import describe_demonstration
+from wattgate.app.demo.logins import LOGINS, PASSWORD
+from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
+from wattgate.app.observability import logs
+from wattgate.app.server.components import Components
+from wattgate.app.server.factory import create_app
+from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
+from wattgate.db.migrate import upgrade
+
+DEMO_FOLDER = Path(".wattgate")
+"""Folder of the database of the demonstration."""
+
+
+def demo() -> None:
+    """Serve a demonstration with simulated homes and print its logins."""
+    DEMO_FOLDER.mkdir(exist_ok=True)
+    settings = demo_settings(DEMO_FOLDER)
+    with err.status(f"Preparing the demonstration: {len(seed.HOMES)} homes with 13 months of readings"):
+        recorded = run_async(_prepare_demo(settings))
+    print_demo(settings, recorded)
+    logs.configure_logging(settings)
+    application = create_app(
+        settings,
+        background=[live.run_meters],
+        network=SimulatedMeterNetwork,
+        demonstration=describe_demonstration(),
+    )
+    serve_in_process(settings, application)
+
+
+def print_demo(settings: Settings, recorded: int) -> None:
+    """Print the addresses and all log-ins of the demonstration."""
+    base = f"http://{settings.host}:{settings.port}"
+    out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("In-home display", f"{base}/display")
+    table.add_row("Mail", f"{base}/outbox")
+    table.add_row("Templates", f"{base}/preview")
+    table.add_row("GraphQL", f"{base}/graphql")
+    table.add_row("REST", f"{base}{settings.base_path}")
+    table.add_row("Application id", seed.APPLICATION_ID)
+    table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
+    out.print(table)
+    out.print(f"\nLog in with the password [bold]{PASSWORD}[/] as one of these users:\n")
+    logins = Table.grid(padding=(0, 2))
+    for login in LOGINS:
+        logins.add_row(login.username, login.shows)
+    out.print(logins)
+    out.print("\nStop with Ctrl+C.")
+
+
+async def _prepare_demo(settings: Settings) -> int:
+    """Create or update the demonstration's database up to now. Return the number of readings recorded."""
+
+    async def prepare(gateway: Components) -> int:
+        await upgrade(gateway.database)
+        return await seed.prepare_demo(gateway.runner, utc_now())
+
+    return await with_gateway(settings, prepare)

@@ -1,0 +1,53 @@
+"""The database for the time of a command that runs no operations."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+import typer
+
+from wattgate.app.cli.consoles import err
+from wattgate.app.secret_keys import KEYS_REQUIRED, load_key_ring
+from wattgate.app.server.database import create_database
+from wattgate.app.settings import Settings
+from wattgate.db.encryption.rotation import verify_keys
+from wattgate.db.engine import Database
+from wattgate.db.migrate import is_current
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a new event loop and return its result."""
+    return asyncio.run(work)
+
+
+async def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Run `work` with the database, then close it."""
+    database = create_database(settings)
+    try:
+        return await work(database)
+    finally:
+        await database.close()
+
+
+def require_keys(settings: Settings) -> None:
+    """Exit with status 2 and a message if the settings have no key that encrypts stored secrets."""
+    if not load_key_ring(settings).key_ids:
+        err.print(KEYS_REQUIRED)
+        raise typer.Exit(2)
+
+
+def require_ready_database(settings: Settings) -> None:
+    """Exit with a message unless the database has this version's schema and the keys decrypt its secrets."""
+    require_keys(settings)
+
+    async def check(database: Database) -> bool:
+        if not await is_current(database):
+            return False
+        await verify_keys(database)
+        return True
+
+    if not run_async(with_database(settings, check)):
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
+        raise typer.Exit(1)

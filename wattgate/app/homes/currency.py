@@ -1,0 +1,4 @@
+"""The currency of homes."""
+
+CURRENCY = "GBP"
+"""The only currency of costs."""

@@ -1,0 +1,52 @@
+"""Changes of the rows that decide whom a token stands for: tokens, accounts and applications.
+
+Each session notices them, whichever operation makes them. A new row ends no credential, so it is no change.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Table, event
+from sqlalchemy.orm import ORMExecuteState, Session, SessionTransaction
+
+from wattgate.db.models import Account, Application, Token
+
+CREDENTIAL_MODELS = (Account, Application, Token)
+CREDENTIAL_TABLES = frozenset(model.__tablename__ for model in CREDENTIAL_MODELS)
+
+_CHANGED, _LISTENER = "changes_credentials", "on_credentials_changed"
+
+
+def changed_credentials(session: Any) -> bool:
+    """Return whether a session has changed credentials."""
+    return _CHANGED in session.info
+
+
+def watch_credentials(session: Any, listener: Callable[[], None]) -> None:
+    """Call the listener when a transaction of the session has changed credentials, before its commit returns."""
+    session.info[_LISTENER] = listener
+
+
+def listen_to_changes(session_class: type[Session]) -> None:
+    """Notice the changes of all sessions of a class."""
+    event.listen(session_class, "after_flush", _notice_records)
+    event.listen(session_class, "do_orm_execute", _notice_statement)
+    event.listen(session_class, "after_transaction_end", _notify)
+
+
+def _notice_records(session: Session, context: Any) -> None:
+    if any(isinstance(record, CREDENTIAL_MODELS) for records in (session.dirty, session.deleted) for record in records):
+        session.info[_CHANGED] = True
+
+
+def _notice_statement(state: ORMExecuteState) -> None:
+    if state.is_update or state.is_delete:
+        table = getattr(state.statement, "table", None)
+        if not isinstance(table, Table) or table.name in CREDENTIAL_TABLES:
+            state.session.info[_CHANGED] = True
+
+
+def _notify(session: Session, transaction: SessionTransaction) -> None:
+    """Call the listener at the end of a transaction. A commit may have succeeded although it raised."""
+    if transaction.parent is None and _CHANGED in session.info and _LISTENER in session.info:
+        session.info[_LISTENER]()

@@ -1,0 +1,78 @@
+"""Principals of tokens, remembered for a few seconds, so that not every request looks its token up.
+
+A remembered principal is valid for `REMEMBERED_SECONDS` from the start of its look-up. It is forgotten at once when the
+credentials of anybody change: in this process before the transaction of the change has returned
+(`db.credential_changes`), and in other processes when the bus delivers the change. While the bus cannot deliver it,
+nothing is remembered. Only the look-up is saved: permissions, budgets and the end of the token are checked as ever.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+from wattgate.principal import Principal
+
+REMEMBERED_SECONDS = 5.0
+"""Time after which a token is looked up again. The end of a credential takes effect within this time, on any path."""
+
+MAX_REMEMBERED_TOKENS = 10_000
+"""The maximum number of tokens. When it is reached, all are forgotten, because most of them have expired."""
+
+
+def _hears_nothing() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class LookupStart:
+    """The state when a look-up began: the number of changes known by then, and the time."""
+
+    change_count: int
+    at: float
+
+
+class RememberedTokens:
+    """Principals by the digest of their token.
+
+    `hears_changes` returns whether changes by other processes arrive at the moment. `time` returns seconds of a
+    monotonic clock.
+    """
+
+    def __init__(
+        self, hears_changes: Callable[[], bool] = _hears_nothing, time: Callable[[], float] = monotonic
+    ) -> None:
+        self.hears_changes = hears_changes
+        self._time = time
+        self._principals: dict[bytes, tuple[Principal, float]] = {}
+        self._change_count = 0
+
+    def get(self, digest: bytes, now: datetime) -> Principal | None:
+        """Return the principal of a token that has not expired `now`; None if it must be looked up."""
+        remembered = self._principals.get(digest)
+        if remembered is None:
+            return None
+        if not self.hears_changes():
+            self.forget()
+            return None
+        principal, until = remembered
+        if self._time() >= until or principal.expires_at is None or principal.expires_at <= now:
+            del self._principals[digest]
+            return None
+        return principal
+
+    def begin_lookup(self) -> LookupStart:
+        return LookupStart(self._change_count, self._time())
+
+    def put(self, digest: bytes, principal: Principal, started: LookupStart) -> None:
+        """Remember the result of a look-up, unless credentials have changed since it began."""
+        if started.change_count != self._change_count or not self.hears_changes():
+            return
+        if len(self._principals) >= MAX_REMEMBERED_TOKENS:
+            self._principals.clear()
+        self._principals[digest] = principal, started.at + REMEMBERED_SECONDS
+
+    def forget(self) -> None:
+        """Forget all tokens, because credentials have changed. Look-ups that have begun are not remembered."""
+        self._change_count += 1
+        self._principals.clear()

@@ -1,0 +1,154 @@
+"""The wire of a WebSocket that reads and writes frames on the transport itself. It needs no task.
+
+It takes over a socket whose handshake is done: directly (`app/server/socket_upgrade.py`), or from uvicorn
+(`uvicorn_wire`). The library websockets parses the frames.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from websockets.exceptions import InvalidState
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Protocol
+
+from wattgate.realtime.connections import frames
+from wattgate.realtime.connections.session import Session
+
+HIGH_WATER_BYTES = 32 * 1024
+LOW_WATER_BYTES = 8 * 1024
+"""Unsent bytes above which the client counts as slow, and below which it counts as reading again."""
+
+KERNEL_BUFFER_BYTES = 32 * 1024
+"""Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
+
+Release = Callable[[asyncio.BaseTransport], None]
+"""Called with the transport when the connection is lost."""
+
+
+class FrameWire(asyncio.Protocol):
+    """The protocol of a transport, and the wire of its session."""
+
+    __slots__ = (
+        "__weakref__",
+        "_close_sent",
+        "_connections",
+        "_fragments",
+        "_frames",
+        "_is_text",
+        "_release",
+        "_session",
+        "_transport",
+    )
+
+    def __init__(
+        self, frames_of_client: Protocol, transport: asyncio.Transport, connections: set[Any], release: Release
+    ) -> None:
+        self._frames = frames_of_client
+        self._transport = transport
+        self._connections = connections
+        self._release = release
+        self._session: Session | None = None
+        self._fragments: list[bytes] | None = None
+        """The first frames of a message whose last one has not arrived."""
+        self._is_text = True
+        self._close_sent = False
+
+    def attach(self, session: Session, response: bytes = b"") -> None:
+        """Become the protocol of the transport for a session. `response` is that of a handshake, if it is not sent."""
+        self._session = session
+        if response:
+            self._transport.write(response)
+        self._connections.add(self)  # a shutdown of the server ends them
+        self._transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
+        tcp_socket = self._transport.get_extra_info("socket")
+        if tcp_socket is not None:
+            tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
+        self._transport.set_protocol(self)
+
+    # from the client
+
+    def data_received(self, data: bytes) -> None:
+        self._frames.receive_data(data)
+        if self._frames.parser_exc is not None:
+            self._end()
+            return
+        for frame in self._frames.events_received():
+            if isinstance(frame, Frame):
+                self._handle_frame(frame)
+
+    def _handle_frame(self, frame: Frame) -> None:
+        match frame.opcode:
+            case Opcode.TEXT | Opcode.BINARY:
+                self._is_text = frame.opcode is Opcode.TEXT
+                if frame.fin:
+                    self._receive(bytes(frame.data))
+                else:
+                    self._fragments = [bytes(frame.data)]
+            case Opcode.CONT:
+                fragments, self._fragments = [*(self._fragments or ()), bytes(frame.data)], None
+                if frame.fin:
+                    self._receive(b"".join(fragments))
+                else:
+                    self._fragments = fragments
+            case Opcode.PING:
+                self._write_output()
+            case Opcode.CLOSE:
+                self._end()
+
+    def _receive(self, message: bytes) -> None:
+        if self._session is not None and not self._close_sent:
+            self._session.receive(message, text=self._is_text)
+
+    def pause_writing(self) -> None:
+        if self._session is not None:
+            self._session.on_writing_paused()
+
+    def resume_writing(self) -> None:
+        if self._session is not None:
+            self._session.on_writing_resumed()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._release(self._transport)
+        self._connections.discard(self)
+        self._close_sent = True
+        if self._session is not None:
+            self._session.on_disconnected()
+
+    # to the client
+
+    def write(self, message: bytes) -> None:
+        if not (self._close_sent or self._transport.is_closing()):
+            self._transport.write(frames.text(message))
+
+    def close(self, code: int, reason: str) -> None:
+        if self._close_sent:
+            return
+        self._close_sent = True
+        try:
+            self._frames.send_close(code, reason)
+        except InvalidState:  # the client has closed first
+            return
+        self._write_output()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def shutdown(self) -> None:
+        """End the connection, at a shutdown of the server."""
+        self.close(1012, "")
+        self._end()
+
+    def _end(self) -> None:
+        """Reply to the close. The session limits the wait for unsent bytes."""
+        self._close_sent = True
+        self._write_output()
+        self._transport.close()
+        if self._session is not None:
+            self._session.on_closing()
+
+    def _write_output(self) -> None:
+        output = b"".join(self._frames.data_to_send())
+        if output and not self._transport.is_closing():
+            self._transport.write(output)
