@@ -72,9 +72,9 @@ async def register(home: House, text: str, document_id: str | None = None) -> st
 
 async def require(home: House, required: bool) -> None:
     """Change the setting at the gateway that serves. At another process it takes effect within 5 seconds."""
-    await home.served_gateway.runner.run(
-        trusted_documents.require_trusted_documents, home.one.system, {"required": required}
-    )
+    assert home.served_gateway is not None
+    runner = home.served_gateway.runner
+    await runner.run(trusted_documents.require_trusted_documents, home.one.system, {"required": required})
 
 
 def first_error(answer: Any) -> tuple[str, str]:
