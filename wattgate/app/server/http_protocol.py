@@ -37,8 +37,9 @@ class GuardedConfig(uvicorn.Config):
     def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.guard = ConnectionGuard(http_limits)
-        self.direct_graphql: DirectGraphQL | None = getattr(getattr(self.app, "state", None), "direct_graphql", None)
-        self.socket_upgrade: SocketUpgrade | None = getattr(getattr(self.app, "state", None), "socket_upgrade", None)
+        state = getattr(self.app, "state", None)
+        self.direct_graphql: DirectGraphQL | None = getattr(state, "direct_graphql", None)
+        self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
 
 
 class _Stage(Enum):

@@ -18,13 +18,12 @@ from websockets.utils import accept_key
 
 from wattgate.app.server.client_addresses import IPNetwork
 from wattgate.app.server.client_middleware import begin_client
-from wattgate.enums import TRACE_ID
+from wattgate.app.server.middleware import begin_trace
 from wattgate.graphql.transport.origin import foreign_origin_of
 from wattgate.realtime.connections.frame_wire import FrameWire, Release
 from wattgate.realtime.connections.protocol import SUBPROTOCOL
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
-from wattgate.request_context import new_trace_id, parse_traceparent
 
 PATH, VERSION = b"/graphql", "13"
 
@@ -86,8 +85,7 @@ class SocketUpgrade:
     def _start(
         self, request: UpgradeRequest, headers: Mapping[str, str], default_headers: list[Header], wire: FrameWire
     ) -> None:
-        trace_id = parse_traceparent(headers.get("traceparent", "")) or new_trace_id()
-        TRACE_ID.set(trace_id)
+        trace_id = begin_trace(headers.get("traceparent", ""))
         scheme = "wss" if request.is_secure else "ws"
         begin_client({"type": "websocket", "scheme": scheme, "client": request.client}, headers, self._trusted_proxies)
         wire.attach(
