@@ -130,6 +130,7 @@ async def test_only_connection_that_was_unused_for_long_is_pinged(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries: list[str] = []
+    monkeypatch.setattr(reading_pool, "PING_AFTER_SECONDS", 60)
     async with database.reader(EVERYTHING) as reader:
         reader._lent.driver.add_query_logger(lambda query: queries.append(query.query))
     await read_pid(database)

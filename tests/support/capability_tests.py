@@ -31,7 +31,7 @@ TESTS: Mapping[str, str] = MappingProxyType(
         ),
         "Log-in token": (
             "tests/credentials/test_other_capabilities.py::"
-            "test_token_is_rejected_at_every_gateway_as_soon_as_it_has_ended"
+            "test_token_is_rejected_at_once_where_it_ends_and_soon_at_the_other_gateway"
         ),
         "OAuth authorization code": (
             "tests/credentials/test_other_capabilities.py::test_tokens_and_codes_of_an_oauth_client_end_with_the_account"

@@ -38,7 +38,7 @@ async def test_limits_hold_while_redis_does_not_read(own_redis: RedisServer, mon
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
     await client.run([ScriptCall("return 1", (), ())])
     own_redis.pause()
-    large = [ScriptCall("return #ARGV[1]", (), (b"x" * 100_000,))] * 100  # more than the buffers of the kernel hold
+    large = [ScriptCall("return #ARGV[1]", (), (b"x" * 100_000,))] * 200  # more than the buffers of the kernel hold
     sent = asyncio.create_task(client.run(large))
     await asyncio.sleep(0)
     assert client._connection is not None
@@ -51,7 +51,7 @@ async def test_limits_hold_while_redis_does_not_read(own_redis: RedisServer, mon
     assert sorted(slot_id for ((*slot_ids,),) in displaced for slot_id in slot_ids) == [
         slot.slot_id for slot in slots[:3]
     ]
-    assert await sent == [100_000] * 100
+    assert await sent == [100_000] * 200
     await client.close()
 
 
