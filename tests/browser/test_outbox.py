@@ -10,7 +10,7 @@ from typing import Any, Literal
 import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from tests.browser.test_display import accessibility_violations
 from tests.support.demonstration import demonstration
@@ -21,7 +21,7 @@ from wattgate.app.demo.logins import USERNAME
 from wattgate.app.server.factory import create_app
 from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
-from wattgate.db.models import AlertRule
+from wattgate.db.models import AlertRule, Delivery
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 
 pytestmark = pytest.mark.browser
@@ -81,7 +81,7 @@ class Outbox:
 @pytest.fixture(scope="module")
 async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outbox]:
     settings, _ = await demonstration(tmp_path_factory.mktemp("outbox"), timedelta(days=1))
-    await disable_rules(settings)
+    await silence_demonstration(settings)
     async with serving(create_app(settings)) as url:
         data = await query_graphql(url, "{ accounts { userId username } }")
         alert_type_id = (await query_graphql(url, ADD_ALERT_TYPE))["addAlertType"]["alertTypeId"]
@@ -90,11 +90,12 @@ async def outbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outb
         yield Outbox(url, user_id, alert_type_id)
 
 
-async def disable_rules(settings: Settings) -> None:
-    """Disable the rules of the demonstration, so that all mails are those of the tests."""
+async def silence_demonstration(settings: Settings) -> None:
+    """Disable the rules of the demonstration and remove its waiting mails, so that all mails are those of the tests."""
     database = Database(settings.database_url)
     async with database.session(EVERYTHING) as session:
         await session.execute(update(AlertRule).values(enabled=False), execution_options=SCOPED_OPTION)
+        await session.execute(delete(Delivery), execution_options=SCOPED_OPTION)
         await session.commit()
     await database.close()
 
