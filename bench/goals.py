@@ -28,9 +28,13 @@ class Goal:
         """Say if the figure is on the right side of the limit, or equal to it."""
         return figure <= self.limit if self.direction is Direction.AT_MOST else figure >= self.limit
 
+    def outcome(self, figure: float) -> str:
+        """Return whether the figure meets the goal, in words."""
+        return "met" if self.is_met_by(figure) else "not met"
+
     def verdict(self, figure: float) -> str:
-        """Return the goal and whether the figure meets it, for a cell of a table."""
-        return f"{self}: {'met' if self.is_met_by(figure) else 'not met'}"
+        """Return the goal and its outcome, for a cell of a table."""
+        return f"{self}: {self.outcome(figure)}"
 
 
 def at_most(limit: float, name: str) -> Goal:
@@ -50,13 +54,9 @@ Judgement = tuple[Goal, float]
 def print_goals(judgements: list[Judgement]) -> None:
     """Print each goal beside the figure of this run, and how many goals are met."""
     rows = [
-        (goal.name, f"{figure:,.2f}" if figure < 100 else f"{figure:,.0f}", str(goal), _verdict(goal, figure))
+        (goal.name, f"{figure:,.2f}" if figure < 100 else f"{figure:,.0f}", str(goal), goal.outcome(figure))
         for goal, figure in judgements
     ]
     print_table("Goals", ("what", "this run", "goal", ""), rows)
     met = sum(goal.is_met_by(figure) for goal, figure in judgements)
     console.print(f"{met} of {len(judgements)} goals are met.")
-
-
-def _verdict(goal: Goal, figure: float) -> str:
-    return "met" if goal.is_met_by(figure) else "not met"

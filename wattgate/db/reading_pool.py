@@ -5,8 +5,8 @@ finalizer, events, a reset. A reader needs none of that, because it has no trans
 it takes the entry of the pool itself. There is one queue: readers and sessions share the connections, their limit, the
 waiting and the timeout, and an idle connection is always in the queue.
 
-`_pool`, `_do_get` and `_do_return_conn` are the parts of SQLAlchemy's own pools. SQLAlchemy does not document them, so
-its version is pinned, and `tests/db/test_reading_pool.py` fails if they change.
+`_pool`, `_do_get`, `_do_return_conn` and `_is_hard_or_soft_invalidated` are parts of SQLAlchemy's own pools. SQLAlchemy
+does not document them, so it is limited to version 2.1, and `tests/db/test_reading_pool.py` fails if they change.
 """
 
 import time

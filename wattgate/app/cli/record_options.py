@@ -6,6 +6,7 @@ import typer
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
+"""Default and maximum number of records in a list."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of records.")]

@@ -18,7 +18,6 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from wattgate.app.cli.consoles import err
-from wattgate.app.cli.database_context import run_async
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
@@ -239,7 +238,7 @@ def watch(
         err.print(escape(event), highlight=False, soft_wrap=True)
 
     try:
-        run_async(
+        asyncio.run(
             Watcher(
                 url,
                 Credentials(token, user, password, application),

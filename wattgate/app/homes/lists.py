@@ -12,8 +12,6 @@ from wattgate.db.queries.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
 
-"""Default and maximum number of records in a list."""
-
 
 @dataclass(frozen=True, slots=True)
 class ListedHome:

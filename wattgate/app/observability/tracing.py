@@ -51,14 +51,14 @@ NO_TRACING = NoopTracingBackend()
 def create_tracing_backend() -> TracingBackend:
     """Return the OpenTelemetry backend if the OTEL_* variables name a collector and the extra `otel` is installed."""
     if not is_tracing_configured():
-        return NoopTracingBackend()
+        return NO_TRACING
     if not _is_exporter_installed():
         log.warning(
             "Traces are not exported: OpenTelemetry is not installed. Run: %s -m pip install %s",
             sys.executable,
             " ".join(f"'{requirement}'" for requirement in OTEL_REQUIREMENTS),
         )
-        return NoopTracingBackend()
+        return NO_TRACING
     backend: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
     return backend
 

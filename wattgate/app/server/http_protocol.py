@@ -146,6 +146,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         direct, parser = self.config.direct_graphql, self.parser
         if (
             direct is None
+            or self.root_path
+            or self.limit_concurrency is not None
             or self.url != DIRECT_TARGET
             or parser.get_method() != DIRECT_METHOD
             or parser.get_http_version() != "1.1"

@@ -19,7 +19,7 @@ from websockets.utils import accept_key
 from wattgate.app.server.client_addresses import IPNetwork
 from wattgate.app.server.client_middleware import begin_client
 from wattgate.app.server.middleware import begin_trace
-from wattgate.graphql.transport.origin import foreign_origin_of
+from wattgate.graphql.transport.origin import is_origin_allowed
 from wattgate.realtime.connections.frame_wire import FrameWire, Release
 from wattgate.realtime.connections.protocol import SUBPROTOCOL
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -69,7 +69,7 @@ class SocketUpgrade:
             and BODY_HEADERS.isdisjoint(headers)
             and all(len(name) + len(value) < MAX_HEADER_BYTES for name, value in request.headers)
             and _is_handshake(headers)
-            and self._is_origin_allowed(headers)
+            and is_origin_allowed(headers, self._allowed_origins)
         )
         return headers if is_plain else None
 
@@ -91,10 +91,6 @@ class SocketUpgrade:
         wire.attach(
             Session(self._runtime, wire, headers), _response(headers["sec-websocket-key"], default_headers, trace_id)
         )
-
-    def _is_origin_allowed(self, headers: Mapping[str, str]) -> bool:
-        origin = foreign_origin_of(headers)
-        return origin is None or origin in self._allowed_origins or "*" in self._allowed_origins
 
 
 def build_wire(

@@ -1,6 +1,6 @@
 """Origins of requests: the page of a browser that sends a request, or opens a socket."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from starlette.requests import HTTPConnection
 
@@ -19,3 +19,9 @@ def foreign_origin_of(headers: Mapping[str, str]) -> str | None:
     origin = headers.get("origin")
     is_own = origin is not None and origin.partition("://")[2] == headers.get("host")
     return None if is_own else origin
+
+
+def is_origin_allowed(headers: Mapping[str, str], allowed: Collection[str]) -> bool:
+    """Return whether the page that opens a socket is allowed. Clients other than browsers send no origin."""
+    origin = foreign_origin_of(headers)
+    return origin is None or origin in allowed or "*" in allowed

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from wattgate.graphql.transport.origin import foreign_origin
+from wattgate.graphql.transport.origin import is_origin_allowed
 from wattgate.realtime.connections.asgi_wire import AsgiWire
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -29,7 +29,8 @@ class WebSocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
-        if not self._is_origin_allowed(socket):
+        if not is_origin_allowed(socket.headers, self._allowed_origins):
+            log.info("WebSocket rejected: the origin %.100r is not allowed", socket.headers["origin"])
             await socket.close()
             return
         if SUBPROTOCOL not in scope["subprotocols"]:
@@ -45,11 +46,3 @@ class WebSocketEndpoint:
         else:
             portable = AsgiWire(receive, send)
             await portable.run(Session(self._runtime, portable, headers))
-
-    def _is_origin_allowed(self, socket: WebSocket) -> bool:
-        """Return whether the page that opens the socket is allowed. Clients other than browsers send no origin."""
-        origin = foreign_origin(socket)
-        if origin is None or origin in self._allowed_origins or "*" in self._allowed_origins:
-            return True
-        log.info("WebSocket rejected: the origin %.100r is not allowed", origin)
-        return False
