@@ -104,6 +104,7 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
     assert found == []
 
 
+@pytest.mark.long("further states at every size; two states stay in the short form")
 async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live") as page:
         await expect(page.get_by_test_id("carbon")).to_be_hidden()
@@ -121,6 +122,7 @@ async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, h
         await expect(page.get_by_test_id("rate")).not_to_have_text(NO_VALUE)
 
 
+@pytest.mark.long("further states at every size; two states stay in the short form")
 async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:
     for state in ("live", "long-names"):
         async with homes.open(browser, state) as page:
@@ -130,6 +132,7 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
             assert found == []
 
 
+@pytest.mark.long("further states at every size; two states stay in the short form")
 async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
         for size in ((320, 240), (480, 320), (800, 480)):
@@ -140,6 +143,7 @@ async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: Sta
                     assert found == [], (watts, exports)
 
 
+@pytest.mark.long("further states at every size; two states stay in the short form")
 async def test_switches_say_their_range_in_words(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
         for size in (*SIZES, ZOOMED):
