@@ -170,7 +170,7 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
     assert "does not answer" in result.stderr
 
 
-@pytest.mark.long("starts a new interpreter for each of many commands")
+@pytest.mark.long("starts a new interpreter; the commands of the schema stay in the short form")
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
     printed = wattgate_anew(tmp_path, "routes").stdout
     for operation in OPERATIONS:
