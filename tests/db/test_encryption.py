@@ -279,6 +279,7 @@ async def test_migration_encrypts_stored_secrets_and_decrypts_them_again(empty_u
     await database.close()
 
 
+@pytest.mark.long("migrates a filled database; the migration with keys stays in the short form")
 async def test_migration_without_keys_changes_nothing_and_says_what_to_set(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
