@@ -97,7 +97,7 @@ def _origin_of(scope: Scope, host: str) -> str | None:
 def _is_own_page(headers: Mapping[str, str]) -> bool:
     """Return whether a page of the gateway sent the request. Browsers do not keep cookies of other pages' requests."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
-    return bool(host) and urlsplit(origin).netloc == host
+    return bool(origin and host) and urlsplit(origin).netloc == host
 
 
 def _device_of(cookies: str) -> str | None:
