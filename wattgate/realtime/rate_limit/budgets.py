@@ -35,10 +35,10 @@ class RateBucket(msgspec.Struct, frozen=True, gc=False):
     updated_at: float
     full_at: float
 
-    @classmethod
-    def at(cls, now: float, deficit: float, allowance: Allowance) -> "RateBucket":
-        """Return the bucket of an allowance with a deficit now."""
-        return cls(deficit, now, now + deficit / allowance.per_second)
+
+def bucket_at(now: float, deficit: float, allowance: Allowance) -> RateBucket:
+    """Return the bucket of an allowance with a deficit now."""
+    return RateBucket(deficit, now, now + deficit / allowance.per_second)
 
 
 FULL_BUCKET = RateBucket(0.0, 0.0, 0.0)
@@ -63,28 +63,27 @@ class Balance(msgspec.Struct, frozen=True, gc=False):
 
 def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
-) -> tuple[bool, tuple[RateBucket, ...]]:
+) -> tuple[bool, Sequence[RateBucket]]:
     """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
-    deficits = [_deficit_at(bucket, scope.allowance, now) for bucket, scope in zip(buckets, scopes, strict=True)]
+    allowances = [scope.allowance for scope in scopes]
+    deficits = [_deficit_at(bucket, allowance, now) for bucket, allowance in zip(buckets, allowances, strict=True)]
     granted = True
-    for deficit, scope in zip(deficits, scopes, strict=True):
-        if deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
+    for deficit, allowance in zip(deficits, allowances, strict=True):
+        if deficit + cost > allowance.capacity + ROUNDING_TOLERANCE:
             granted = False
     charged = cost if granted else 0
-    return granted, tuple(
-        [
-            RateBucket.at(now, deficit + charged, scope.allowance)
-            for deficit, scope in zip(deficits, scopes, strict=True)
-        ]
-    )
+    return granted, [
+        bucket_at(now, deficit + charged, allowance) for deficit, allowance in zip(deficits, allowances, strict=True)
+    ]
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
     """Return the deficit now. If the clock was set back, nothing has been refilled."""
     if now <= bucket.updated_at:
         return bucket.deficit
-    deficit = bucket.deficit - (now - bucket.updated_at) * allowance.per_second
-    return deficit if deficit > 0.0 else 0.0
+    if now >= bucket.full_at:
+        return 0.0
+    return max(0.0, bucket.deficit - (now - bucket.updated_at) * allowance.per_second)
 
 
 def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
@@ -142,9 +141,7 @@ class LocalBucketStore:
     def remember(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float]) -> None:
         """Store the deficits that a shared store has now, so that this store can continue with them."""
         now = self._clock().timestamp()
-        buckets = [
-            RateBucket.at(now, deficit, scope.allowance) for scope, deficit in zip(scopes, deficits, strict=True)
-        ]
+        buckets = [bucket_at(now, deficit, scope.allowance) for scope, deficit in zip(scopes, deficits, strict=True)]
         self._store(scopes, buckets, now)
 
     def _store(self, scopes: Sequence[RateLimitScope], buckets: Sequence[RateBucket], now: float) -> None:
