@@ -239,9 +239,10 @@ async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
             await asyncio.wait_for(await websocket.ping(), 20)
 
 
-async def test_trailers_of_a_body_are_no_headers() -> None:
+@pytest.mark.parametrize("options", [b"Connection: close", b"Connection: close, upgrade\r\nUpgrade: h2c"])
+async def test_trailers_of_a_body_are_no_headers(options: bytes) -> None:
     """A proxy that removes or sets the headers of credentials may not read trailers."""
-    head = b"POST /token HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /token HTTP/1.1\r\nHost: gateway\r\n" + options + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with connection() as (reader, writer):
         writer.write(head + b"2\r\n{}\r\n0\r\nToken: smuggled\r\n\r\n")
         assert (await read_until_closed(reader)).endswith(b"token: None")
