@@ -250,9 +250,9 @@ async def test_use_of_a_display_leaves_other_tokens_remembered(pair: Pair) -> No
     home_type = await tenant.run("add_virtual_entity_type", input=NewVirtualEntityType(name="Home"))
     tenant.ids["virtual_entity_type"] = home_type.ve_type_id
     display = Token(
-        application_id=caller.application_id,
-        user_id=caller.user_id,
-        account_id=caller.account_id,
+        application_id=str(caller.application_id),
+        user_id=str(caller.user_id),
+        account_id=str(caller.account_id),
         ve_id=await tenant.add_home(),
         digest=hash_secret(token),
         expires_at=now + DISPLAY_LIFETIME - USE_RESOLUTION,
