@@ -73,8 +73,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
     async def fetch_rows(self, sql: str, arguments: Sequence[Any]) -> Any:
         """Return the rows of a statement, as `fetch` does with fewer calls.
 
-        `_get_statement`, `_stmt_exclusive_section` and `bind_execute` are parts of asyncpg that `fetch` uses. `fetch`
-        prepares the statement again if a type or a result has changed.
+        `_get_statement`, `_stmt_exclusive_section` and `bind_execute` are parts of asyncpg that `fetch` uses, so it is
+        limited to version 0.32. `fetch` prepares the statement again if a type or a result has changed.
         """
         if self._query_loggers:
             return await self.fetch(sql, *arguments)
