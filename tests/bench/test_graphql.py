@@ -46,8 +46,8 @@ def fields(response: Any) -> int:
 
 @pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_gateway_executor_plain_strawberry_and_the_floor_return_equal_data(tmp_path: Path) -> None:
-    ours, plain, by_hand = [await measure_and_query(contender) for contender in memory_contenders(tmp_path, None)]
-    assert ours == plain == by_hand
+    ours, plain, floor = [await measure_and_query(contender) for contender in memory_contenders(tmp_path, None)]
+    assert ours == plain == floor
     assert fields(ours["home"]) == 58
     assert len(ours["readings"]["readings"]) == 384
     homes = ours["tree"]["homes"]
@@ -84,9 +84,16 @@ async def test_mercurius_returns_the_same_data_as_the_gateway_executor(tmp_path:
 
 
 @pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
-async def test_gateway_returns_the_home_and_month_from_postgresql(postgresql_url: str) -> None:
-    async with database_on(postgresql_url) as url, database_contenders(url, None, SHORT) as (ours,):
+async def test_gateway_and_the_floor_return_the_home_and_month_from_postgresql(postgresql_url: str) -> None:
+    async with database_on(postgresql_url) as url, database_contenders(url, None, SHORT) as (ours, floor):
         data = await measure_and_query(ours)
+        by_hand = await measure_and_query(floor)
+    assert by_hand["home"] == data["home"]
+    buckets, columns = (data[name]["readings"] for name in ("month, objects", "month, columns"))
+    stored = slice(SHORT.samples)
+    assert by_hand["month, objects"]["readings"]["buckets"] == buckets["buckets"][stored]
+    stored_columns = {name: values[stored] for name, values in columns["columns"].items()}
+    assert by_hand["month, columns"]["readings"]["columns"] == stored_columns
     assert fields(data["home"]) == 58
     for name, shape in (("month, objects", "buckets"), ("month, columns", "columns")):
         readings = data[name]["readings"][shape]
@@ -98,7 +105,7 @@ async def test_postgraphile_returns_data_from_the_same_tables(postgresql_url: st
     with node(NODE) as node_runtime:
         async with (
             database_on(postgresql_url) as url,
-            database_contenders(url, node_runtime, SHORT) as (_, postgraphile),
+            database_contenders(url, node_runtime, SHORT) as (_, _, postgraphile),
         ):
             data = await measure_and_query(postgraphile)
     resources = data["home"]["virtualEntityByVeId"]["virtualEntityResourcesByVeId"]["nodes"]

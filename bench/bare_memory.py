@@ -1,4 +1,4 @@
-"""The floor of the benchmark in memory: a server that knows its four documents and answers them by hand.
+"""The lower bound of the benchmark in memory: a server that knows its four documents and answers them by hand.
 
 It parses HTTP with uvicorn's parser, looks up the token, and builds each response from the same rows with plain code.
 It has no GraphQL, no permissions, no limits, no metrics and no other headers. It listens on $PORT.
@@ -107,7 +107,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
 }
 
 
-class ByHand(asyncio.Protocol):
+class BareServer(asyncio.Protocol):
     """A connection whose requests are answered as soon as they are complete."""
 
     transport: Any  # uvloop's transports are not subclasses of asyncio's
@@ -143,7 +143,7 @@ class ByHand(asyncio.Protocol):
 
 async def serve() -> None:
     """Serve until the process ends."""
-    server = await asyncio.get_running_loop().create_server(ByHand, "127.0.0.1", int(os.environ["PORT"]))
+    server = await asyncio.get_running_loop().create_server(BareServer, "127.0.0.1", int(os.environ["PORT"]))
     await server.serve_forever()
 
 
