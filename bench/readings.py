@@ -93,7 +93,7 @@ async def bench_readings() -> list[Judgement]:
 async def _bench_on(name: str, url: str) -> Mapping[str, float]:
     """Measure writes and reads on a database. Return the rows per second of each way to write."""
     ways_in = 6
-    async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, _open_driver(url) as driver:
+    async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, open_driver(url) as driver:
         rates = await _bench_writes(name, gateway, driver)
         await _bench_reads(name, gateway, driver)
     return rates
@@ -121,16 +121,16 @@ class Driver:
             with self._sqlite:
                 self._sqlite.executemany("INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    async def fetch(self, statement: str, parameters: Any) -> int:
-        """Run a statement of the gateway with the same parameters. Return the number of rows."""
+    async def fetch(self, statement: str, parameters: Any) -> Sequence[Sequence[Any]]:
+        """Run a statement of the gateway with the same parameters. Return its rows."""
         if self._postgresql:
-            return len(await self._postgresql.fetch(statement, *parameters))
+            return list(await self._postgresql.fetch(statement, *parameters))
         assert self._sqlite
-        return len(self._sqlite.execute(statement, parameters).fetchall())
+        return self._sqlite.execute(statement, parameters).fetchall()
 
 
 @asynccontextmanager
-async def _open_driver(url: str) -> AsyncIterator[Driver]:
+async def open_driver(url: str) -> AsyncIterator[Driver]:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         connection = sqlite3.connect(parsed.database or "")
@@ -369,7 +369,7 @@ async def _bench_reads(name: str, gateway: ServedGateway, driver: Driver) -> Non
     gateway.post("/api/v0-1/readings", _ndjson(gateway, rows, 0), "application/x-ndjson")
     table = []
     for query in QUERIES:
-        statements = await _capture_statements(gateway, query)
+        statements = await capture_statements(gateway, query)
         await driver.set_scope(gateway.application_id)
         paths: dict[str, Callable[[], Any]] = {
             "columns": partial(_query_graphql, gateway, COLUMNS, query, resource_id),
@@ -410,10 +410,13 @@ def _query_rest(gateway: ServedGateway, query_definition: SeriesQuery, resource_
         start = last + timedelta(seconds=1)
 
 
-async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
-    """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values."""
+async def capture_statements(gateway: ServedGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
+    """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values.
+
+    New connections report what they execute. Raise RuntimeError if they report no statement on readings.
+    """
     statements: list[tuple[str, Any]] = []
-    database, connections = gateway.gateway.database, list[Any]()
+    database = gateway.gateway.database
 
     def record(statement: str, parameters: Any = ()) -> None:
         if "reading" in statement:
@@ -422,14 +425,15 @@ async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> lis
     def log_query(logged: Any) -> None:
         record(logged.query, logged.args)
 
-    def listen(connection: Any, record: Any, proxy: Any) -> None:
-        connections.append(record.driver_connection)
+    def listen(connection: Any, entry: Any) -> None:
         if database.is_sqlite:
             connection.run_async(lambda driver: driver.set_trace_callback(record))
         else:
-            record.driver_connection.add_query_logger(log_query)
+            connection.driver_connection.add_query_logger(log_query)
 
-    event.listen(database.autocommit_engine.sync_engine, "checkout", listen)
+    engine = database.autocommit_engine
+    await engine.dispose()
+    event.listen(engine.sync_engine, "connect", listen)
     arguments = {
         "resource_id": gateway.resource_ids[0],
         "range": TimeRange(query.start, query.end),
@@ -438,10 +442,8 @@ async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> lis
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, arguments)
     await asyncio.sleep(0)  # the driver logs a query one iteration of the event loop later
-    event.remove(database.autocommit_engine.sync_engine, "checkout", listen)
-    for connection in connections:
-        if database.is_sqlite:
-            await connection.set_trace_callback(None)
-        else:
-            connection.remove_query_logger(log_query)
+    event.remove(engine.sync_engine, "connect", listen)
+    await engine.dispose()
+    if not statements:
+        raise RuntimeError(f"The gateway sent no statement on readings for {query.name}")
     return statements
