@@ -7,6 +7,7 @@ The scalars DateTime and Decimal accept each accepted item, with the same value.
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +106,11 @@ def parse_numbers(values: Sequence[int | float | str]) -> FloatArray | None:
         except OverflowError:
             return None
     elif classes == {str}:
-        joined = "".join(f"{value}\n" for value in values)
+        texts: Any = values
+        joined = "\n".join(texts) + "\n"
         if joined.count("\n") != len(values) or not _NUMBERS.fullmatch(joined):
             return None
-        if max(map(len, map(str, values))) > _MAX_NUMBER_CHARACTERS:
+        if max(map(len, texts)) > _MAX_NUMBER_CHARACTERS:
             return None
         numbers = np.array(list(map(float, values)), np.float64)
     else:
