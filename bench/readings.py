@@ -3,13 +3,11 @@
 import asyncio
 import io
 import logging
-import sqlite3
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,36 +15,31 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import aiomqtt
-import asyncpg
 import orjson
 import pyarrow as pa
 from sqlalchemy import event, insert
-from sqlalchemy.engine import make_url
-from strawberry import ID
 
-from bench.gateway import ServedGateway, served_gateway
+from bench import mqtt
+from bench.database_driver import Driver, open_driver
+from bench.gateway import SeededGateway, ServedGateway, served_gateway
 from bench.goals import Judgement, at_least
 from bench.table import print_table
-from tests.support.house import operation
-from tests.support.servers import broker, database_on, postgresql
+from tests.support.servers import database_on, postgresql
 from wattgate.app.cli.imports.readings import import_csv
-from wattgate.app.workers.mqtt_intake import MqttIntake
-from wattgate.clock import TimeRange, format_iso_ms, from_ms, to_ms
+from wattgate.clock import TimeRange, format_iso_ms, to_ms
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
 from wattgate.graphql.resolvers import readings
-from wattgate.graphql.types import devices as device_types
-from wattgate.realtime.server_address import ServerAddress
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
 RESOURCES_PER_PATH, SAMPLES_PER_RESOURCE = 40, 5_000
 """The size of each write: 200,000 readings."""
 
-MESSAGES, MAC = 2_000, "70B3D5000001"
+MESSAGES = 20_000
+MQTT_FLOOR = "MQTT, client library and plain {kind} only"
 
 ROUNDS = 60
 """The number of runs of each query; the table shows medians."""
@@ -99,65 +92,19 @@ async def _bench_on(name: str, url: str) -> Mapping[str, float]:
     return rates
 
 
-class Driver:
-    """The database's own driver, without any code of the gateway."""
-
-    def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
-        self._postgresql, self._sqlite = postgresql, sqlite
-
-    async def set_scope(self, application_id: str) -> None:
-        """Let the views of PostgreSQL show the readings of an application."""
-        if self._postgresql is not None:
-            await self._postgresql.execute(
-                "SELECT set_config('wattgate.application', $1, false), set_config('wattgate.user', '', false)",
-                application_id,
-            )
-
-    async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
-        """Insert rows into the table of readings: with one COPY, or one executemany in a transaction."""
-        if self._postgresql:
-            await self._postgresql.copy_records_to_table("reading", records=rows)
-        elif self._sqlite:
-            with self._sqlite:
-                self._sqlite.executemany("INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    async def fetch(self, statement: str, parameters: Any) -> Sequence[Sequence[Any]]:
-        """Run a statement of the gateway with the same parameters. Return its rows."""
-        if self._postgresql:
-            return list(await self._postgresql.fetch(statement, *parameters))
-        assert self._sqlite
-        return self._sqlite.execute(statement, parameters).fetchall()
-
-
-@asynccontextmanager
-async def open_driver(url: str) -> AsyncIterator[Driver]:
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        connection = sqlite3.connect(parsed.database or "")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA cache_size=-65536")
-        yield Driver(None, connection)
-        connection.close()
-        return
-    plain = parsed.set(drivername="postgresql").render_as_string(hide_password=False)
-    driver = await asyncpg.connect(plain)
-    yield Driver(driver, None)
-    await driver.close()
-
-
 async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> Mapping[str, float]:
     await _create_partitions(gateway)
     rows = _build_rows()
     unknown_rows = [(10_000_000 + home, 0, at, value, 0, 0, START) for home, at, value in rows]
     plain = await _rate_of(len(rows), driver.insert(unknown_rows))
     kind = "COPY" if name == "PostgreSQL" else "executemany"
-    rates = {PLAIN: plain, **dict(await _write_rates(gateway, rows))}
+    rates = {PLAIN: plain, **dict(await _write_rates(gateway, driver, rows))}
     table = [(path.format(kind=kind), f"{rate:,.0f}", f"{rate / plain:.2f}") for path, rate in rates.items()]
     print_table(f"{name}: writes of up to {len(rows):,} readings", ("interface", "rows/s", f"x plain {kind}"), table)
     return rates
 
 
-async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, float]]:
+async def _write_rates(gateway: ServedGateway, driver: Driver, rows: Rows) -> list[tuple[str, float]]:
     """Return the readings per second of each interface. Each writes to its own resources."""
     first_resources = iter(range(0, len(gateway.resource_ids), RESOURCES_PER_PATH))
     fewer_rows = rows[: len(rows) // 5]
@@ -168,6 +115,7 @@ async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, fl
         _graphql_calls(gateway, fewer_rows, next(first_resources)),
         _rest_calls(gateway, fewer_rows, next(first_resources)),
     )
+    resource_id = gateway.resource_ids[next(first_resources)]
     return [
         ("bulk, NDJSON", _rest_rate(gateway, len(rows), [("/readings", lines, "application/x-ndjson")])),
         (
@@ -178,7 +126,8 @@ async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, fl
         ("CSV import", await _rate_of(len(rows), _import_csv(gateway, csv))),
         ("recordReadings, 10,000 a call", _graphql_rate(gateway, len(fewer_rows), graphql_calls)),
         ("POST /resource/.../readings", _rest_rate(gateway, len(fewer_rows), rest_calls)),
-        ("MQTT, one reading a message", await _mqtt_rate(gateway, next(first_resources))),
+        ("MQTT, one reading a message", await mqtt.intake_rate(gateway, resource_id, MESSAGES)),
+        (MQTT_FLOOR, await mqtt.floor_rate(driver, MESSAGES)),
     ]
 
 
@@ -284,55 +233,6 @@ async def _import_csv(gateway: ServedGateway, csv: bytes) -> None:
     assert report.recorded == report.lines
 
 
-async def _mqtt_rate(gateway: ServedGateway, first: int) -> float:
-    """Return the readings per second over a real broker, from the first message until the last reading is stored."""
-    run, system = gateway.gateway.runner.run, gateway.system
-    device_type = device_types.NewDeviceType(
-        description="display", protocol=device_types.NewTypeProtocol(protocol="MQTT", sensors=[])
-    )
-    type_id = (await run(operation("add_device_type"), system, {"input": device_type})).device_type_id
-    sensor = device_types.NewDeviceSensor(protocol_id="ELEC", resource_id=ID(gateway.resource_ids[first]))
-    device = device_types.NewDevice(
-        device_type_id=type_id,
-        hardware_id=MAC,
-        hardware_ids=device_types.NewHardwareIds(mac=MAC),
-        protocol=device_types.NewDeviceProtocol(sensors=[sensor]),
-    )
-    await run(operation("add_device"), system, {"input": device})
-    async with broker() as broker_server:
-        intake = MqttIntake(
-            ServerAddress.from_mqtt_url(broker_server.url),
-            application_id=gateway.application_id,
-            topics=["glow/+/SENSOR/+"],
-            client_id="bench",
-        )
-        task = asyncio.ensure_future(intake.run(gateway.gateway.runner))
-        while "bench" not in broker_server.subscribed:
-            await asyncio.sleep(0.01)
-        started_at = time.perf_counter()
-        async with aiomqtt.Client("127.0.0.1", broker_server.port, username="display") as display:
-            for n in range(MESSAGES):
-                await display.publish(f"glow/{MAC}/SENSOR/electricitymeter", _power_message(n), qos=1)
-        range_ = TimeRange(from_ms(START), from_ms(START + DAY_MS))
-        arguments = {
-            "resource_id": gateway.resource_ids[first],
-            "range": range_,
-            "period": Period.P1D,
-            "field": "POWER",
-        }
-        while (await run(readings.readings, system, arguments)).count < MESSAGES:
-            await asyncio.sleep(0.02)
-        rate = MESSAGES / (time.perf_counter() - started_at)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-    return rate
-
-
-def _power_message(n: int) -> bytes:
-    at = format_iso_ms(START + n * 1000)
-    return orjson.dumps({"electricitymeter": {"timestamp": at, "power": {"value": n % 3000 / 1000, "units": "kW"}}})
-
-
 @dataclass(frozen=True)
 class SeriesQuery:
     """A query of a series. `piece` is the longest range that the limits of REST allow."""
@@ -410,7 +310,7 @@ def _query_rest(gateway: ServedGateway, query_definition: SeriesQuery, resource_
         start = last + timedelta(seconds=1)
 
 
-async def capture_statements(gateway: ServedGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
+async def capture_statements(gateway: SeededGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
     """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values.
 
     New connections report what they execute. Raise RuntimeError if they report no statement on readings.

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import mqtt
+from bench.database_driver import open_driver
 from bench.gateway import SeededGateway, seeded_gateway
-from bench.readings import QUERIES, capture_statements, open_driver
+from bench.readings import QUERIES, capture_statements
 from tests.support.servers import Databases
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms
@@ -60,3 +62,12 @@ async def test_capture_fails_if_the_gateway_sends_no_statement_on_readings(
     monkeypatch.setattr(type(gateway.gateway.runner), "run", query_nothing)
     with pytest.raises(RuntimeError, match="no statement on readings"):
         await capture_statements(gateway, QUERIES[0])
+
+
+async def test_intake_and_its_floor_take_all_messages(seeded: tuple[SeededGateway, str]) -> None:
+    gateway, url = seeded
+    assert await mqtt.intake_rate(gateway, gateway.resource_ids[0], count=30) > 0  # fails unless all are stored
+    async with open_driver(url) as driver:
+        assert await mqtt.floor_rate(driver, count=30) > 0
+        (row,) = await driver.fetch("SELECT count(*) FROM reading WHERE resource_number = 30000000", ())
+    assert row[0] == 30
