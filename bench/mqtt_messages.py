@@ -64,8 +64,8 @@ class MessageServer:
         """The sent packets without an acknowledgement, by their packet identifier."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the packets of a client until it disconnects."""
-        with closing(writer), suppress(asyncio.IncompleteReadError, ConnectionError):
+        """Answer the packets of a client until it disconnects or the server ends."""
+        with closing(writer), suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
                 kind = (await reader.readexactly(1))[0] >> 4
                 self._answer(kind, await reader.readexactly(await _read_length(reader)), writer)
