@@ -160,7 +160,7 @@ def _parse_line(text: bytes) -> NdjsonReading:
 def _parse_plain_lines(text: bytes, count: int) -> tuple[list[SeriesKey], IntArray, FloatArray, IntArray] | None:
     """Return the series, times, values and qualities of `count` lines whose form is the usual one.
 
-    Return None if a line has another form or is invalid: each has to be parsed on its own. Each newline stands between
+    Return None if a line has another form or is invalid: each has to be parsed on its own. Each newline is between
     two objects, which JSON allows only between two readings. With as many readings as lines, each line is one.
     """
     is_plain = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") + 1 == count
