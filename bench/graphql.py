@@ -40,7 +40,7 @@ MIN_BUSY_SHARE = 0.9
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
 FLOOR = "by hand"
-"""The statements of the home and the month by hand, with nothing else: what no gateway on this driver can undercut."""
+"""The same work by plain code with nothing else: no GraphQL, permissions, limits or metrics. It is the lower bound."""
 
 PRODUCTION = {"NODE_ENV": "production"}
 
@@ -166,12 +166,14 @@ def memory_contenders(folder: Path, node_runtime: Node | None) -> list[HttpConte
 
     ours = contender(OURS, sys.executable, "-m", "bench.engine_server", **BENCH_SETTINGS)
     plain = contender(PLAIN, sys.executable, "-m", "bench.plain_graphql")
+    floor = contender(FLOOR, sys.executable, "-m", "bench.bare_memory")
     if node_runtime is None:
-        return [ours, plain]
+        return [ours, plain, floor]
     mercurius = _node_command(node_runtime, "memory.mjs")
     return [
         ours,
         plain,
+        floor,
         *(contender(name, *mercurius, JIT=jit, **PRODUCTION) for name, jit in (("Mercurius", "0"), (JIT, "1"))),
     ]
 
@@ -257,12 +259,34 @@ def _print_memory_table(figures_by_server: FiguresByServer) -> list[Judgement]:
     ]
     if theirs := figures_by_server.get(JIT):
         judgements = [(goal, ours[query].cpu / theirs[query].cpu) for query, goal in MEMORY_GOALS.items()]
-        verdicts = [cell for goal, ratio in judgements for cell in (f"{ratio:.2f}", goal.verdict(ratio), "")]
-        rows.append((f"x {JIT}", *verdicts))
     columns = ("server", *(column for query in ours for column in (f"{query}: µs", "x", "req/s")))
     print_table("GraphQL in memory, with a token: the server's processor for each request", columns, rows)
+    _print_memory_goals(figures_by_server, judgements)
     _print_footnote(figures_by_server)
     return judgements
+
+
+def _print_memory_goals(figures_by_server: FiguresByServer, judgements: Sequence[Judgement]) -> None:
+    """Print each goal beside the floor: what the same work costs by hand, and the gateway as a multiple of that."""
+    ours, floor, theirs = (figures_by_server.get(name) for name in (OURS, FLOOR, JIT))
+    if ours is None or floor is None or theirs is None:
+        return
+    rows = [
+        (
+            query,
+            f"{ratio:.2f}",
+            goal.verdict(ratio),
+            f"{floor[query].cpu / theirs[query].cpu:.2f}",
+            f"{ours[query].cpu / floor[query].cpu:.2f}",
+        )
+        for query, (goal, ratio) in zip(MEMORY_GOALS, judgements, strict=True)
+    ]
+    columns = ("query", f"{OURS}: x {JIT}", "goal", f"{FLOOR}: x {JIT}", f"{OURS}: x {FLOOR}")
+    print_table(
+        f"GraphQL in memory: goals, and the same work {FLOOR}, without GraphQL, permissions, limits and metrics",
+        columns,
+        rows,
+    )
 
 
 def _print_database_table(figures_by_server: FiguresByServer) -> list[Judgement]:

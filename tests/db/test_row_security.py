@@ -382,6 +382,7 @@ async def test_the_system_runs_without_an_application_only_what_declares_its_acc
         await home.gateway.runner.run(purge, Principal(Role.SYSTEM), {})
 
 
+@pytest.mark.long("upgrades a database with other policies or roles; the policies themselves stay in the short form")
 async def test_a_role_without_privileges_runs_without_policies_and_says_so(
     postgresql_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -416,6 +417,7 @@ async def test_a_role_without_privileges_runs_without_policies_and_says_so(
             await admin.close()
 
 
+@pytest.mark.long("upgrades a database with other policies or roles; the policies themselves stay in the short form")
 async def test_an_upgrade_replaces_outdated_policies(
     postgresql_url: str, postgresql_template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

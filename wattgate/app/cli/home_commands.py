@@ -7,7 +7,7 @@ import typer
 from wattgate.app.cli import home_options as options
 from wattgate.app.cli.dispatch import dispatched
 from wattgate.app.cli.record_options import DEFAULT_LIMIT, JsonOption, LimitOption, OptionalApplication
-from wattgate.app.homes.currency import CURRENCY
+from wattgate.energy.currency import CURRENCY
 
 home_app = typer.Typer(no_args_is_help=True, help="Set up and list homes.")
 

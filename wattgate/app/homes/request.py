@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from wattgate.app.homes.currency import CURRENCY
 from wattgate.app.homes.tariffs import RequestedTariff, flat_tariff, parse_tariff_lines
 from wattgate.delivery.mail_addresses import NotMailable, check_address
+from wattgate.energy.currency import CURRENCY
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.energy.meter_points import canonical_meter_point, has_wrong_check_digit, mpan_problem, mprn_problem
 from wattgate.errors import BadInput, Problem

@@ -23,6 +23,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
 from wattgate.energy.cost_basis import CostBasis
+from wattgate.energy.currency import CURRENCY
 from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
@@ -54,7 +55,7 @@ class CostExplanation(Bill, gc=False, kw_only=True):
     start: datetime
     end: datetime
     completeness: float | None
-    currency: str = "GBP"
+    currency: str = CURRENCY
     includes_standing_charge: bool = True
     includes_vat: bool = True
 
@@ -81,7 +82,7 @@ class CostSeries(msgspec.Struct, gc=False):
     resource: Resource
     period: Period
     buckets: list[CostBucket]
-    currency: str = "GBP"
+    currency: str = CURRENCY
     includes_standing_charge: bool = True
     includes_vat: bool = True
 

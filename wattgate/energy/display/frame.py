@@ -9,6 +9,7 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.cost_basis import CostBasis
+from wattgate.energy.currency import CURRENCY
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.energy_total import EnergyTotal
@@ -16,7 +17,7 @@ from wattgate.energy.display.half_hour import HalfHourContent
 from wattgate.energy.display.home import Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.rate_schedule import CURRENCY, DisplaySlot, DisplayTariff
+from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason

@@ -11,14 +11,12 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.currency import CURRENCY
 from wattgate.energy.display.energy_total import marginal_rate
 from wattgate.energy.pricing import add_vat, round_half_up
 from wattgate.energy.tariffs import TariffTerms
 from wattgate.energy.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.enums import TariffKind
-
-CURRENCY = "GBP"
-"""The currency of all tariffs."""
 
 DISPLAY_RATE_DECIMALS = 2
 """Decimal places of rates in pence."""

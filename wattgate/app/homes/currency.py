@@ -1,4 +1,0 @@
-"""The currency of homes."""
-
-CURRENCY = "GBP"
-"""The only currency of costs."""

@@ -1,0 +1,4 @@
+"""The currency of tariffs and costs."""
+
+CURRENCY = "GBP"
+"""The only currency of tariffs and costs."""
