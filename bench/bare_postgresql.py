@@ -13,6 +13,7 @@ from typing import Any
 
 import asyncpg
 import msgspec
+import numpy as np
 import uvicorn
 import uvloop
 
@@ -33,8 +34,14 @@ TARIFFS = """
     SELECT resource_id, name, rate FROM tariff
     WHERE resource_id = ANY($1) AND superseded_at IS NULL AND valid_from <= now() ORDER BY valid_from"""
 MONTH = """
-    SELECT at, value FROM reading JOIN resource ON number = resource_number
-    WHERE resource_id = $1 AND field = 0 AND at >= $2 AND at < $3 ORDER BY at"""
+    SELECT string_agg(int8send(at), ''), string_agg(int8send(value), '')
+    FROM (
+        SELECT at, value FROM reading JOIN resource ON number = resource_number
+        WHERE resource_id = $1 AND field = 0 AND at >= $2 AND at < $3 ORDER BY at
+    ) AS samples"""
+
+BIGINT_DTYPE = ">i8"
+"""The format of PostgreSQL's int8send."""
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
@@ -94,8 +101,9 @@ class BareServer:
         start, end = (datetime.fromisoformat(variables["range"][name]) for name in ("start", "end"))
         bounds = [int(instant.timestamp() * 1000) for instant in (start, end)]
         async with self._pool.acquire() as connection:
-            rows = await connection.fetch(MONTH, variables["id"], *bounds)
-        starts, values = [format_at(at) for at, _ in rows], [value / 1000 for _, value in rows]
+            ((instants, numbers),) = await connection.fetch(MONTH, variables["id"], *bounds)
+        starts = [*map(format_at, np.frombuffer(instants, BIGINT_DTYPE).astype(np.int64).tolist())]
+        values = (np.frombuffer(numbers, BIGINT_DTYPE) / 1000).tolist()
         if is_columns:
             return {"readings": {"columns": {"start": starts, "value": values}}}
         buckets = [{"start": at, "value": value} for at, value in zip(starts, values, strict=True)]

@@ -1,5 +1,6 @@
 """Read plans of buckets and the combination of their parts, compared with simple models."""
 
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, ReadSpan, plan_reads, store_columns
+from wattgate.db.readings.aggregates import Aggregates, ReadSpan, _decode_column, plan_reads, store_columns
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday
@@ -196,3 +197,8 @@ def test_store_columns_adds_to_buckets_that_were_filled_at_once() -> None:
         inside = {at: reading for at, reading in all_readings.items() if at // 10 == position}
         assert [getattr(aggregates[key], name)[position] for name in AGGREGATE_COLUMNS] == aggregate_values(inside)
     assert Counter(aggregates[key].count) == {1: 2, 2: 1}
+
+
+@pytest.mark.parametrize("numbers", [[7], [7, 7, 7], [0, 0], [-1, -1], [-(2**63), 2**63 - 1], [1, 2, 1], [1, 1, 2]])
+def test_columns_of_samples_are_decoded_to_the_stored_numbers(numbers: list[int]) -> None:
+    assert _decode_column(struct.pack(f">{len(numbers)}q", *numbers)) == numbers

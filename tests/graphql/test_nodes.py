@@ -166,17 +166,18 @@ async def test_nodes_returns_records_in_order_and_an_error_for_each_other_one(se
 
 
 async def test_nodes_uses_one_connection_of_the_pool_at_a_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    tenant, pool = served.one, served.gateway.database.engine.sync_engine.pool
+    tenant, database = served.one, served.gateway.database
+    pool = database.engine.sync_engine.pool
     assert isinstance(pool, ReadingPool)
     ids = [encode_global_id("Resource", tenant.ids["resource"])] * (pool.size() + 1)
-    lend, in_use = pool.lend, list[int]()
+    borrow, in_use = database.borrow_connection, list[int]()
 
-    async def lend_and_count(holder: ScopeHolder | None) -> LentConnection:
-        lent = await lend(holder)
+    async def borrow_and_count(holder: ScopeHolder | None) -> LentConnection:
+        lent = await borrow(holder)
         in_use.append(pool.checkedout())
         return lent
 
-    monkeypatch.setattr(pool, "lend", lend_and_count)
+    monkeypatch.setattr(database, "borrow_connection", borrow_and_count)
     nodes = await served.gateway.runner.run(operation("nodes"), tenant.account, {"ids": ids})
     assert len(nodes) == len(ids)
     assert max(in_use) == 1
