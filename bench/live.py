@@ -23,6 +23,7 @@ import httpx
 import uvloop
 
 from bench import bare_send
+from bench.displays import DISPLAY, add_homes_with_readings
 from bench.gateway import BENCH_SETTINGS, SeededGateway, seeded_gateway
 from bench.goals import Judgement, at_most, print_goals
 from bench.pinned import PinnedProcess, cores, pinned_process
@@ -39,8 +40,6 @@ from wattgate.realtime.events import Event, ReadingRecorded
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
 )
-DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
-    at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
 """The number of rounds. Each round measures all servers in turn; the table shows medians."""
 
@@ -160,7 +159,7 @@ async def bench_live() -> list[Judgement]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
         seeded, gateway = await stack.enter_async_context(gateway_contender(folder, counts))
         contenders = [gateway, strawberry_contender(), *_enter_node(stack)]
-        homes = await seeded.add_homes(seeded.resource_ids[1:])
+        homes = await add_homes_with_readings(seeded, seeded.resource_ids[1:])
         frame_costs, send_costs = [], []
         for _ in range(ROUNDS):
             send_costs.append(await measure_bare_sends(counts))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import bare_send, live
+from bench.displays import add_homes_with_readings
 from bench.live import (
     LiveContender,
     PublishRate,
@@ -31,7 +32,7 @@ async def test_gateway_and_plain_strawberry_deliver_all_measured_messages(tmp_pa
         for contender in (gateway, strawberry_contender()):
             figures = await measure(with_low_rate(contender), seeded.resource_ids, FEW_SUBSCRIBERS)
             assert figures.rate > 0
-        homes = await seeded.add_homes(seeded.resource_ids[1:])
+        homes = await add_homes_with_readings(seeded, seeded.resource_ids[1:])
         await measure_displays(
             with_low_rate(gateway), seeded.resource_ids[1:], homes
         )  # waits for a frame on each display
