@@ -5,17 +5,26 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --pro
 TESTS ?= tests
 
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
-test test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
+test test-all test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-quick test-js coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
+.PHONY: run test test-all test-quick test-js coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
 
 # Three at once on two cores: many tests wait for processes, leases and browsers.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+
+# The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
+SHORT = $(if $(filter-out tests,$(TESTS)),,1)
 test: .venv/installed-dev
-	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
-	@$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+	@echo "wattgate: running $(if $(SHORT),the short form of the tests (about 8 minutes on two cores),all tests of $(TESTS))"
+	@WATTGATE_TEST_SHORT=$(SHORT) $(PYTEST)
+
+# What .ci/run runs.
+test-all: .venv/installed-dev
+	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 30 minutes on two cores)"
+	@WATTGATE_TEST_SHORT= $(PYTEST)
 
 # Unit tests of the browser pages' modules, without a browser.
 test-js: .venv/installed-dev
@@ -26,10 +35,10 @@ test-quick: .venv/installed-dev
 	@echo "wattgate: running the quick tests (under a minute)"
 	@WATTGATE_TEST_QUICK=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(TESTS)
 
-# Branches that run in the processes of pytest itself; gateways that tests start as processes are not measured.
+# Every test. Measures branches that run in the processes of pytest itself, not in gateways that tests start as processes.
 coverage: .venv/installed-dev
 	@echo "wattgate: running the tests and measuring which branches of wattgate they reach"
-	@$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
+	@WATTGATE_TEST_SHORT= $(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"

@@ -5,8 +5,8 @@ Its operations and edges are declared as in the catalogue. It listens on $PORT.
 
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from bench.sample import DEFAULT_FIRST, load_sample
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.factory import build_gateway, serve_gateway
-from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
+from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config, tune_garbage_collection
 from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
 from wattgate.db.identity.credentials import CredentialLookup
@@ -201,9 +201,8 @@ class InMemoryDatabase(Database):
     def __init__(self) -> None:
         super().__init__("sqlite:///nothing.sqlite3")  # never opened
 
-    @asynccontextmanager
-    async def reader(self, scope: Scope) -> AsyncIterator[Any]:
-        yield None
+    def reader(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        return nullcontext()
 
 
 def build_bench_application(settings: Settings) -> Starlette:
@@ -220,6 +219,7 @@ async def serve() -> None:
     """Serve the application by the server of `wattgate serve`."""
     config = build_uvicorn_config(build_bench_application(Settings(_env_file=None)))
     config.lifespan = "off"  # there is no database to open
+    tune_garbage_collection()
     await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 

@@ -98,7 +98,7 @@ class ServedGateway(SeededGateway):
 async def served_gateway(database_url: str, *, count: int) -> AsyncIterator[ServedGateway]:
     """Serve a gateway on an empty database with `count` resources of half-hourly energy and live power."""
     async with seeded_gateway(Settings(_env_file=None, database_url=database_url), count=count) as seeded:
-        port = _free_port()
+        port = free_port()
         process = _start_server(database_url, port)
         try:
             connection = _connect(port)
@@ -156,7 +156,8 @@ def _storage() -> list[types.NewStorageDefinition]:
     ]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port on which no server listens."""
     with create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 

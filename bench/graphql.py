@@ -3,7 +3,7 @@
 Each server has one core; the load generator and PostgreSQL use the others. The first table compares the gateway's
 executor and endpoint, plain Strawberry and Mercurius on the same rows in memory. Each of them looks up a token. The
 second table compares the complete gateway, with login, permissions and tenancy, and PostGraphile, which has none of
-these, on the same PostgreSQL tables.
+these, on the same PostgreSQL tables. Its floor is the same work by hand, with no checks (`bench/bare_postgresql.py`).
 """
 
 import os
@@ -39,6 +39,8 @@ MIN_BUSY_SHARE = 0.9
 """If a server is busy for a smaller share of the time, its rate is limited by something else."""
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
+FLOOR = "by hand"
+"""The same work by plain code with nothing else: no GraphQL, permissions, limits or metrics. It is the lower bound."""
 
 PRODUCTION = {"NODE_ENV": "production"}
 
@@ -164,12 +166,14 @@ def memory_contenders(folder: Path, node_runtime: Node | None) -> list[HttpConte
 
     ours = contender(OURS, sys.executable, "-m", "bench.engine_server", **BENCH_SETTINGS)
     plain = contender(PLAIN, sys.executable, "-m", "bench.plain_graphql")
+    floor = contender(FLOOR, sys.executable, "-m", "bench.bare_memory")
     if node_runtime is None:
-        return [ours, plain]
+        return [ours, plain, floor]
     mercurius = _node_command(node_runtime, "memory.mjs")
     return [
         ours,
         plain,
+        floor,
         *(contender(name, *mercurius, JIT=jit, **PRODUCTION) for name, jit in (("Mercurius", "0"), (JIT, "1"))),
     ]
 
@@ -190,6 +194,8 @@ async def database_contenders(url: str, node_runtime: Node | None, size: RunSize
         command: tuple[str | Path, ...] = (sys.executable, "-m", "wattgate", "serve")
         environment = {"WATTGATE_DATABASE_URL": url, **BENCH_SETTINGS}
         contenders = [HttpContender(OURS, command, queries, seeded.tokens, environment)]
+        floor, environment = (sys.executable, "-m", "bench.bare_postgresql"), {"DATABASE_URL": _plain_url(url)}
+        contenders.append(HttpContender(FLOOR, floor, queries, environment=environment))
         if node_runtime is not None:
             queries = _queries((POSTGRAPHILE_HOME, POSTGRAPHILE_MONTH, POSTGRAPHILE_MONTH), seeded.ids, months)
             command, environment = (
@@ -253,28 +259,54 @@ def _print_memory_table(figures_by_server: FiguresByServer) -> list[Judgement]:
     ]
     if theirs := figures_by_server.get(JIT):
         judgements = [(goal, ours[query].cpu / theirs[query].cpu) for query, goal in MEMORY_GOALS.items()]
-        verdicts = [cell for goal, ratio in judgements for cell in (f"{ratio:.2f}", goal.verdict(ratio), "")]
-        rows.append((f"x {JIT}", *verdicts))
     columns = ("server", *(column for query in ours for column in (f"{query}: µs", "x", "req/s")))
     print_table("GraphQL in memory, with a token: the server's processor for each request", columns, rows)
+    _print_memory_goals(figures_by_server, judgements)
     _print_footnote(figures_by_server)
     return judgements
 
 
+def _print_memory_goals(figures_by_server: FiguresByServer, judgements: Sequence[Judgement]) -> None:
+    """Print each goal beside the floor: what the same work costs by hand, and the gateway as a multiple of that."""
+    ours, floor, theirs = (figures_by_server.get(name) for name in (OURS, FLOOR, JIT))
+    if ours is None or floor is None or theirs is None:
+        return
+    rows = [
+        (
+            query,
+            f"{ratio:.2f}",
+            goal.verdict(ratio),
+            f"{floor[query].cpu / theirs[query].cpu:.2f}",
+            f"{ours[query].cpu / floor[query].cpu:.2f}",
+        )
+        for query, (goal, ratio) in zip(MEMORY_GOALS, judgements, strict=True)
+    ]
+    columns = ("query", f"{OURS}: x {JIT}", "goal", f"{FLOOR}: x {JIT}", f"{OURS}: x {FLOOR}")
+    print_table(
+        f"GraphQL in memory: goals, and the same work {FLOOR}, without GraphQL, permissions, limits and metrics",
+        columns,
+        rows,
+    )
+
+
 def _print_database_table(figures_by_server: FiguresByServer) -> list[Judgement]:
     """Print the table of the servers on PostgreSQL. Return the ratios of rates that have goals."""
-    theirs, judgements = figures_by_server.get(POSTGRAPHILE, {}), list[Judgement]()
+    floor, theirs = figures_by_server[FLOOR], figures_by_server.get(POSTGRAPHILE, {})
+    judgements = list[Judgement]()
     rows = []
     for query, ours in figures_by_server[OURS].items():
-        row = [query, f"{ours.cpu:,.0f}", _format_rate(ours)]
+        row = [query, f"{ours.cpu:,.0f}", _format_rate(ours), f"{floor[query].cpu:,.0f}", _format_rate(floor[query])]
         if other := theirs.get(query):
             goal, ratio = DATABASE_GOALS[query], ours.rate / other.rate
             judgements.append((goal, ratio))
-            row += [f"{other.cpu:,.0f}", _format_rate(other), f"{ratio:.2f}", goal.verdict(ratio)]
+            row += [f"{other.cpu:,.0f}", _format_rate(other), f"{floor[query].rate / other.rate:.2f}"]
+            row += [f"{ratio:.2f}", goal.verdict(ratio)]
         rows.append(tuple(row))
-    columns = ("query", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
+    columns: tuple[str, ...] = ("query", f"{OURS}: µs", "req/s", f"{FLOOR}: µs", "req/s")
+    columns += (f"{POSTGRAPHILE}: µs", "req/s", f"x {FLOOR}", "x", "goal")
     print_table("GraphQL from PostgreSQL", columns[: len(rows[0])], rows)
     console.print(f"{OURS} checks tokens, permissions and tenants; {POSTGRAPHILE} does not authenticate requests.")
+    console.print(f"{FLOOR}: the same statements, driver and answers in the least Python code, without any check.")
     _print_footnote(figures_by_server)
     return judgements
 

@@ -3,13 +3,11 @@
 import asyncio
 import io
 import logging
-import sqlite3
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,36 +15,31 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import aiomqtt
-import asyncpg
 import orjson
 import pyarrow as pa
 from sqlalchemy import event, insert
-from sqlalchemy.engine import make_url
-from strawberry import ID
 
-from bench.gateway import ServedGateway, served_gateway
+from bench import mqtt
+from bench.database_driver import Driver, open_driver
+from bench.gateway import SeededGateway, ServedGateway, served_gateway
 from bench.goals import Judgement, at_least
 from bench.table import print_table
-from tests.support.house import operation
-from tests.support.servers import broker, database_on, postgresql
+from tests.support.servers import database_on, postgresql
 from wattgate.app.cli.imports.readings import import_csv
-from wattgate.app.workers.mqtt_intake import MqttIntake
-from wattgate.clock import TimeRange, format_iso_ms, from_ms, to_ms
+from wattgate.clock import TimeRange, format_iso_ms, to_ms
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
 from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
 from wattgate.graphql.resolvers import readings
-from wattgate.graphql.types import devices as device_types
-from wattgate.realtime.server_address import ServerAddress
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
 RESOURCES_PER_PATH, SAMPLES_PER_RESOURCE = 40, 5_000
 """The size of each write: 200,000 readings."""
 
-MESSAGES, MAC = 2_000, "70B3D5000001"
+MESSAGES = 20_000
+MQTT_FLOOR = "MQTT, client library and plain {kind} only"
 
 ROUNDS = 60
 """The number of runs of each query; the table shows medians."""
@@ -93,56 +86,10 @@ async def bench_readings() -> list[Judgement]:
 async def _bench_on(name: str, url: str) -> Mapping[str, float]:
     """Measure writes and reads on a database. Return the rows per second of each way to write."""
     ways_in = 6
-    async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, _open_driver(url) as driver:
+    async with served_gateway(url, count=RESOURCES_PER_PATH * ways_in) as gateway, open_driver(url) as driver:
         rates = await _bench_writes(name, gateway, driver)
         await _bench_reads(name, gateway, driver)
     return rates
-
-
-class Driver:
-    """The database's own driver, without any code of the gateway."""
-
-    def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
-        self._postgresql, self._sqlite = postgresql, sqlite
-
-    async def set_scope(self, application_id: str) -> None:
-        """Let the views of PostgreSQL show the readings of an application."""
-        if self._postgresql is not None:
-            await self._postgresql.execute(
-                "SELECT set_config('wattgate.application', $1, false), set_config('wattgate.user', '', false)",
-                application_id,
-            )
-
-    async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
-        """Insert rows into the table of readings: with one COPY, or one executemany in a transaction."""
-        if self._postgresql:
-            await self._postgresql.copy_records_to_table("reading", records=rows)
-        elif self._sqlite:
-            with self._sqlite:
-                self._sqlite.executemany("INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    async def fetch(self, statement: str, parameters: Any) -> int:
-        """Run a statement of the gateway with the same parameters. Return the number of rows."""
-        if self._postgresql:
-            return len(await self._postgresql.fetch(statement, *parameters))
-        assert self._sqlite
-        return len(self._sqlite.execute(statement, parameters).fetchall())
-
-
-@asynccontextmanager
-async def _open_driver(url: str) -> AsyncIterator[Driver]:
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        connection = sqlite3.connect(parsed.database or "")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA cache_size=-65536")
-        yield Driver(None, connection)
-        connection.close()
-        return
-    plain = parsed.set(drivername="postgresql").render_as_string(hide_password=False)
-    driver = await asyncpg.connect(plain)
-    yield Driver(driver, None)
-    await driver.close()
 
 
 async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> Mapping[str, float]:
@@ -151,13 +98,13 @@ async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> Ma
     unknown_rows = [(10_000_000 + home, 0, at, value, 0, 0, START) for home, at, value in rows]
     plain = await _rate_of(len(rows), driver.insert(unknown_rows))
     kind = "COPY" if name == "PostgreSQL" else "executemany"
-    rates = {PLAIN: plain, **dict(await _write_rates(gateway, rows))}
+    rates = {PLAIN: plain, **dict(await _write_rates(gateway, driver, rows))}
     table = [(path.format(kind=kind), f"{rate:,.0f}", f"{rate / plain:.2f}") for path, rate in rates.items()]
     print_table(f"{name}: writes of up to {len(rows):,} readings", ("interface", "rows/s", f"x plain {kind}"), table)
     return rates
 
 
-async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, float]]:
+async def _write_rates(gateway: ServedGateway, driver: Driver, rows: Rows) -> list[tuple[str, float]]:
     """Return the readings per second of each interface. Each writes to its own resources."""
     first_resources = iter(range(0, len(gateway.resource_ids), RESOURCES_PER_PATH))
     fewer_rows = rows[: len(rows) // 5]
@@ -168,6 +115,7 @@ async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, fl
         _graphql_calls(gateway, fewer_rows, next(first_resources)),
         _rest_calls(gateway, fewer_rows, next(first_resources)),
     )
+    resource_id = gateway.resource_ids[next(first_resources)]
     return [
         ("bulk, NDJSON", _rest_rate(gateway, len(rows), [("/readings", lines, "application/x-ndjson")])),
         (
@@ -178,7 +126,8 @@ async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, fl
         ("CSV import", await _rate_of(len(rows), _import_csv(gateway, csv))),
         ("recordReadings, 10,000 a call", _graphql_rate(gateway, len(fewer_rows), graphql_calls)),
         ("POST /resource/.../readings", _rest_rate(gateway, len(fewer_rows), rest_calls)),
-        ("MQTT, one reading a message", await _mqtt_rate(gateway, next(first_resources))),
+        ("MQTT, one reading a message", await mqtt.intake_rate(gateway, resource_id, MESSAGES)),
+        (MQTT_FLOOR, await mqtt.floor_rate(driver, MESSAGES)),
     ]
 
 
@@ -284,55 +233,6 @@ async def _import_csv(gateway: ServedGateway, csv: bytes) -> None:
     assert report.recorded == report.lines
 
 
-async def _mqtt_rate(gateway: ServedGateway, first: int) -> float:
-    """Return the readings per second over a real broker, from the first message until the last reading is stored."""
-    run, system = gateway.gateway.runner.run, gateway.system
-    device_type = device_types.NewDeviceType(
-        description="display", protocol=device_types.NewTypeProtocol(protocol="MQTT", sensors=[])
-    )
-    type_id = (await run(operation("add_device_type"), system, {"input": device_type})).device_type_id
-    sensor = device_types.NewDeviceSensor(protocol_id="ELEC", resource_id=ID(gateway.resource_ids[first]))
-    device = device_types.NewDevice(
-        device_type_id=type_id,
-        hardware_id=MAC,
-        hardware_ids=device_types.NewHardwareIds(mac=MAC),
-        protocol=device_types.NewDeviceProtocol(sensors=[sensor]),
-    )
-    await run(operation("add_device"), system, {"input": device})
-    async with broker() as broker_server:
-        intake = MqttIntake(
-            ServerAddress.from_mqtt_url(broker_server.url),
-            application_id=gateway.application_id,
-            topics=["glow/+/SENSOR/+"],
-            client_id="bench",
-        )
-        task = asyncio.ensure_future(intake.run(gateway.gateway.runner))
-        while "bench" not in broker_server.subscribed:
-            await asyncio.sleep(0.01)
-        started_at = time.perf_counter()
-        async with aiomqtt.Client("127.0.0.1", broker_server.port, username="display") as display:
-            for n in range(MESSAGES):
-                await display.publish(f"glow/{MAC}/SENSOR/electricitymeter", _power_message(n), qos=1)
-        range_ = TimeRange(from_ms(START), from_ms(START + DAY_MS))
-        arguments = {
-            "resource_id": gateway.resource_ids[first],
-            "range": range_,
-            "period": Period.P1D,
-            "field": "POWER",
-        }
-        while (await run(readings.readings, system, arguments)).count < MESSAGES:
-            await asyncio.sleep(0.02)
-        rate = MESSAGES / (time.perf_counter() - started_at)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-    return rate
-
-
-def _power_message(n: int) -> bytes:
-    at = format_iso_ms(START + n * 1000)
-    return orjson.dumps({"electricitymeter": {"timestamp": at, "power": {"value": n % 3000 / 1000, "units": "kW"}}})
-
-
 @dataclass(frozen=True)
 class SeriesQuery:
     """A query of a series. `piece` is the longest range that the limits of REST allow."""
@@ -369,7 +269,7 @@ async def _bench_reads(name: str, gateway: ServedGateway, driver: Driver) -> Non
     gateway.post("/api/v0-1/readings", _ndjson(gateway, rows, 0), "application/x-ndjson")
     table = []
     for query in QUERIES:
-        statements = await _capture_statements(gateway, query)
+        statements = await capture_statements(gateway, query)
         await driver.set_scope(gateway.application_id)
         paths: dict[str, Callable[[], Any]] = {
             "columns": partial(_query_graphql, gateway, COLUMNS, query, resource_id),
@@ -410,10 +310,13 @@ def _query_rest(gateway: ServedGateway, query_definition: SeriesQuery, resource_
         start = last + timedelta(seconds=1)
 
 
-async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
-    """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values."""
+async def capture_statements(gateway: SeededGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
+    """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values.
+
+    New connections report what they execute. Raise RuntimeError if they report no statement on readings.
+    """
     statements: list[tuple[str, Any]] = []
-    database, connections = gateway.gateway.database, list[Any]()
+    database = gateway.gateway.database
 
     def record(statement: str, parameters: Any = ()) -> None:
         if "reading" in statement:
@@ -422,14 +325,15 @@ async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> lis
     def log_query(logged: Any) -> None:
         record(logged.query, logged.args)
 
-    def listen(connection: Any, record: Any, proxy: Any) -> None:
-        connections.append(record.driver_connection)
+    def listen(connection: Any, entry: Any) -> None:
         if database.is_sqlite:
             connection.run_async(lambda driver: driver.set_trace_callback(record))
         else:
-            record.driver_connection.add_query_logger(log_query)
+            connection.driver_connection.add_query_logger(log_query)
 
-    event.listen(database.autocommit_engine.sync_engine, "checkout", listen)
+    engine = database.autocommit_engine
+    await engine.dispose()
+    event.listen(engine.sync_engine, "connect", listen)
     arguments = {
         "resource_id": gateway.resource_ids[0],
         "range": TimeRange(query.start, query.end),
@@ -438,10 +342,8 @@ async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> lis
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, arguments)
     await asyncio.sleep(0)  # the driver logs a query one iteration of the event loop later
-    event.remove(database.autocommit_engine.sync_engine, "checkout", listen)
-    for connection in connections:
-        if database.is_sqlite:
-            await connection.set_trace_callback(None)
-        else:
-            connection.remove_query_logger(log_query)
+    event.remove(engine.sync_engine, "connect", listen)
+    await engine.dispose()
+    if not statements:
+        raise RuntimeError(f"The gateway sent no statement on readings for {query.name}")
     return statements

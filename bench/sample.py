@@ -17,6 +17,7 @@ HOMES, RESOURCES, SAMPLES, DEFAULT_FIRST = 20, 4, 384, 5
 """The numbers of homes, of resources in each home, of readings of each resource, and the default of `first`."""
 
 
+HELLO = "{ hello }"
 HOME = """query ($id: ID!) {
   home(id: $id) {
     id name city timeZone
@@ -42,7 +43,7 @@ def queries() -> list[BenchQuery]:
     ids = [{"id": home_id(home)} for home in range(HOMES)]
     resource_ids = [{"id": resource_id(home, 0)} for home in range(HOMES)]
     return [
-        BenchQuery("hello", "{ hello }", [{}], 32),
+        BenchQuery("hello", HELLO, [{}], 32),
         BenchQuery("home", HOME, ids, 32),
         BenchQuery("readings", READINGS, resource_ids, 8),
         BenchQuery("tree", TREE, [{}], 4),

@@ -14,7 +14,7 @@ import pytest
 import trustme
 from playwright.async_api import Browser, async_playwright, expect
 
-from tests.support import chance, node, speed
+from tests.support import chance, node, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
 from tests.support.house import House, Tenant, house, tenant_on
@@ -48,8 +48,10 @@ BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     speed.mark_slow(items)
+    if short_form.is_short():
+        short_form.deselect_all_others(config, items)
     if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
         speed.start_with_slow_modules(items, int(workers))
 

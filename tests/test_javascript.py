@@ -38,6 +38,7 @@ async def test_unit_tests_pass(javascript_tools: node.Node) -> None:
     assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
 
 
+@pytest.mark.long("`make check` runs the same tool on the same files")
 async def test_type_check_passes(javascript_tools: node.Node) -> None:
     await run(javascript_tools, javascript_tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
 
@@ -55,6 +56,7 @@ async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_pa
         )
 
 
+@pytest.mark.long("`make check` runs the same tool on the same files")
 async def test_lint_passes(javascript_tools: node.Node) -> None:
     await run(
         javascript_tools,

@@ -104,6 +104,7 @@ def test_time_is_linear(module: str, name: str) -> None:
                 check_linear(partial(_match_all, pattern, method), partial(_attack, prefix, part), SIZE)
 
 
+@pytest.mark.long("tests the search for attacks itself; every pattern of the package stays in the short form")
 @pytest.mark.parametrize("pattern", [r"<body\b(?:[^>\"]|\"[^\"]*\")*>", r"=\?.*\?=", r"[ x]*y[ xy]*", r"[\w.]+@[\w-]+"])
 def test_attacks_find_quadratic_patterns(pattern: str) -> None:
     with pytest.raises(AssertionError, match="times as long"):

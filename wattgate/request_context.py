@@ -1,8 +1,8 @@
 """Trace ids, and log records about callers and their rejected requests. Credentials are never logged."""
 
 import logging
+import random
 import re
-import secrets
 from contextvars import ContextVar
 
 from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, RateLimited, Unauthenticated
@@ -20,8 +20,11 @@ ACCESS_ERRORS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)
 
 
 def new_trace_id() -> str:
-    """Return a new trace id. All its bits are random, because tracing systems use them to choose samples."""
-    return secrets.token_hex(16)
+    """Return a new trace id. All its bits are random, because tracing systems use them to choose samples.
+
+    It is no secret, so it takes no random bytes of the operating system: that system call takes 4 µs of each request.
+    """
+    return f"{random.getrandbits(128) or 1:032x}"
 
 
 def parse_traceparent(traceparent: str) -> str | None:

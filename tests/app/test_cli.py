@@ -46,6 +46,7 @@ def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return run
 
 
+@pytest.mark.long("starts a new interpreter for each of many commands")
 def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
     asyncio.run(_serve_from_empty_folder(tmp_path))
 
@@ -169,6 +170,7 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
     assert "does not answer" in result.stderr
 
 
+@pytest.mark.long("starts a new interpreter; the commands of the schema stay in the short form")
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
     printed = wattgate_anew(tmp_path, "routes").stdout
     for operation in OPERATIONS:

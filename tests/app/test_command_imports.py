@@ -62,6 +62,7 @@ def test_help_imports_no_action_and_no_large_library(tmp_path: Path, arguments: 
     assert not [name for name in modules if name.startswith("wattgate.app.cli.actions")]
 
 
+@pytest.mark.long("starts an interpreter for each command")
 def test_commands_import_what_they_use(tmp_path: Path) -> None:
     template = tmp_path / "mail.html"
     template.write_text("<p>Hello</p>")
@@ -76,6 +77,7 @@ def test_commands_import_what_they_use(tmp_path: Path) -> None:
     assert routes.isdisjoint({*SERVER, *REDIS}), routes
 
 
+@pytest.mark.long("starts an interpreter for each command")
 def test_worker_needs_neither_catalogue_nor_server() -> None:
     script = "import sys, wattgate.app.cli.actions.worker; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)

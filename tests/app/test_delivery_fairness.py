@@ -103,6 +103,7 @@ async def test_applications_are_served_in_turn_with_equal_shares(post: Post) -> 
     assert first == dict.fromkeys(applications, share)
 
 
+@pytest.mark.long("lets many deliveries wait for slots; one application that hangs stays in the short form")
 async def test_more_applications_than_slots_are_all_served_in_turn(post: Post) -> None:
     applications = await add_applications(post, MAX_CONCURRENT_DELIVERIES + 5)
     for application_id in applications:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
@@ -74,6 +75,7 @@ def test_clock_change_skips_hour_of_simulated_day() -> None:
     assert slots[2] == simulate_day(ALDER, date(2026, 3, 29))[4]
 
 
+@pytest.mark.long("installs a demonstration of its own; the contents of one have shorter tests")
 async def test_second_start_reuses_installed_homes(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = build_gateway(settings)
@@ -109,6 +111,7 @@ async def test_catch_up_retrieves_missing_half_hours(tmp_path: Path) -> None:
     await gateway.database.close()
 
 
+@pytest.mark.long("installs a demonstration of its own; the contents of one have shorter tests")
 async def test_outage_is_gap_without_values(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = build_gateway(settings)
@@ -132,6 +135,7 @@ async def test_outage_is_gap_without_values(tmp_path: Path) -> None:
     await gateway.database.close()
 
 
+@pytest.mark.long("installs a demonstration of its own; the contents of one have shorter tests")
 async def test_homes_have_time_of_use_flat_and_dynamic_tariffs(tmp_path: Path) -> None:
     gateway, now = build_gateway(demo_settings(tmp_path)), utc_now()
     runner = gateway.runner

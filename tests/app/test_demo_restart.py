@@ -81,6 +81,7 @@ class InterruptedRunner(Runner):
         return await super().run(*arguments)
 
 
+@pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
     now = utc_now()
     async with gateway_on(f"sqlite:///{tmp_path / 'complete.sqlite3'}", tmp_path) as gateway:
@@ -97,6 +98,7 @@ async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
             assert await row_counts(gateway) == complete, operations
 
 
+@pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_alert(gateway: Gateway) -> None:
     now = utc_now()
     later = now + timedelta(days=17)
@@ -123,6 +125,7 @@ async def test_consents_are_renewed_before_they_end_unless_withdrawn(gateway: Ga
         assert (record.valid_until > before[record.mpxn].valid_until) is was_valid, record
 
 
+@pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_removed_rule_and_ended_enrolment_stay_so(gateway: Gateway) -> None:
     now = utc_now()
     await seed.prepare_demo(gateway.runner, now, HISTORY)

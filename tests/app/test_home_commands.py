@@ -11,15 +11,12 @@ import sys
 import termios
 import time
 import zipfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import ENGINES
 from tests.support.cli import Command, Outcome, command_in
-from tests.support.servers import database_on
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
@@ -39,21 +36,21 @@ FLAT = {"unit_rate": "24.5", "standing_charge": "53.8"}
 ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electricity.export"
 
 
-@pytest.fixture(params=ENGINES)
-async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    """The address of an empty database."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'home.sqlite3'}"
-    else:
-        async with database_on(request.getfixturevalue("postgresql_url")) as url:
-            yield url
-
-
 @pytest.fixture
 def command(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
+    """Run commands on a database of each engine. A PostgreSQL database has the schema already."""
     monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
+    return command_in(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def command_on_empty(
+    empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Run commands on an empty database of each engine."""
+    monkeypatch.setenv("WATTGATE_DATABASE_URL", empty_url)
     return command_in(tmp_path, monkeypatch, capsys)
 
 
@@ -101,9 +98,9 @@ def all_records(command: Command) -> dict[str, Any]:
     }
 
 
-def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(command: Command) -> None:
+def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(command_on_empty: Command) -> None:
     options = {**FLAT, "gas": MPRN, "export": EXPORT_MPAN, "live": True}
-    first = create(command, **options)
+    first = create(command_on_empty, **options)
     assert first["schemaCreated"] is True
     assert created(first) == [
         ("application", APPLICATION),
@@ -121,15 +118,15 @@ def test_an_empty_database_becomes_a_home_and_a_second_run_changes_nothing(comma
     assert set(first["secrets"]) == {"username", "secret", "password"}
     assert first["next"][0] == f"wattgate readings import readings.csv --home '{HOME}' --electricity"
     assert len(first["next"]) == 3
-    records = all_records(command)
-    second = create(command, **options)
+    records = all_records(command_on_empty)
+    second = create(command_on_empty, **options)
     assert (second["schemaCreated"], created(second), second["secrets"]) == (False, [], {})
     kept = {"application", "user", "tariff", "resource", "home"}
     assert [record["id"] for record in second["records"]] == [
         record["id"] for record in first["records"] if record["kind"] in kept
     ]
     assert (second["applicationId"], second["veId"]) == (first["applicationId"], first["veId"])
-    assert all_records(command) == records
+    assert all_records(command_on_empty) == records
 
 
 def test_the_owner_can_log_in_and_sees_the_home_with_its_tariff(command: Command) -> None:
@@ -154,6 +151,7 @@ def test_consent_of_the_operator_is_recorded_once_for_each_meter_point(command: 
     ]
 
 
+@pytest.mark.long("many commands in a row; each of them runs in a shorter test")
 def test_every_act_is_in_the_audit_log(command: Command) -> None:
     setup = create(command, **FLAT)
     exported = command("audit", "export", "--application", setup["applicationId"])
@@ -228,6 +226,7 @@ def resource_ids(setup: dict[str, Any]) -> dict[str, str]:
     return {record["name"]: record["id"] for record in setup["records"] if record["kind"] == "resource"}
 
 
+@pytest.mark.long("many commands in a row; each of them runs in a shorter test")
 def test_next_commands_name_the_user_if_another_one_has_a_home_of_the_name(command: Command, tmp_path: Path) -> None:
     assert create(command)["next"][1] == f"wattgate home show '{HOME}'"
     second = create(command, user="bo@mine.example", electricity=OTHER_MPAN)
@@ -295,11 +294,11 @@ def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     ],
 )
 def test_invalid_options_are_refused_before_the_database_is_touched(
-    command: Command, options: dict[str, Any], texts: list[str], tmp_path: Path
+    command_on_empty: Command, options: dict[str, Any], texts: list[str], tmp_path: Path
 ) -> None:
-    refused(command(*arguments(**options)), "Nothing was changed", *texts)
+    refused(command_on_empty(*arguments(**options)), "Nothing was changed", *texts)
     assert not list(tmp_path.glob("*.sqlite3"))
-    assert "run wattgate db upgrade" in command("doctor").error
+    assert "run wattgate db upgrade" in command_on_empty("doctor").error
 
 
 def test_a_wrong_check_digit_is_a_warning(command: Command) -> None:
@@ -400,6 +399,7 @@ def test_a_closed_home_is_opened_again(command: Command) -> None:
     assert [home["veId"] for home in listed(command, "home", "list")] == [first["veId"]]
 
 
+@pytest.mark.long("many commands in a row; each of them runs in a shorter test")
 def test_meter_point_and_user_are_free_after_an_erasure(command: Command, tmp_path: Path) -> None:
     first = create(command, **FLAT)
     archive = tmp_path / "ada.zip"
@@ -456,21 +456,21 @@ def test_home_is_shown_by_name_or_id_and_an_ambiguous_name_is_refused(command: C
     assert re.search(rf"{ELECTRICITY}\s+[0-9a-f-]{{36}}\s+{OTHER_MPAN}", shown.out)
 
 
-def test_lists_are_tables_with_a_limit(command: Command) -> None:
+def test_lists_are_tables_with_a_limit(command_on_empty: Command) -> None:
     for words in (("app", "list"), ("user", "list"), ("home", "list"), ("home", "show", HOME)):
-        refused(command(*words), "does not have the schema of this version. Run `wattgate db upgrade` first")
-    assert command("db", "upgrade").status == 0
-    refused(command("home", "list"), "The database has no application", "wattgate home create")
-    assert command("app", "list").error == "There are none."
-    create(command)
-    create(command, user="bo@mine.example", electricity=OTHER_MPAN)
+        refused(command_on_empty(*words), "does not have the schema of this version. Run `wattgate db upgrade` first")
+    assert command_on_empty("db", "upgrade").status == 0
+    refused(command_on_empty("home", "list"), "The database has no application", "wattgate home create")
+    assert command_on_empty("app", "list").error == "There are none."
+    create(command_on_empty)
+    create(command_on_empty, user="bo@mine.example", electricity=OTHER_MPAN)
     for words in (("app", "list"), ("user", "list"), ("home", "list")):
-        assert "…" not in command(*words).out
-    limited = command("user", "list", "--limit", "1")
+        assert "…" not in command_on_empty(*words).out
+    limited = command_on_empty("user", "list", "--limit", "1")
     assert "More than 1 records" in limited.error
     assert len(limited.out.splitlines()) == 2
-    assert len(listed(command, "user", "list", "--limit", "1")) == 1
-    assert command("user", "list", "--limit", "0").status == 2
+    assert len(listed(command_on_empty, "user", "list", "--limit", "1")) == 1
+    assert command_on_empty("user", "list", "--limit", "0").status == 2
 
 
 @pytest.mark.parametrize(
@@ -513,6 +513,7 @@ def run_on_terminal(folder: Path, answers: list[tuple[str, str]]) -> tuple[int, 
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
 
 
+@pytest.mark.long("many commands in a row; each of them runs in a shorter test")
 def test_terminal_asks_for_the_password_and_prints_its_rule(tmp_path: Path) -> None:
     question = f"Password for {USER} (Enter generates one)"
     answers = [

@@ -4,6 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.app.test_cli import wattgate
 from tests.support.encryption import key
 from wattgate.db.encryption.key_ring import parse_keys
@@ -28,6 +30,7 @@ def _store_plain_token(folder: Path) -> None:
     connection.close()
 
 
+@pytest.mark.long("many commands in a row; keys and their file have shorter tests")
 def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
     old, new = key("old"), key("new", "y")
     assert wattgate("db", "upgrade", folder=tmp_path, SECRET_KEYS=old).returncode == 0

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from tests.app.test_home_commands import OTHER_MPAN, arguments, command, create, database_url
+from tests.app.test_home_commands import OTHER_MPAN, arguments, command, create
 from tests.support.cli import Command, command_in
 
-__all__ = ["command", "database_url"]
+__all__ = ["command"]
 
 
 def display_address(command: Command, **options: str) -> str:
@@ -41,6 +41,7 @@ def test_home_create_prints_the_address_at_which_its_user_logs_in(
     assert display_address(command, **other) == f"https://energy.example/display?application={second}"
 
 
+@pytest.mark.long("many commands in a row; the printed address stays in the short form")
 def test_doctor_names_the_application_of_the_log_in_pages(command: Command) -> None:
     assert command("db", "upgrade").status == 0
     empty = command("doctor")

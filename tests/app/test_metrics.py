@@ -102,6 +102,7 @@ async def test_metrics_are_served_on_own_port(home: Home, unused_tcp_port: int) 
         assert f'{REQUESTS}_count{{method="GET",route="/healthz",status="200"}} 1.0' in metrics_text
 
 
+@pytest.mark.long("starts a gateway process of its own; metrics on a port of their own stay in the short form")
 async def test_metrics_are_served_on_main_port_if_configured(home: Home, unused_tcp_port: int) -> None:
     ports = dict.fromkeys(("PORT", "METRICS_PORT"), str(unused_tcp_port))
     async with (

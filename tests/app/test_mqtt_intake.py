@@ -434,6 +434,7 @@ async def test_message_that_breaks_gathered_batch_does_not_affect_others(
     assert sum("no active device has this hardware id" in line for line in lines) == 1
 
 
+@pytest.mark.long("stops and starts the gateway; the intake of messages stays in the short form")
 async def test_messages_during_gateway_downtime_are_delivered_later(
     connected: tuple[House, Broker], server: Broker
 ) -> None:

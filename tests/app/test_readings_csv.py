@@ -319,6 +319,7 @@ async def test_time_outside_supported_range_is_rejected(
     assert (result.recorded, result.refused) == (1, {2: f"{text} is outside the supported range of times"})
 
 
+@pytest.mark.long("imports large files to measure memory; imports stay in the short form")
 async def test_memory_does_not_grow_with_file_size(databases: Databases) -> None:
     async with databases() as url, tenant_on(url) as tenant:
         arguments = (url, tenant.application_id, await tenant.add_resource(), "1000", "3000", "15000")

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.app.test_cli import wattgate
 from tests.app.test_serving import NO_DRAIN_DELAY, Home, home, is_refused
@@ -73,6 +74,7 @@ async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redi
         assert await process.ends() == 0
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_metrics_sum_all_workers_including_dead_ones(
     home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
@@ -96,6 +98,7 @@ async def test_metrics_sum_all_workers_including_dead_ones(
         assert "wattgate_num_clients 0.0" in metrics_text
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_signal_to_all_processes_counts_as_one_signal(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis) as process, home.upload(process.url) as upload:
         for pid in process.workers:  # as service managers and terminals do
@@ -108,6 +111,7 @@ async def test_signal_to_all_processes_counts_as_one_signal(home: Home, own_redi
         assert process.log.count("Drain finished") == 2
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis, DRAIN_PAUSE="10") as process:
         process.signal(signal.SIGTERM)
@@ -118,6 +122,7 @@ async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: R
         assert "Traceback" not in process.log
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis) as process:
         os.kill(process.workers[0], signal.SIGTERM)
@@ -126,6 +131,7 @@ async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, own_redis: R
         await process.logs("is serving", 3)
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis) as process:
         process.signal(signal.SIGKILL)
@@ -135,6 +141,7 @@ async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServ
                 await asyncio.sleep(0.02)
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis, DRAIN_LIMIT="1") as process:
         os.kill(process.workers[0], signal.SIGSTOP)
@@ -143,6 +150,7 @@ async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> N
         assert f"Worker {process.workers[0]} did not exit within the drain limit and is killed" in process.log
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
     script = (
         "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
@@ -167,6 +175,7 @@ def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:
     assert "Several workers need Redis" in result.stderr
 
 
+@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
 async def test_only_one_worker_connects_to_broker(home: Home, own_redis: RedisServer) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())

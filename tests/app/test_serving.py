@@ -130,6 +130,7 @@ async def test_running_requests_are_answered_before_exit(home: Home) -> None:
         assert "Drain finished" in process.log
 
 
+@pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
 async def test_idle_keep_alive_connection_does_not_delay_exit(home: Home) -> None:
     async with (
         gateway(folder=home.folder, **NO_DRAIN_DELAY) as process,
@@ -141,6 +142,7 @@ async def test_idle_keep_alive_connection_does_not_delay_exit(home: Home) -> Non
         assert "exceeded its time limit" not in process.log
 
 
+@pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
 async def test_unfinished_request_is_cut_at_drain_limit(home: Home) -> None:
     async with (
         gateway(folder=home.folder, DRAIN_LIMIT="1", **NO_DRAIN_DELAY) as process,
@@ -178,6 +180,7 @@ async def test_websocket_is_closed_with_reconnect_code(home: Home) -> None:
         assert await process.ends() == 0
 
 
+@pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
 def test_port_in_use_is_reported(tmp_path: Path) -> None:
     assert wattgate("db", "upgrade", folder=tmp_path).returncode == 0
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -229,6 +232,7 @@ async def draining(
         await asyncio.wait_for(task, 20)
 
 
+@pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
 async def test_websockets_are_closed_after_listeners(home: Home) -> None:
     async def note_listener_state(connections: FakeConnections) -> None:
         connections.seen.append(await is_refused(port))
@@ -249,6 +253,7 @@ async def test_websocket_close_error_does_not_stop_drain(home: Home, caplog: pyt
     assert "Drain step 'close connections' failed" in caplog.text
 
 
+@pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
 async def test_hanging_websockets_are_cut_before_drain_limit(home: Home, caplog: pytest.LogCaptureFixture) -> None:
     async def hang(connections: FakeConnections) -> None:
         await asyncio.Event().wait()

@@ -128,6 +128,7 @@ async def test_trickle_is_closed(head: bytes, piece: bytes) -> None:
         task.cancel()
 
 
+@pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
 async def test_endless_body_that_nobody_reads_is_closed() -> None:
     async with connection() as (reader, writer):
         writer.write(b"POST /ignore HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -137,6 +138,7 @@ async def test_endless_body_that_nobody_reads_is_closed() -> None:
     assert answer.startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
 async def test_body_with_progress_may_take_longer_than_a_window() -> None:
     pieces = [b"x" * 200] * 20
     async with connection(HttpLimits(head_seconds=0.3, body_seconds=1.0)) as (reader, writer):
@@ -225,6 +227,7 @@ async def test_websockets_count_until_they_are_closed(tmp_path: Path) -> None:
         assert (await answered(port, "/healthz")).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
 async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}")
     app = create_app(settings)
@@ -236,9 +239,10 @@ async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
             await asyncio.wait_for(await websocket.ping(), 20)
 
 
-async def test_trailers_of_a_body_are_no_headers() -> None:
+@pytest.mark.parametrize("options", [b"Connection: close", b"Connection: close, upgrade\r\nUpgrade: h2c"])
+async def test_trailers_of_a_body_are_no_headers(options: bytes) -> None:
     """A proxy that removes or sets the headers of credentials may not read trailers."""
-    head = b"POST /token HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /token HTTP/1.1\r\nHost: gateway\r\n" + options + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with connection() as (reader, writer):
         writer.write(head + b"2\r\n{}\r\n0\r\nToken: smuggled\r\n\r\n")
         assert (await read_until_closed(reader)).endswith(b"token: None")

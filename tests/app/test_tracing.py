@@ -188,6 +188,7 @@ async def test_new_trace_has_id_of_response_header(home: Home, collector: Collec
     assert {request.status.code, operation.status.code} == {Status.STATUS_CODE_UNSET}
 
 
+@pytest.mark.long("starts a gateway process of its own; spans and their export stay in the short form")
 async def test_unsampled_trace_and_health_check_have_no_spans(home: Home, collector: Collector) -> None:
     async with traced_client(home) as client:
         unsampled = {"traceparent": TRACEPARENT.removesuffix("1") + "0"}
@@ -252,6 +253,7 @@ def _rename_home_table(database: Path) -> None:
         connection.execute("ALTER TABLE virtual_entity RENAME TO gone")
 
 
+@pytest.mark.long("starts a gateway process of its own; spans and their export stay in the short form")
 async def test_server_error_span_has_error_type_and_no_message(home: Home, collector: Collector) -> None:
     async with traced_client(home) as client:
         # in a thread: a writer that it waits for runs on this loop
@@ -267,6 +269,7 @@ async def test_server_error_span_has_error_type_and_no_message(home: Home, colle
     assert b"no such table" not in collector.raw
 
 
+@pytest.mark.long("starts a gateway process of its own; spans and their export stay in the short form")
 async def test_last_spans_are_sent_at_shutdown(
     home: Home, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +281,7 @@ async def test_last_spans_are_sent_at_shutdown(
     await collector.span("GET /api/v0-1/account")
 
 
+@pytest.mark.long("starts a gateway process of its own; spans and their export stay in the short form")
 async def test_unavailable_collector_does_not_delay_shutdown(
     home: Home, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
 ) -> None:
@@ -290,6 +294,7 @@ async def test_unavailable_collector_does_not_delay_shutdown(
         assert "exceeded its time limit" not in gateway_process.log
 
 
+@pytest.mark.long("starts a gateway process of its own; spans and their export stay in the short form")
 async def test_missing_opentelemetry_is_logged_and_requests_are_served(
     home: Home, collector: Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

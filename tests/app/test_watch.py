@@ -70,6 +70,7 @@ async def test_watch_resumes_after_lost_connection(gateway_link: Link) -> None:
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
+@pytest.mark.long("starts a command and a gateway of its own; the resumption of `watch` stays in the short form")
 async def test_watch_reads_password_from_environment_and_prints_age(gateway_link: Link) -> None:
     resource_id = await gateway_link.tenant.add_resource()
     names = ("--user", gateway_link.tenant.username, "--application", gateway_link.tenant.application_id)
@@ -86,6 +87,7 @@ async def test_watch_reads_password_from_environment_and_prints_age(gateway_link
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
+@pytest.mark.long("waits for the end of a command; the resumption of `watch` stays in the short form")
 async def test_watch_stops_with_message_on_fatal_error(gateway_link: Link, tmp_path: Path) -> None:
     resource_id = gateway_link.tenant.ids["resource"]
     for arguments, message in (

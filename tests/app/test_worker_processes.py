@@ -100,6 +100,7 @@ async def test_delivery_of_killed_worker_is_sent_by_another_with_same_id(
     assert [step[1] for step in await setup.post.log(alert_id)] == ["Added Notification Record", "Sent"]
 
 
+@pytest.mark.long("kills many workers; one killed worker stays in the short form")
 @pytest.mark.timeout(300)
 async def test_repeatedly_killed_workers_lose_no_delivery(setup: DeliverySetup) -> None:
     setup.provider.behave = respond_slowly
@@ -121,6 +122,7 @@ async def respond_slowly(received: Received, writer: Any) -> None:
     await answering(204)(received, writer)
 
 
+@pytest.mark.long("kills many workers; one killed worker stays in the short form")
 async def test_parallel_workers_send_each_delivery_once(setup: DeliverySetup) -> None:
     alert_ids = [await setup.post.send(Channel.PUSH) for _ in range(30)]
     async with AsyncExitStack() as stack:

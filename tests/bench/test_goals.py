@@ -32,7 +32,10 @@ def test_goals_are_printed_with_their_figures_and_the_number_of_met_ones(capsys:
     assert "1 of 2 goals are met." in printed
 
 
-async def test_start_of_commands_is_measured() -> None:
+@pytest.mark.long("measures starts of commands, which is a test of the benchmark and not of the gateway")
+async def test_start_of_commands_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     ((goal, seconds),) = await bench_commands(rounds=1)
     assert seconds > 0
     assert "--help" in goal.name
+    printed = capsys.readouterr().out
+    assert all(f"wattgate {command}" in printed for command in ("template check", "home list"))

@@ -44,15 +44,17 @@ def fields(response: Any) -> int:
     return sum(map(fields, response)) if isinstance(response, list) else 0
 
 
-async def test_gateway_executor_and_plain_strawberry_return_equal_data(tmp_path: Path) -> None:
-    ours, plain = [await measure_and_query(contender) for contender in memory_contenders(tmp_path, None)]
-    assert ours == plain
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
+async def test_gateway_executor_plain_strawberry_and_the_floor_return_equal_data(tmp_path: Path) -> None:
+    ours, plain, floor = [await measure_and_query(contender) for contender in memory_contenders(tmp_path, None)]
+    assert ours == plain == floor
     assert fields(ours["home"]) == 58
     assert len(ours["readings"]["readings"]) == 384
     homes = ours["tree"]["homes"]
     assert [len(homes), len(homes[0]["resources"]), len(homes[0]["resources"][0]["readings"])] == [20, 4, 5]
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_server_in_memory_answers_with_the_headers_of_the_gateway(tmp_path: Path) -> None:
     ours = memory_contenders(tmp_path, None)[0]
     app = create_app(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path}/served.sqlite3"))
@@ -72,28 +74,38 @@ async def response_of(url: str, headers: dict[str, str]) -> tuple[int, list[str]
     return response.status_code, list(response.headers)
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_mercurius_returns_the_same_data_as_the_gateway_executor(tmp_path: Path, node_scripts: Node) -> None:
     with node(NODE) as node_runtime:
-        ours, _, *others = memory_contenders(tmp_path, node_runtime)
+        ours, _, _, *others = memory_contenders(tmp_path, node_runtime)
         expected = await measure_and_query(ours)
         for contender in others:
             assert await measure_and_query(contender) == expected
 
 
-async def test_gateway_returns_the_home_and_month_from_postgresql(postgresql_url: str) -> None:
-    async with database_on(postgresql_url) as url, database_contenders(url, None, SHORT) as (ours,):
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
+async def test_gateway_and_the_floor_return_the_home_and_month_from_postgresql(postgresql_url: str) -> None:
+    async with database_on(postgresql_url) as url, database_contenders(url, None, SHORT) as (ours, floor):
         data = await measure_and_query(ours)
+        by_hand = await measure_and_query(floor)
+    assert by_hand["home"] == data["home"]
+    buckets, columns = (data[name]["readings"] for name in ("month, objects", "month, columns"))
+    stored = slice(SHORT.samples)
+    assert by_hand["month, objects"]["readings"]["buckets"] == buckets["buckets"][stored]
+    stored_columns = {name: values[stored] for name, values in columns["columns"].items()}
+    assert by_hand["month, columns"]["readings"]["columns"] == stored_columns
     assert fields(data["home"]) == 58
     for name, shape in (("month, objects", "buckets"), ("month, columns", "columns")):
         readings = data[name]["readings"][shape]
         assert len(readings if shape == "buckets" else readings["value"]) == 31 * 48
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_postgraphile_returns_data_from_the_same_tables(postgresql_url: str, node_scripts: Node) -> None:
     with node(NODE) as node_runtime:
         async with (
             database_on(postgresql_url) as url,
-            database_contenders(url, node_runtime, SHORT) as (_, postgraphile),
+            database_contenders(url, node_runtime, SHORT) as (_, _, postgraphile),
         ):
             data = await measure_and_query(postgraphile)
     resources = data["home"]["virtualEntityByVeId"]["virtualEntityResourcesByVeId"]["nodes"]
@@ -107,6 +119,7 @@ async def test_postgraphile_returns_data_from_the_same_tables(postgresql_url: st
     assert len(readings) == SHORT.samples
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_load_run_fails_if_the_server_returns_errors(tmp_path: Path) -> None:
     ours = memory_contenders(tmp_path, None)[0]
     async with ours.start() as server:

@@ -28,6 +28,7 @@ def with_low_rate(contender: LiveContender) -> LiveContender:
     return LiveContender(contender.name, contender.start, LOW_RATE, LOW_RATE)
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_gateway_floor_and_plain_strawberry_deliver_all_measured_messages(tmp_path: Path) -> None:
     async with gateway_contender(tmp_path, FEW_SUBSCRIBERS) as (seeded, gateway):
         for contender in (gateway, by_hand_contender(gateway), strawberry_contender()):
@@ -39,6 +40,7 @@ async def test_gateway_floor_and_plain_strawberry_deliver_all_measured_messages(
         )
 
 
+@pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
 async def test_node_servers_deliver_all_measured_messages(node_scripts: Node) -> None:
     resource_ids = [f"resource {number}" for number in range(1 + FEW_SUBSCRIBERS.homes)]
     with node(Path("bench/node")) as node_runtime:

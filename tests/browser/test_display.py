@@ -93,6 +93,7 @@ async def test_display_shows_cost_level_rate_and_time(page: Page) -> None:
     await expect(page.get_by_test_id("clock")).to_have_text(re.compile(r"^\d\d:\d\d$"))
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(page: Page) -> None:
     await open_display(page)
     for width, height in ((480, 320), (844, 390), (1024, 600), (390, 844)):
@@ -113,6 +114,7 @@ async def test_every_cost_says_whether_the_standing_charge_and_vat_are_in_it(pag
     await expect(page.get_by_test_id("history-basis")).to_have_text("")
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_account_without_a_home_shows_the_next_steps(context: BrowserContext) -> None:
     page = await context.new_page()
     await open_login_form(page)
@@ -130,6 +132,7 @@ async def test_account_without_a_home_shows_the_next_steps(context: BrowserConte
     await expect(notice).to_be_hidden()
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_selected_home_is_kept_after_reload(page: Page) -> None:
     await open_display(page)
     picker = page.get_by_test_id("home-picker")
@@ -160,6 +163,7 @@ async def test_password_is_not_stored_and_logout_removes_token(page: Page) -> No
     assert await page.evaluate("() => localStorage.getItem('wattgate.session')") is None
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_each_history_view_sends_one_request(page: Page) -> None:
     await open_display(page)
     requests: list[str] = []
@@ -170,6 +174,7 @@ async def test_each_history_view_sends_one_request(page: Page) -> None:
     assert len(requests) == 4
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_bars_have_labels_with_values(page: Page) -> None:
     await page.set_viewport_size({"width": 1024, "height": 600})
     await open_display(page)
@@ -182,6 +187,7 @@ async def test_bars_have_labels_with_values(page: Page) -> None:
     await expect(page.locator(".legend")).to_contain_text("No readings")
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_failed_history_request_shows_notice_and_next_one_succeeds(context: BrowserContext) -> None:
     page = await context.new_page()
     await open_display(page)
@@ -194,6 +200,7 @@ async def test_failed_history_request_shows_notice_and_next_one_succeeds(context
     await expect(page.locator(".chart-notice")).to_have_text("")
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_small_wall_display_shows_everything_without_scrolling(page: Page) -> None:
     await open_display(page)
     for width, height in ((480, 320), (844, 390), (1024, 600), (1280, 800)):
@@ -203,6 +210,7 @@ async def test_small_wall_display_shows_everything_without_scrolling(page: Page)
             await expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> None:
     await open_display(page)
     backgrounds = set()
@@ -215,6 +223,7 @@ async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> 
     assert len(backgrounds) == 2
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
@@ -242,6 +251,7 @@ async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await expect(page.locator(".bar").first).to_be_focused()
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_focused_element_has_visible_outline(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").focus()
@@ -258,6 +268,7 @@ async def test_focused_element_has_visible_outline(page: Page) -> None:
         await page.keyboard.press("Tab")
 
 
+@pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_reduced_motion_disables_animations(page: Page) -> None:
     await page.emulate_media(reduced_motion="reduce")
     await open_display(page)

@@ -81,6 +81,7 @@ async def test_bell_opens_the_inbox_and_new_alerts_appear_in_it(page: Page, home
     await expect(bell).to_be_focused()
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_older_alerts_are_read_on_demand(page: Page, homes: ControlledHomes) -> None:
     for _ in range(31):
         await add_alert(homes)
@@ -131,6 +132,7 @@ async def test_rules_are_added_changed_and_removed(page: Page) -> None:
     assert len((await query_graphql(page, rules_query))["viewer"]["alertRules"]) == 1
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_focus_and_typed_limits_outlast_changes_of_the_lists(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     panel = await open_dialog(page, "Rules")
@@ -171,6 +173,7 @@ async def test_focus_and_typed_limits_outlast_changes_of_the_lists(page: Page, h
     await expect(page.locator(f'[data-alert="{marked}"]').get_by_role("button")).to_be_focused()
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
     await open_display(page)
     explanation = page.get_by_test_id("explanation")
@@ -196,6 +199,7 @@ async def test_budget_changes_the_level_of_the_display(page: Page) -> None:
     await expect(explanation).not_to_contain_text("budget", timeout=READINGS_TIMEOUT_MS)
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_failed_action_is_reported_and_nothing_is_lost(page: Page) -> None:
     await open_display(page)
     panel = await open_dialog(page, "Rules")
@@ -215,6 +219,7 @@ async def test_failed_action_is_reported_and_nothing_is_lost(page: Page) -> None
     await expect(inbox.get_by_role("status")).to_have_text("")
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_dialog_fits_small_screens_and_is_accessible(page: Page, homes: ControlledHomes) -> None:
     await add_alert(homes)
     await open_display(page)
@@ -239,6 +244,7 @@ async def test_dialog_fits_small_screens_and_is_accessible(page: Page, homes: Co
             assert small == []
 
 
+@pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
 async def test_paired_display_shows_prices_and_dates_but_no_inbox(browser: Browser, homes: ControlledHomes) -> None:
     devices = Devices(browser, homes.url, [])
     async with devices.open((1280, 800)) as screen, devices.open(PHONE, has_touch=True, is_mobile=True) as phone:

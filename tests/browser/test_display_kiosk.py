@@ -198,6 +198,7 @@ async def test_reload_without_network_shows_the_page_without_numbers_and_recover
     await expect(page.locator(".bar")).to_have_count(8)
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_log_out_is_complete_without_network_too(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     await until_shell_is_stored(page, shell_version())
@@ -212,6 +213,7 @@ async def test_log_out_is_complete_without_network_too(page: Page, homes: Contro
     await open_display(page)
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_upgrade_of_the_gateway_replaces_the_shell(
     page: Page, homes: ControlledHomes, upgraded: dict[str, UpgradedGateway]
 ) -> None:
@@ -240,6 +242,7 @@ async def application_id(page: Page) -> str:
     return str(await page.get_by_test_id("login-form").get_attribute("data-application"))
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_worker_leaves_other_pages_and_requests_alone(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     await until_shell_is_stored(page, shell_version())
@@ -275,6 +278,7 @@ async def test_display_is_installable_with_its_address(page: Page) -> None:
         assert icon["sizes"] in ("any", size), icon
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_address_chooses_home_span_theme_and_language(browser: Browser, homes: ControlledHomes) -> None:
     async with homes.page(browser, color_scheme="light") as page:
         await log_in_at(page, "/display?home=harbour+cottage&span=weeks&theme=dark&lang=fr")
@@ -304,6 +308,7 @@ async def background(page: Page) -> str:
     return str(await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_bad_values_in_the_address_are_named_and_ignored(page: Page) -> None:
     await log_in_at(page, "/display?home=Castle&span=years&theme=<b>blue</b>&lang=klingon")
     notice = page.get_by_test_id("address-notice")
@@ -317,6 +322,7 @@ async def test_bad_values_in_the_address_are_named_and_ignored(page: Page) -> No
     await expect(notice).to_be_hidden()
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_screen_stays_on_while_the_display_is_shown(page: Page) -> None:
     await page.add_init_script(RECORD_WAKE_LOCKS)
     await page.goto("/display")
@@ -355,6 +361,7 @@ async def test_phone_stays_on_only_in_full_screen(browser: Browser, homes: Contr
         await page.wait_for_function("() => locks[0].released")
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_full_screen_button_fills_the_screen_and_back(page: Page) -> None:
     await open_display(page)
     button = page.get_by_test_id("full-screen")
@@ -367,6 +374,7 @@ async def test_full_screen_button_fills_the_screen_and_back(page: Page) -> None:
     await expect(button).to_have_accessible_name("Full screen")
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_times_and_ages_are_of_the_gateway_if_the_clock_of_the_device_is_wrong(
     browser: Browser, homes: ControlledHomes
 ) -> None:
@@ -401,6 +409,7 @@ async def test_times_and_ages_are_of_the_gateway_if_the_clock_of_the_device_is_w
             await expect(page.get_by_test_id("power")).to_have_text("412 W")
 
 
+@pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_every_visible_text_is_in_the_catalogue(browser: Browser, homes: ControlledHomes) -> None:
     async def mark_texts(route: Route) -> None:
         answer = await route.fetch(url=route.request.url.replace("/fr.js", "/en.js"))

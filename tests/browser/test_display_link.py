@@ -100,6 +100,7 @@ class RecordedSocketMessages:
         self._changed.set()
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_needle_is_hidden_when_gateway_reports_stale_reading(page: Page, homes: ControlledHomes) -> None:
     recorded = RecordedSocketMessages(page)
     await open_display(page)
@@ -117,6 +118,7 @@ async def test_needle_is_hidden_when_gateway_reports_stale_reading(page: Page, h
     await expect(page.locator(".gauge .needle")).to_be_visible()
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_needle_is_hidden_when_connection_is_down_until_reading_is_stale(
     page: Page, homes: ControlledHomes
 ) -> None:
@@ -147,6 +149,7 @@ async def test_display_shows_lost_connection_and_reconnects_with_newest_state(
     await expect(page.get_by_test_id("connection")).to_have_text("Live")
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_frames_of_a_newer_version_are_not_shown(page: Page, homes: ControlledHomes) -> None:
     """A gateway that was upgraded can send frames whose fields mean something else than this page knows."""
     upgraded = asyncio.Event()
@@ -181,6 +184,7 @@ def _in_newer_frames(message: str) -> str:
     return changed
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_online_event_of_browser_triggers_reconnect(page: Page, homes: ControlledHomes) -> None:
     await page.add_init_script("Math.random = () => 0.999")
     await open_display(page)
@@ -202,6 +206,7 @@ async def test_display_reconnects_after_close_code(page: Page, code: int) -> Non
     await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_display_waits_half_a_minute_after_connection_limit(page: Page) -> None:
     sockets = InterceptedSockets()
     await sockets.intercept(page)
@@ -227,6 +232,7 @@ async def test_token_is_renewed_on_open_connection(page: Page) -> None:
     assert recorded.connections == 1
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_unread_alert_count_follows_sent_and_read_alerts(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     alerts, token = page.get_by_test_id("alerts"), await token_of(page)
@@ -242,6 +248,7 @@ async def test_unread_alert_count_follows_sent_and_read_alerts(page: Page, homes
     await expect(alerts).to_have_text(re.compile(r"^\s*$"))
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 async def test_revoked_token_shows_login_form(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     token = await token_of(page)
@@ -253,6 +260,7 @@ async def test_revoked_token_shows_login_form(page: Page, homes: ControlledHomes
     await expect(page.get_by_test_id("login-error")).to_contain_text("Please log in again")
 
 
+@pytest.mark.long("further ends of a link; a lost link, close codes and the renewal of a token stay in the short form")
 @pytest.mark.timeout(900)
 async def test_many_reconnects_do_not_leak_nodes_or_listeners(page: Page) -> None:
     sockets = InterceptedSockets()

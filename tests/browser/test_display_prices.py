@@ -85,6 +85,7 @@ async def record_day(homes: ControlledHomes, days: int, energy: str) -> None:
     await homes.runner.run(record_readings, SYSTEM_PRINCIPAL, {"series": [series]})
 
 
+@pytest.mark.long("sizes and odd prices; the curve of prices and the history stay in the short form")
 async def test_large_screen_shows_the_bands_and_says_the_cheapest_one(page: Page) -> None:
     await page.set_viewport_size({"width": 1280, "height": 800})
     await open_display(page)
@@ -125,6 +126,7 @@ async def test_small_screen_opens_the_curve_from_the_price(page: Page) -> None:
     await expect(page.get_by_test_id("prices")).to_be_hidden()
 
 
+@pytest.mark.long("sizes and odd prices; the curve of prices and the history stay in the short form")
 async def test_dynamic_prices_of_tomorrow_may_be_unknown_and_negative(page: Page, homes: ControlledHomes) -> None:
     tariff_id = await set_dynamic_tariff(homes, SECOND_HOME)
     await set_prices(homes, tariff_id, midnight(0), midnight(1), "-5.5")
@@ -167,6 +169,7 @@ async def test_history_moves_to_earlier_days_and_compares_them(page: Page, homes
     await expect(later).to_have_attribute("aria-disabled", "true")
 
 
+@pytest.mark.long("sizes and odd prices; the curve of prices and the history stay in the short form")
 async def test_history_ends_at_the_first_reading(page: Page) -> None:
     await open_display(page)
     requests: list[str] = []

@@ -89,7 +89,12 @@ async def take_screenshots(page: Page, state: str) -> None:
     await page.emulate_media(color_scheme="light")
 
 
-@pytest.mark.parametrize("state", STATES)
+FURTHER_STATE = pytest.mark.long("a further state at every size; a live display stays in the short form")
+
+
+@pytest.mark.parametrize(
+    "state", [pytest.param(state, marks=() if state == "live" else FURTHER_STATE) for state in STATES]
+)
 async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, state: str) -> None:
     async with homes.open(browser, state, has_touch=True) as page:
         assert await page.evaluate("matchMedia('(pointer: coarse)').matches")
@@ -104,6 +109,7 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
     assert found == []
 
 
+@FURTHER_STATE
 async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live") as page:
         await expect(page.get_by_test_id("carbon")).to_be_hidden()
@@ -121,6 +127,7 @@ async def test_carbon_intensity_is_shown_until_it_is_too_old(browser: Browser, h
         await expect(page.get_by_test_id("rate")).not_to_have_text(NO_VALUE)
 
 
+@FURTHER_STATE
 async def test_display_without_touch_fits_every_screen(browser: Browser, homes: StatefulHomes) -> None:
     for state in ("live", "long-names"):
         async with homes.open(browser, state) as page:
@@ -130,6 +137,7 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
             assert found == []
 
 
+@FURTHER_STATE
 async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
         for size in ((320, 240), (480, 320), (800, 480)):
@@ -140,6 +148,7 @@ async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: Sta
                     assert found == [], (watts, exports)
 
 
+@FURTHER_STATE
 async def test_switches_say_their_range_in_words(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
         for size in (*SIZES, ZOOMED):

@@ -51,6 +51,7 @@ async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
         yield page
 
 
+@pytest.mark.long("draws all meters but one; a home without any consent stays in the short form")
 async def test_display_draws_the_other_meters_and_names_the_withheld_one(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     notice, gas = page.get_by_test_id("withheld"), page.get_by_test_id("today-gas")

@@ -58,6 +58,7 @@ async def test_home_without_a_tariff_shows_its_energy_first(page: Page) -> None:
         assert "no readings" not in label
 
 
+@pytest.mark.long("changes the home; a home without a tariff stays in the short form")
 async def test_cost_comes_back_with_a_home_that_has_a_tariff(page: Page) -> None:
     await open_display(page)
     await page.get_by_test_id("home-picker").select_option(label=SECOND_HOME)

@@ -100,6 +100,7 @@ async def test_query_is_typed_with_suggestions_and_runs_without_a_network(page: 
     await expect(page.get_by_test_id("logout")).to_be_visible()
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_problems_appear_while_typing_with_their_place_and_correction(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
@@ -170,6 +171,7 @@ async def test_variables_and_headers_are_checked_and_sent(page: Page) -> None:
     await expect(page.get_by_test_id("response-facts")).to_contain_text("200")
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_expired_token_says_so_and_keeps_the_document(page: Page, demo: tuple[str, Settings]) -> None:
     await open_ide(page)
     await log_in(page)
@@ -207,6 +209,7 @@ async def test_link_opens_a_document_and_never_runs_it(page: Page) -> None:
     await expect(page.get_by_test_id("tab")).to_have_count(2)
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_two_windows_keep_the_documents_of_both(page: Page, context: BrowserContext) -> None:
     tabs, area = page.get_by_test_id("tab"), page.get_by_label("GraphQL document")
     await open_ide(page)
@@ -270,6 +273,7 @@ async def test_history_keeps_no_secret_and_a_log_out_clears_it(page: Page) -> No
     assert await page.evaluate("() => localStorage.getItem('wattgate.ide.session')") is None
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
@@ -293,6 +297,7 @@ async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
     await expect(page.get_by_test_id("response-text")).to_contain_text('"__typename": "Query"')
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_large_response_is_complete_and_coloured_in_part(page: Page) -> None:
     await open_ide(page)
     await log_in(page)
@@ -319,6 +324,7 @@ def _days_ago(days: int) -> str:
     return f"{(utc_now() - timedelta(days=days)).date().isoformat()}T00:00:00Z"
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_panes_follow_the_keyboard_and_the_screen(page: Page) -> None:
     await open_ide(page)
     splitter = page.get_by_label("Width of the response")
@@ -355,6 +361,7 @@ async def test_panes_follow_the_keyboard_and_the_screen(page: Page) -> None:
         assert await accessibility_violations(page) == []
 
 
+@pytest.mark.long("sizes and side paths of the IDE; a query, its variables and its secrets stay in the short form")
 async def test_hidden_schema_is_explained_and_operations_run(browser: Browser, demo: tuple[str, Settings]) -> None:
     settings = demo[1].model_copy(update={"environment": "production", "graphql_ide": True})
     async with serving(create_app(settings)) as url:

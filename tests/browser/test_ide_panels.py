@@ -103,6 +103,7 @@ async def open_panel(page: Page, panel: str) -> None:
         await button.click()
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_explorer_composes_query_that_runs(page: Page) -> None:
     await open_ide(page)
     await open_panel(page, "explorer")
@@ -127,6 +128,7 @@ async def test_explorer_composes_query_that_runs(page: Page) -> None:
     await expect(editor(page)).not_to_have_value(re.compile(r"resources|\$"))
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
     await open_ide(page, "# mine\n{ virtualEntities { name # why\n } }", log_in=False)
     await open_panel(page, "explorer")
@@ -145,6 +147,7 @@ async def test_explorer_follows_text_and_keeps_it(page: Page) -> None:
     await expect(page.get_by_test_id("panel-explorer")).to_be_focused()
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_search_leads_to_types_and_root_fields(page: Page) -> None:
     await open_ide(page, log_in=False)
     await open_panel(page, "explorer")
@@ -209,6 +212,7 @@ async def test_subscription_draws_chart_pauses_and_resumes_after_lost_link(page:
     await expect(page.get_by_test_id("payloads").locator("li")).to_have_count(0)
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and credentials stay in the short form")
 async def test_resume_runs_nothing_but_the_subscription_of_the_panel(page: Page, homes: ControlledHomes) -> None:
     sent = bodies_sent(page)
     await open_ide(page, LIVE, ids=[homes.meters[FIRST_HOME]], since=None)
@@ -241,6 +245,7 @@ async def test_resume_runs_nothing_but_the_subscription_of_the_panel(page: Page,
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_subscription_keeps_the_account_with_which_it_began(page: Page, homes: ControlledHomes) -> None:
     frames: list[str | bytes] = []
     routes: list[WebSocketRoute] = []
@@ -285,6 +290,7 @@ async def test_subscription_keeps_the_account_with_which_it_began(page: Page, ho
     assert [frame for frame in frames if other in str(frame)] == []
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_expired_token_is_renewed_without_loss(page: Page, homes: ControlledHomes) -> None:
     routes: list[WebSocketRoute] = []
 
@@ -324,6 +330,7 @@ async def test_expired_token_is_renewed_without_loss(page: Page, homes: Controll
     assert [body for body in others if "dryRun" not in body] == []
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_wrong_token_and_rejected_subscription_say_why(page: Page) -> None:
     await open_ide(page, LIVE, log_in=False, ids=["unknown"], since=None)
     await page.get_by_test_id("headers-tab").click()
@@ -339,6 +346,7 @@ async def test_wrong_token_and_rejected_subscription_say_why(page: Page) -> None
     await expect(page.get_by_test_id("stream-reason")).to_contain_text("NOT_FOUND")
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_cost_and_budget_follow_typing(page: Page) -> None:
     await open_ide(page, "{ virtualEntities { name } }", log_in=False)
     await open_panel(page, "cost")
@@ -380,6 +388,7 @@ async def open_copy(page: Page) -> None:
     await page.get_by_test_id("action-copy-as").click()
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and credentials stay in the short form")
 async def test_operation_is_copied_as_code(page: Page) -> None:
     await open_ide(
         page, "query A { ...H }\nquery B { resources { name } }\nfragment H on Query { virtualEntities { name } }"
@@ -397,6 +406,7 @@ async def test_operation_is_copied_as_code(page: Page) -> None:
     await expect(page.get_by_test_id("copy-dialog")).to_have_count(0)
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_trusted_document_is_registered_with_shown_commands(
     page: Page, homes: ControlledHomes, tmp_path: Path
 ) -> None:
@@ -421,6 +431,7 @@ async def test_trusted_document_is_registered_with_shown_commands(
     await expect(page.get_by_test_id("trust-status")).to_contain_text("Yes")
 
 
+@pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
     context = await offline_context(browser, homes.url, **phone)

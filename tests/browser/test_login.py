@@ -44,6 +44,7 @@ async def stored_keys(page: Page) -> list[str]:
     return sorted(key for key in keys if "session" in key)
 
 
+@pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_user_chooses_the_application_and_a_log_out_keeps_it(page: Page, own: House) -> None:
     await page.goto("/display")
     await expect(page.get_by_test_id("login-notice")).to_contain_text("This gateway serves several applications.")
@@ -88,6 +89,7 @@ async def test_log_in_asks_for_the_code_of_a_second_factor(page: Page, own: Hous
         await expect(page.get_by_test_id("login-form")).to_be_hidden()
 
 
+@pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_sessions_of_two_applications_are_kept_apart(context: BrowserContext, own: House) -> None:
     pages: list[Page] = []
     for tenant in (own.one, own.other):
@@ -105,6 +107,7 @@ async def test_sessions_of_two_applications_are_kept_apart(context: BrowserConte
     assert await stored_keys(pages[0]) == [one]
 
 
+@pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_address_that_names_no_application_uses_no_session(page: Page, own: House) -> None:
     await page.goto(f"/display?application={own.one.application_id}")
     await log_in(page, own.one.username)
@@ -117,6 +120,7 @@ async def test_address_that_names_no_application_uses_no_session(page: Page, own
     await expect(page.locator(".display-view")).to_be_visible()
 
 
+@pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_empty_fields_are_named_without_a_request(page: Page, own: House) -> None:
     await page.goto(f"/display?application={own.one.application_id}")
     requests: list[str] = []
@@ -131,6 +135,7 @@ async def test_empty_fields_are_named_without_a_request(page: Page, own: House) 
     await expect(page.locator(".display-view")).to_be_visible()
 
 
+@pytest.mark.long("side paths of the log-in; the second factor and the sizes of its pages stay in the short form")
 async def test_wait_after_wrong_passwords_is_shown_for_known_and_unknown_names(
     context: BrowserContext, own: House
 ) -> None:

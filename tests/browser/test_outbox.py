@@ -187,6 +187,7 @@ async def test_times_are_written_in_the_preferred_language(page: Page, outbox: O
     await expect(page.locator("#at")).to_have_text(re.compile(r"^\d{2}\.\d{2}\.\d{4}, \d{2}:\d{2}$"))
 
 
+@pytest.mark.long("side path of the outbox; search, filters and mails stay in the short form")
 async def test_outbox_is_cleared_after_confirmation(page: Page, outbox: Outbox) -> None:
     await outbox.sent()
     async with httpx.AsyncClient(base_url=outbox.url) as client:

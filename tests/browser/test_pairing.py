@@ -188,6 +188,7 @@ async def test_display_is_paired_by_code_and_ends_within_five_seconds_of_its_rev
     await expect(row(phone, "Kitchen")).to_have_count(0)
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_wrong_used_and_refused_codes_are_explained(screen: Page, phone: Page) -> None:
     code = await show_code(screen)
     await open_phone(phone)
@@ -218,6 +219,7 @@ async def test_wrong_used_and_refused_codes_are_explained(screen: Page, phone: P
     assert await shown_code(screen) != code
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_expired_code_is_replaced_and_refused(screen: Page, phone: Page, homes: ControlledHomes) -> None:
     code = await show_code(screen)
     await open_phone(phone, code)
@@ -250,6 +252,7 @@ async def test_screen_without_a_network_says_so_and_gets_a_code_when_it_is_back(
     await expect(screen.get_by_test_id("pairing-notice")).to_be_empty()
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_code_is_valid_for_its_time_on_a_screen_whose_clock_is_hours_wrong(devices: Devices) -> None:
     for error in (timedelta(hours=-7), timedelta(days=500)):
         async with devices.open((480, 320)) as screen:
@@ -259,6 +262,7 @@ async def test_code_is_valid_for_its_time_on_a_screen_whose_clock_is_hours_wrong
             await expect(screen.get_by_test_id("remaining")).to_have_text(re.compile(r"^Valid for (10:00|9:[45]\d)$"))
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_account_without_a_home_learns_what_to_do(screen: Page, phone: Page) -> None:
     code = await show_code(screen)
     await phone.goto(f"/pair#{code}")
@@ -272,6 +276,7 @@ async def test_account_without_a_home_learns_what_to_do(screen: Page, phone: Pag
     await expect(phone.get_by_test_id("question-form")).to_be_visible()  # the code is still in the address
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_displays_are_renamed_and_revoked_by_keyboard(screen: Page, phone: Page) -> None:
     await pair(screen, phone, "Hall", SECOND_HOME)
     await row(phone, "Hall").get_by_test_id("rename").focus()
@@ -294,6 +299,7 @@ async def test_displays_are_renamed_and_revoked_by_keyboard(screen: Page, phone:
     await expect(screen.get_by_test_id("pairing-reason")).to_be_visible(timeout=REVOCATION_TIMEOUT_MS)
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_screen_unpairs_itself_after_a_question(screen: Page, phone: Page) -> None:
     await pair(screen, phone, "Study")
     button = screen.get_by_role("button", name="Unpair this screen")
@@ -312,6 +318,7 @@ async def test_screen_unpairs_itself_after_a_question(screen: Page, phone: Page)
     await expect(row(phone, "Study")).to_have_count(0)
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 async def test_phones_log_in_first_and_other_screens_pair_first(devices: Devices) -> None:
     async with devices.open(PHONE) as page:
         await page.goto("/display")
@@ -327,6 +334,7 @@ async def test_phones_log_in_first_and_other_screens_pair_first(devices: Devices
         await expect(page.get_by_test_id("login-form")).to_be_hidden()
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 @pytest.mark.parametrize(("scheme", "locale"), [("light", "en-GB"), ("dark", "fr-FR")])
 async def test_pairing_screen_fits_and_is_accessible(
     devices: Devices, scheme: Literal["light", "dark"], locale: str
@@ -366,6 +374,7 @@ async def collisions(page: Page) -> list[str]:
     )
 
 
+@pytest.mark.long("sizes, themes and side paths of pairing; the whole path of a code stays in the short form")
 @pytest.mark.parametrize(("scheme", "locale"), [("light", "en-GB"), ("dark", "fr-FR")])
 async def test_pair_page_fits_and_is_accessible(
     devices: Devices, homes: ControlledHomes, scheme: Literal["light", "dark"], locale: str

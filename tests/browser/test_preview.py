@@ -112,6 +112,7 @@ async def test_edits_are_rendered_immediately(page: Page) -> None:
     await expect(page.get_by_test_id("plain")).to_contain_text("Hello Robin Demo")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("html-source").fill(PLAIN_HTML.replace("recipient.name", "value"))
@@ -132,6 +133,7 @@ async def test_sample_data_is_generated_entered_or_of_an_alert(page: Page) -> No
     await expect(data).not_to_have_value(re.compile('"value": 8.412'))
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_variable_of_the_alert_type_is_inserted_on_click(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("subject").fill("At ")
@@ -149,6 +151,7 @@ async def test_variable_of_the_alert_type_is_inserted_on_click(page: Page) -> No
     await expect(page.get_by_test_id("edit-state")).to_have_text("Unsaved changes")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_names_of_variables_are_completed_while_typing(page: Page) -> None:
     await open_editor(page)
     source, options = page.get_by_test_id("html-source"), page.get_by_test_id("completion")
@@ -172,6 +175,7 @@ async def test_names_of_variables_are_completed_while_typing(page: Page) -> None
     await expect(source).to_have_value("<p>{{ home.name }} {{ recipient.name }} {{ rec")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_finding_selects_its_source(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("subject").fill("A subject")
@@ -188,6 +192,7 @@ async def test_finding_selects_its_source(page: Page) -> None:
     await expect(page.get_by_test_id("verdict")).to_contain_text("1 error")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_culture_without_template_falls_back_along_chain(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("culture").fill("de-AT")
@@ -279,6 +284,7 @@ async def test_template_is_a_draft_until_it_is_published_and_each_step_can_be_un
     )
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_cancelled_confirmation_publishes_nothing(page: Page) -> None:
     await open_editor(page)
     await add_template(page, "Cancelled", "gd")
@@ -299,6 +305,7 @@ async def test_template_with_errors_cannot_be_published(page: Page) -> None:
     await expect(page.get_by_test_id("confirm")).to_be_disabled()
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_archived_template_is_hidden_and_can_be_restored(page: Page) -> None:
     await open_editor(page)
     await add_template(page, "Retired", "ga")
@@ -324,6 +331,7 @@ async def test_archived_template_is_hidden_and_can_be_restored(page: Page) -> No
     await expect(page.get_by_test_id("edit-state")).to_have_text("Former version")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_second_template_for_the_same_alerts_has_a_warning(page: Page) -> None:
     await open_editor(page)
     await add_template(page, "First", "kw")
@@ -341,6 +349,7 @@ async def test_second_template_for_the_same_alerts_has_a_warning(page: Page) -> 
     await expect(page.get_by_test_id("edit-state")).to_have_text("Published, not used")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_versions_and_unsaved_changes_can_be_compared(page: Page) -> None:
     await open_editor(page)
     source = page.get_by_test_id("html-source")
@@ -361,6 +370,7 @@ async def test_versions_and_unsaved_changes_can_be_compared(page: Page) -> None:
     await expect(dialog).to_contain_text("There are no differences.")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_preview_is_shared_by_a_link_without_log_in(page: Page, browser: Browser, demo_url: str) -> None:
     await open_editor(page)
     await choose(page, "share")
@@ -384,6 +394,7 @@ async def test_preview_is_shared_by_a_link_without_log_in(page: Page, browser: B
     await context.close()
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_source_is_highlighted_under_the_letters_that_are_typed(page: Page) -> None:
     await open_editor(page)
     source = page.get_by_test_id("html-source")
@@ -396,6 +407,7 @@ async def test_source_is_highlighted_under_the_letters_that_are_typed(page: Page
     assert await source.evaluate(positions) == await colours.evaluate(positions)
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("subject").fill("Hello {{ recipient.name }}")
@@ -420,6 +432,7 @@ async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await expect(outbox.get_by_test_id("mail").first).to_contain_text("[TEST] Hello Robin Demo")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     await open_editor(page)
     selected = await page.get_by_test_id("templates").input_value()
@@ -442,6 +455,7 @@ async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_unsaved_changes_survive_a_reload(page: Page) -> None:
     await open_editor(page)
     saved = await page.get_by_test_id("subject").input_value()
@@ -464,6 +478,7 @@ async def test_unsaved_changes_survive_a_reload(page: Page) -> None:
     await expect(page.get_by_test_id("edit-state")).to_have_text("Published")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await open_editor(page)
     await page.get_by_role("radio", name="Text", exact=True).first.check(force=True)
@@ -474,6 +489,7 @@ async def test_empty_text_is_generated_from_html(page: Page) -> None:
     await expect(page.get_by_test_id("plain")).to_contain_text("More energy than usual")
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 async def test_keyboard_reaches_all_controls(page: Page) -> None:
     await open_editor(page)
     await page.get_by_test_id("templates").focus()
@@ -487,6 +503,7 @@ async def test_keyboard_reaches_all_controls(page: Page) -> None:
     assert {"html-source", "view", "width", "dark"} <= set(reached)
 
 
+@pytest.mark.long("states of the template editor; publishing, drafts and refusals stay in the short form")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_preview_has_no_accessibility_violations(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

@@ -140,6 +140,7 @@ async def test_document_of_another_version_is_reported(page: Page, body: str, me
     await expect(page.get_by_test_id("failure")).to_contain_text(message)
 
 
+@pytest.mark.long("starts a second gateway; the test of a document of another version touches the same notice")
 async def test_page_notices_that_the_gateway_was_updated(page: Page) -> None:
     await page.goto(DOCS_PATH)
     await expect(page.get_by_test_id("operation").first).to_be_visible()
@@ -161,6 +162,7 @@ async def test_page_notices_that_the_gateway_was_updated(page: Page) -> None:
     await expect(page.get_by_test_id("stale")).to_be_hidden()
 
 
+@pytest.mark.long("checks the card of every operation in both themes")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_page_has_no_accessibility_violations(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

@@ -147,6 +147,7 @@ async def test_body_has_fields_and_hides_its_secrets_in_code(page: Page) -> None
     await expect(card.get_by_test_id("status")).to_have_text("200 OK")
 
 
+@pytest.mark.long("side paths of a request; log-in, confirmation, forms and responses stay in the short form")
 async def test_expired_token_says_so_and_offers_log_in(page: Page) -> None:
     card = await open_card(page, "GET", "/virtualentity")
     await card.get_by_test_id("open-login").click()
@@ -163,6 +164,7 @@ async def test_expired_token_says_so_and_offers_log_in(page: Page) -> None:
     await expect(card.get_by_test_id("expired")).to_be_hidden()
 
 
+@pytest.mark.long("side paths of a request; log-in, confirmation and forms stay in the short form")
 async def test_id_is_chosen_and_binary_response_is_a_download(page: Page, tmp_path: Path) -> None:
     card = await open_card(page, "GET", "/resource/{resourceId}/readings")
     await expect(card.get_by_test_id("find-resourceId")).to_be_hidden()
@@ -182,6 +184,7 @@ async def test_id_is_chosen_and_binary_response_is_a_download(page: Page, tmp_pa
     assert (tmp_path / "saved").stat().st_size > 0
 
 
+@pytest.mark.long("side paths of a request; log-in, confirmation, forms and responses stay in the short form")
 async def test_request_can_be_stopped_and_a_gateway_that_is_down_is_named(page: Page, context: BrowserContext) -> None:
     card = await open_card(page, "GET", "/virtualentity")
 
@@ -204,6 +207,7 @@ async def test_request_can_be_stopped_and_a_gateway_that_is_down_is_named(page: 
     await expect(card.get_by_test_id("status")).to_have_text("200 OK")
 
 
+@pytest.mark.long("side paths of a request; log-in, confirmation and forms stay in the short form")
 async def test_graphql_twin_opens_in_the_ide_and_does_not_run(page: Page) -> None:
     card = await open_card(page, "GET", "/resource/{resourceId}/readings")
     link = card.get_by_test_id("open-in-ide")
@@ -213,6 +217,7 @@ async def test_graphql_twin_opens_in_the_ide_and_does_not_run(page: Page) -> Non
     await expect(page.get_by_test_id("response")).to_contain_text("Run the operation")
 
 
+@pytest.mark.long("side paths of a request; log-in, confirmation, forms and responses stay in the short form")
 async def test_credential_of_an_application_is_sent_and_forgotten(page: Page) -> None:
     card = await open_card(page, "GET", "/resourcetype/{resourceTypeId}/appresource")
     await card.get_by_test_id("field-resourceTypeId").fill("x")

@@ -90,6 +90,7 @@ async def test_open_stream_ends_with_its_credential_at_every_gateway(
         assert (await cluster.operate(cluster.one, here, mine)).status_code == 401
 
 
+@pytest.mark.long("waits until a token expires; ended credentials of streams stay in the short form")
 async def test_open_stream_ends_with_the_expiry_of_its_token(cluster: Cluster, holder: Holder) -> None:
     mine = await holder.token()
     await cluster.expire(mine["token"], 4)

@@ -32,6 +32,7 @@ async def check_rejected(cluster: Cluster, headers: Headers, *, ended_at: str) -
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.every_case("each case ends a credential in another way")
 @each_act
 async def test_token_is_rejected_at_once_where_it_ends_and_soon_at_the_other_gateway(
     cluster: Cluster, holder: Holder, act: Act

@@ -88,6 +88,7 @@ FOR_BOTH = (close_its_home, *ACCOUNT_ACTS)
 """The acts that end both displays."""
 
 
+@pytest.mark.every_case("each case ends a credential in another way")
 @pytest.mark.parametrize("act", [*DISPLAY_ACTS, *ACCOUNT_ACTS], ids=lambda act: act.__name__)
 async def test_everything_of_a_display_ends_with_its_credential(cluster: Cluster, holder: Holder, act: Act) -> None:
     """Sockets, event streams of both kinds, and reservations end at both gateways. Other displays keep theirs."""
@@ -167,6 +168,7 @@ async def test_reserved_stream_of_a_display_serves_no_other_home(cluster: Cluste
         assert (await cluster.operate(cluster.one, token, wall.kitchen, wall.query)).status_code == 202
 
 
+@pytest.mark.long("waits for a periodic check; ended credentials of displays stay in the short form")
 async def test_open_socket_counts_as_use(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A display that never reconnects stays as well: the gateway stores its use when it checks the credential again."""
     folder = tmp_path_factory.mktemp("used")

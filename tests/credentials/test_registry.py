@@ -1,6 +1,7 @@
 """The registry of capabilities is complete: each place that can hold one has a row, and each row has a test."""
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ ADD_ROW = "add a row to wattgate/graphql/capabilities.py, or the reason to tests
     [capability_claims.stored_columns, capability_claims.redis_keys, capability_claims.classes_with_callers],
     ids=lambda places: places.__name__,
 )
-def test_every_place_belongs_to_a_row_or_has_a_reason(places: "type[set[str]]") -> None:
+def test_every_place_belongs_to_a_row_or_has_a_reason(places: Callable[[], frozenset[str]]) -> None:
     assert places() - {*CLAIMED, *NO_CAPABILITY} == set(), ADD_ROW
 
 

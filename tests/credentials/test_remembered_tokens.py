@@ -16,14 +16,18 @@ from tests.support import people
 from tests.support.house import PASSWORD, Tenant
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
+from tests.support.scopes import EVERYTHING
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS, RememberedTokens
+from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.models import Token
 from wattgate.errors import Unauthenticated
 from wattgate.graphql.resolvers import accounts, provisioning, registration, tokens, trusted_documents, users
+from wattgate.graphql.types.virtual_entities import NewVirtualEntityType
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime import topics
 
@@ -229,6 +233,39 @@ async def test_lookup_that_began_before_a_change_is_not_remembered(pair: Pair) -
     one.identity.remembered.forget()
     assert not await one.refuses(login.token)  # the request began before the revocation
     assert await one.refuses(login.token)
+
+
+async def test_login_leaves_other_tokens_remembered(pair: Pair) -> None:
+    login, other = await pair.log_in(), await pair.log_in()
+    await until(pair._remember, login.token)
+    credentials = {"username": other.who["username"], "password": PASSWORD}
+    await people.anonymously(pair.tenant, tokens.authenticate, **credentials)  # deletes expired tokens: there are none
+    assert [await process.lookups_of(login.token) for process in (pair.one, pair.other)] == [0, 0]
+
+
+async def test_use_of_a_display_leaves_other_tokens_remembered(pair: Pair) -> None:
+    login, now, token = await pair.log_in(), utc_now(), new_secret()
+    caller = login.caller
+    tenant = replace(pair.tenant, user_id=str(caller.user_id))
+    home_type = await tenant.run("add_virtual_entity_type", input=NewVirtualEntityType(name="Home"))
+    tenant.ids["virtual_entity_type"] = home_type.ve_type_id
+    display = Token(
+        application_id=str(caller.application_id),
+        user_id=str(caller.user_id),
+        account_id=str(caller.account_id),
+        ve_id=await tenant.add_home(),
+        digest=hash_secret(token),
+        expires_at=now + DISPLAY_LIFETIME - USE_RESOLUTION,
+    )
+    async with pair.one.gateway.database.session(EVERYTHING) as session:
+        session.add(display)
+        await session.commit()
+    await until(pair._remember, login.token)
+    used = await pair.one.caller(token)
+    assert (used.role, used.expires_at) == (Role.DISPLAY, now + DISPLAY_LIFETIME - USE_RESOLUTION)
+    assert await pair.one.lookups_of(token) == 1  # with its new end, so that the use is not stored again
+    assert ((await pair.one.caller(token)).expires_at or now) >= now + DISPLAY_LIFETIME
+    assert [await process.lookups_of(login.token) for process in (pair.one, pair.other)] == [0, 0]
 
 
 async def test_lost_events_end_remembered_tokens(pair: Pair) -> None:

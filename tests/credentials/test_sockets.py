@@ -39,6 +39,7 @@ async def assert_open(clients: list[Socket]) -> None:
         assert await client.heard() == []
 
 
+@pytest.mark.every_case("each case ends a credential in another way")
 @pytest.mark.parametrize("act", [*TOKEN_ACTS, *ACCOUNT_ACTS], ids=lambda act: act.__name__)
 async def test_socket_ends_with_its_credential_at_every_gateway(cluster: Cluster, holder: Holder, act: Act) -> None:
     mine, neighbour = await holder.token(), await (await cluster.person()).token()
@@ -112,6 +113,7 @@ async def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
         yield running
 
 
+@pytest.mark.long("starts a cluster and stops its Redis; ended credentials of sockets stay in the short form")
 async def test_socket_ends_with_its_credential_while_redis_is_down(own_cluster: Cluster) -> None:
     holder = await own_cluster.person()
     mine, by_password = await holder.token(), holder.password

@@ -167,6 +167,7 @@ async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
     await database.close()
 
 
+@pytest.mark.long("migrates a filled database; the tests of other revisions do the same")
 async def test_migration_numbers_old_tariffs_and_supersedes_earlier_ones_with_the_same_start(
     empty_url: str,
 ) -> None:

@@ -279,6 +279,7 @@ async def test_migration_encrypts_stored_secrets_and_decrypts_them_again(empty_u
     await database.close()
 
 
+@pytest.mark.long("migrates a filled database; the migration with keys stays in the short form")
 async def test_migration_without_keys_changes_nothing_and_says_what_to_set(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
@@ -290,6 +291,7 @@ async def test_migration_without_keys_changes_nothing_and_says_what_to_set(empty
     await database.close()
 
 
+@pytest.mark.long("many starts of a process; migration and rotation of keys have shorter tests")
 async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(empty_url: str) -> None:
     before = await migrated(empty_url, key("old"))
     await verify_keys(before)
@@ -311,6 +313,7 @@ async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(em
     await after.close()
 
 
+@pytest.mark.long("many starts of a process; migration and rotation of keys have shorter tests")
 async def test_start_is_refused_while_a_key_in_use_is_missing_or_wrong(empty_url: str) -> None:
     database = await migrated(empty_url, key("old"))
     await verify_keys(database)

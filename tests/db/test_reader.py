@@ -179,10 +179,23 @@ async def test_reader_uses_sqlalchemy_and_the_driver_on_one_connection(either_da
         assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
 
 
+async def test_statement_is_prepared_again_if_its_result_has_changed(postgresql_url: str) -> None:
+    database = Database(postgresql_url, pool_size=1)
+    statement = text("SELECT * FROM pg_temp.changing")
+    async with database.reader(EVERYTHING) as reader:
+        await reader.execute(text("CREATE TEMPORARY TABLE changing AS SELECT 1 AS n"))
+        assert [tuple(row) for row in await fetch(reader, statement)] == [(1,)]
+        await reader.execute(text("ALTER TABLE changing ALTER n TYPE text"))
+        assert [tuple(row) for row in await fetch(reader, statement)] == [("1",)]
+    await database.close()
+
+
 async def test_driver_statement_is_traced_as_a_span(empty_url: str) -> None:
     spans = []
 
     class RecordingTracer(NoopTracer):
+        is_enabled = True
+
         def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
             return record_span(system, sql)
 

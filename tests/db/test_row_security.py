@@ -16,7 +16,7 @@ from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from wattgate.clock import to_ms
-from wattgate.db import row_security
+from wattgate.db import row_security, scoped_connection
 from wattgate.db.engine import Database
 from wattgate.db.migrate import upgrade
 from wattgate.db.models import Resource, Tariff, User
@@ -27,7 +27,7 @@ from wattgate.db.readings.tariff_price_store import TariffPriceStore
 from wattgate.db.row_scope import RowScope, SystemAccess, system_access
 from wattgate.db.row_security import CLOSED_TABLES, SHARED_TABLES, VIEWS, install_policies, policy_conditions
 from wattgate.db.rows import Rows
-from wattgate.db.scoped_connection import ROW_ROLE, SCOPE_RESPONSES, ScopeResponses
+from wattgate.db.scoped_connection import ROW_ROLE, ScopeResponses
 from wattgate.db.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
 from wattgate.energy.timeline import Price
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
@@ -223,22 +223,37 @@ def _message(kind: bytes, body: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_only_the_answers_to_the_scope_are_dropped(size: int) -> None:
-    """The server's messages arrive in pieces of any size. Notices and the answers to the statement are passed on."""
-    notice, answer = _message(b"N", b"a notice"), _message(b"2") + _message(b"D", b"row") + _message(b"Z", b"I")
-    incoming = _message(b"2") + notice + _message(b"D", b"scope") + _message(b"C", b"SELECT 1") + answer
+@pytest.mark.parametrize("notice", [b"", _message(b"N", b"a notice")], ids=["whole", "with a notice"])
+@pytest.mark.parametrize("pending", [1, 2])
+def test_only_the_answers_to_the_scope_are_dropped(size: int, notice: bytes, pending: int) -> None:
+    """The server's messages arrive in pieces of any size. Notices and the answers to the statement are passed on.
+
+    The answer to a cancelled statement may be pending before the one to the next statement.
+    """
+    answer = _message(b"2") + _message(b"D", b"row") + _message(b"Z", b"I")
+    scope = _message(b"D", b"scope") + _message(b"C", b"SELECT 1")
+    incoming = (_message(b"2") + notice + scope) * pending + answer
     receiver = _Receiver()
     responses = ScopeResponses(receiver)
-    responses.expected = SCOPE_RESPONSES
+    for _ in range(pending):
+        responses.expect(_message(b"2") + scope)
     for start in range(0, len(incoming), size):
         responses.data_received(incoming[start : start + size])
-    assert (receiver.data, responses.expected) == (notice + answer, b"")
+    assert (receiver.data, responses.expected) == (notice * pending + answer, b"")
+
+
+async def test_the_answer_to_the_scope_is_known_in_advance(home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+    monkeypatch.setattr(scoped_connection, "_message_end", lambda data, start: parsed.append(start))
+    async with home.gateway.database.reader(scope_of(home.one)) as reader:
+        rows = await fetch(reader, text("SELECT current_user::text, current_setting('wattgate.application')"))
+    assert (rows[0][:], parsed) == ((ROW_ROLE, home.one.application_id), [])
 
 
 def test_an_error_of_the_scope_is_passed_on() -> None:
     receiver = _Receiver()
     responses = ScopeResponses(receiver)
-    responses.expected = SCOPE_RESPONSES
+    responses.expect(_message(b"2") + _message(b"D", b"scope") + _message(b"C", b"SELECT 1"))
     failed = _message(b"E", b"permission denied") + _message(b"Z", b"I") + _message(b"2")
     responses.data_received(failed)
     assert receiver.data == failed
@@ -367,6 +382,7 @@ async def test_the_system_runs_without_an_application_only_what_declares_its_acc
         await home.gateway.runner.run(purge, Principal(Role.SYSTEM), {})
 
 
+@pytest.mark.long("upgrades a database with other policies or roles; the policies themselves stay in the short form")
 async def test_a_role_without_privileges_runs_without_policies_and_says_so(
     postgresql_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -401,6 +417,7 @@ async def test_a_role_without_privileges_runs_without_policies_and_says_so(
             await admin.close()
 
 
+@pytest.mark.long("upgrades a database with other policies or roles; the policies themselves stay in the short form")
 async def test_an_upgrade_replaces_outdated_policies(
     postgresql_url: str, postgresql_template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

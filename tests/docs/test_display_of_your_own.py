@@ -224,6 +224,7 @@ async def test_program_ignores_what_it_does_not_know(tmp_path: Path) -> None:
         assert longest / 2 <= seconds <= longest
 
 
+@pytest.mark.long("waits until a reading is stale; the program's other cases stay in the short form")
 async def test_program_blanks_the_power_by_itself(tmp_path: Path) -> None:
     """The announced instant passes beside heartbeats, and then the link is silent."""
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "extend-wattgate.md"
 HARNESS = """
@@ -66,6 +68,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long("migrates and serves a copy of the package; the steps of the page are those of existing records")
 def test_example_adds_a_record_type_to_graphql_and_rest(tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     assert len(blocks) == 4

@@ -70,6 +70,7 @@ async def test_project_has_types_and_a_manifest(project: Project) -> None:
     )
 
 
+@pytest.mark.long("builds a project again; known documents stay in the short form")
 async def test_codegen_reports_an_unknown_field(guide_node: Node) -> None:
     wrong = {"src/operations.ts": FILES["src/operations.ts"].replace("veId name", "veId nickname")}
     async with project_in(guide_node, "wrong", **wrong) as assembled:
@@ -78,6 +79,7 @@ async def test_codegen_reports_an_unknown_field(guide_node: Node) -> None:
     assert "nickname" in printed
 
 
+@pytest.mark.long("builds a project again; known documents stay in the short form")
 async def test_compiler_reports_a_variable_of_the_wrong_type(project: Project) -> None:
     wrong = project.folder / "src" / "wrong.ts"
     wrong.write_text(FILES["src/show-urql.ts"].replace("'Europe/London'", "7"))
@@ -124,6 +126,7 @@ async def test_client_shows_errors_and_continues(
         assert "reading" in await shown.next()
 
 
+@pytest.mark.long("waits for the delay that the gateway states; the clients' other calls stay in the short form")
 @each_client
 async def test_client_retries_after_the_delay_that_the_gateway_states(
     project: Project, recorded: RecordedGateway, script: str, tmp_path: Path
@@ -158,6 +161,7 @@ async def test_client_sends_digests_of_known_documents(
     assert [(request.method, request.has_text, request.status) for request in sent] == [("GET", False, 200)] * 2
 
 
+@pytest.mark.long("builds the three projects again; known documents stay in the short form")
 async def test_trusted_clients_run_with_trusted_documents_only(project: Project, tmp_path: Path) -> None:
     async with recorded_gateway(tmp_path) as recorded:
         manifest = project.folder / "src" / "gql" / "persisted-documents.json"

@@ -119,6 +119,7 @@ def prepared(installed: Path) -> tuple[Path, str]:
     return installed, password
 
 
+@pytest.mark.long("builds a wheel, installs it and imports a year; imports and the display have tests of their own")
 def test_sample_has_a_year_with_both_clock_changes(prepared: tuple[Path, str]) -> None:
     lines = (prepared[0] / "readings.csv").read_text().split()
     times = [line.partition(",")[0] for line in lines[1:]]
@@ -132,6 +133,7 @@ def has_readings_of_today(folder: Path) -> bool:
     return newest.startswith(f"{datetime.now(ZoneInfo('Europe/London')):%Y-%m-%d}T")
 
 
+@pytest.mark.long("builds a wheel, installs it and imports a year; imports and the display have tests of their own")
 @pytest.mark.browser
 async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str], browser: Browser) -> None:
     folder, password = prepared

@@ -41,11 +41,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.long("builds the whole site, as `make docs` does")
 def test_site_contains_every_page(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
 
 
+@pytest.mark.long("builds the whole site, as `make docs` does")
 def test_index_links_to_the_four_parts(site: Path) -> None:
     index = (site / "index.html").read_text()
     for part in ("tutorials", "how-to", "reference", "explanation"):

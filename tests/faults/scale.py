@@ -1,4 +1,4 @@
-"""The sizes of fault tests: a few seconds in `make test`, the full form in `make faults`."""
+"""The sizes of fault tests: a few seconds in `make test-all`, the full form in `make faults`."""
 
 import os
 from dataclasses import dataclass

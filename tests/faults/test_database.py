@@ -1,8 +1,11 @@
 """PostgreSQL fails while meters send and displays are subscribed."""
 
+import pytest
+
 from tests.faults.environment import Environment, open_scene
 
 
+@pytest.mark.long("restarts a PostgreSQL under load; killed gateways stay in the short form")
 async def test_failure_of_the_database_loses_nothing(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for _ in range(environment.scale.cycles):

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.faults.environment import Environment, open_scene
 
 GOING_AWAY = 4503
@@ -21,6 +23,7 @@ async def test_killing_gateways_loses_nothing(environment: Environment) -> None:
         assert findings.reported_missing == 0
 
 
+@pytest.mark.long("drains gateways under load; killed gateways stay in the short form")
 async def test_draining_gateway_closes_each_display_once_and_loses_nothing(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for cycle in range(environment.scale.cycles):

@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Callable, Mapping
 
+import pytest
+
 from tests.faults.displays import Display
 from tests.faults.environment import Environment, open_scene
 from tests.faults.proxy import Link, proxy
@@ -17,6 +19,7 @@ BREAKS: Mapping[str, Break] = {
 }
 
 
+@pytest.mark.long("breaks links under load; clients with a lost link stay in the short form")
 async def test_broken_links_lose_nothing(environment: Environment) -> None:
     async with proxy(environment.gateways[0].port) as first, proxy(environment.gateways[1].port) as second:
         async with open_scene(environment, ports=[first.port, second.port]) as scene:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.faults.scale import selected_scale
 from tests.support.live import LiveHouse, live_house, settled_in
 
@@ -82,6 +84,7 @@ async def reconnect(house: LiveHouse, ve_ids: Sequence[str], count: int) -> None
         await house.quiet()
 
 
+@pytest.mark.long("reconnects until nothing may grow; the ends of connections stay in the short form")
 async def test_displays_that_reconnect_leave_nothing_behind(tmp_path: Path) -> None:
     async with settled_in(tmp_path) as settled, live_house(settled, caller_budget=0) as house:
         ve_ids = [await house.one.add_home(await house.one.add_resource()) for _ in range(2)]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from tests.faults.displays import Display
 from tests.faults.environment import Environment, open_scene
 from tests.faults.history import Disconnected, PositionReceived, SubscriptionEnded
@@ -22,6 +24,7 @@ def interruptions(displays: Iterable[Display]) -> list[str]:
     ]
 
 
+@pytest.mark.long("breaks a Redis under load; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_restart_of_redis_with_its_data_closes_no_connection(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for _ in range(environment.scale.cycles):
@@ -35,6 +38,7 @@ async def test_restart_of_redis_with_its_data_closes_no_connection(environment: 
         await scene.finish("Redis is killed and restarts with its data")
 
 
+@pytest.mark.long("breaks a Redis under load; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_restart_of_redis_without_data_is_reported_to_all(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for cycle in range(1, environment.scale.cycles + 1):
@@ -51,6 +55,7 @@ async def test_restart_of_redis_without_data_is_reported_to_all(environment: Env
         await scene.finish("Redis is killed and restarts empty")
 
 
+@pytest.mark.long("breaks a Redis under load; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_restart_of_redis_with_an_old_state_is_reported_to_all(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         disconnected = scene.displays[::3]
@@ -83,6 +88,7 @@ async def test_restart_of_redis_with_an_old_state_is_reported_to_all(environment
         await scene.finish("Redis is killed and restarts with an old snapshot")
 
 
+@pytest.mark.long("breaks a Redis under load; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_hanging_redis_stops_no_meter(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for _ in range(environment.scale.cycles):
@@ -96,6 +102,7 @@ async def test_hanging_redis_stops_no_meter(environment: Environment) -> None:
         await scene.finish("Redis hangs and continues")
 
 
+@pytest.mark.long("breaks a Redis under load; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_killed_event_connections_to_redis_close_no_display(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for _ in range(environment.scale.resets):

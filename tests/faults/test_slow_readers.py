@@ -1,5 +1,7 @@
 """Some displays stop reading while others continue."""
 
+import pytest
+
 from tests.faults.environment import Environment, open_scene
 
 MAX_GROWTH_BYTES = 16 * 2**20
@@ -9,6 +11,7 @@ BURST = 50
 TOO_SLOW = 4508
 
 
+@pytest.mark.long("fills the queues of slow displays; the slow readers of `connections` stay in the short form")
 async def test_slow_readers_delay_no_other_display_and_need_little_memory(environment: Environment) -> None:
     scale = environment.scale
     async with open_scene(

@@ -110,6 +110,7 @@ async def test_second_request_returns_the_same_export_and_a_later_one_replaces_i
     assert later["exportId"] != first["exportId"]
 
 
+@pytest.mark.long("waits for the end of an archive; its content stays in the short form")
 async def test_archive_is_deleted_after_its_lifetime(planted: Planted, clock: Clock) -> None:
     await planted.ask(START, planted.acting)
     await finished(planted, planted.acting)

@@ -137,6 +137,7 @@ async def test_only_the_application_registers_codes(served: House, caller: str) 
     assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
 
 
+@pytest.mark.long("sends wrong codes up to the limit of a day; the first waits stay in the short form")
 async def test_wrong_codes_are_bounded_for_a_device_even_with_the_right_code_at_the_end(served: House) -> None:
     mac = new_mac()
     code = await registered_code(served, mac)

@@ -203,6 +203,7 @@ async def test_display_subscribes_to_its_home_only(flat: Flat) -> None:
         assert (await client.payload())["data"]["display"]["veId"] == own["virtual_entity"]
 
 
+@pytest.mark.long("waits for alerts that do not come; the scope of each operation stays in the short form")
 async def test_live_display_does_not_follow_the_alerts_of_its_user(flat: Flat) -> None:
     """The frames of a user and of a display with the same document differ, so that they do not share a group."""
     query = "subscription ($veId: ID!) { display(veId: $veId) { unreadAlerts name } }"

@@ -90,6 +90,7 @@ def test_rows_that_refer_to_others_are_erased_first() -> None:
                 assert later is None or order[rule.table] <= later, f"{rule.table} refers to {key.column.table.name}"
 
 
+@pytest.mark.long("searches every table, file and log for a name; erased records have shorter tests")
 async def test_planted_name_is_found_nowhere_after_the_erasure(place: House, redis: RedisServer, clock: Clock) -> None:
     tenant = place.one
     planted = await plant(place, tenant)

@@ -152,6 +152,7 @@ async def log_in(served: House, username: str) -> dict[str, str]:
     return {"token": login["token"]} if login else {}
 
 
+@pytest.mark.long("sends random documents; `tests/graphql/compiled` compares shorter runs of them")
 @pytest.mark.timeout(3_600)
 async def test_random_documents_are_answered_or_rejected_without_server_errors(databases: Databases) -> None:
     chance = random.Random(scale().seed)

@@ -23,6 +23,7 @@ async def test_a_preheader_of_repeated_tags_is_previewed(served: House, part: st
     assert "preheader-long" in str(body) or "does-not-parse" in str(body)
 
 
+@pytest.mark.long("waits for a limit of time; `test_template_renderer.py` tests the same limit")
 async def test_a_template_that_never_ends_is_stopped(served: House) -> None:
     html = f"<style>{'b,' * 30_000}i{{color:red}}</style>{'<b></b>' * 15_000}"
     body = await preview(served, html=html)

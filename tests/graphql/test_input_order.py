@@ -113,6 +113,7 @@ def test_the_refusal_has_the_fields_that_an_execution_would_have(value: Any, inc
     assert sorted(str(error.path[0]) for error in refusal.errors if error.path) == sorted(expected)
 
 
+@pytest.mark.long("sends very large variables; smaller ones stay in the short form")
 async def test_a_known_caller_pays_for_the_size_before_the_variables_are_validated(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=86_400) as (_, http, tenant):
         headers = {"content-type": "application/json", "accept": GRAPHQL, **tenant.headers["account"]}

@@ -165,6 +165,7 @@ async def test_callers_without_a_limit_do_not_wait() -> None:
     assert clock.slept == []
 
 
+@pytest.mark.long("reads every page of an exported stream; the charge of a dense stream stays in the short form")
 async def test_each_page_of_an_exported_stream_is_charged(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path / 'export.sqlite3'}"
     async with house(database_url) as served:

@@ -82,6 +82,7 @@ def first_error(answer: Any) -> tuple[str, str]:
     return error["extensions"]["code"], error["message"]
 
 
+@pytest.mark.every_case("each case is another transport")
 @each_transport
 async def test_digest_of_a_sent_document_is_accepted_on_each_transport(home: House, transport: str) -> None:
     text, headers = document(), home.one.headers["account"]

@@ -70,6 +70,7 @@ async def test_columns_of_unequal_length_are_rejected_and_nothing_is_stored(
     assert await count(served, resource_id) == await count(served, other) == 0
 
 
+@pytest.mark.long("sends more than 10,000 readings; the other limits of a call stay in the short form")
 async def test_more_than_10_000_readings_in_a_call_are_rejected(served: House, interface: str) -> None:
     resource_id, other = await served.one.add_resource(), await served.one.add_resource()
     result = await send(served, interface, columns(resource_id, 5_000), columns(other, 5_001))

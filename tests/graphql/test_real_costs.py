@@ -81,6 +81,7 @@ def cost_of(answer: dict[str, Any]) -> dict[str, int]:
     return cost
 
 
+@pytest.mark.long("fills a database with many resources; other costs stay in the short form")
 @pytest.mark.parametrize("uses", USES)
 async def test_a_month_of_many_resources_is_refused_before_an_edge_is_loaded(crowded: House, uses: int) -> None:
     pipeline, runner, request, document = build_pipeline(crowded, MONTH, uses=uses)

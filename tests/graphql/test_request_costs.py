@@ -39,6 +39,7 @@ def extensions(answer: httpx.Response) -> dict[str, Any]:
     return cost
 
 
+@pytest.mark.long("starts gateways with other settings; dry runs and exhausted budgets stay in the short form")
 async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=1_000) as (_, http, tenant):
         headers = tenant.headers["account"]
@@ -84,6 +85,7 @@ async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_pat
             assert message["payload"][0]["extensions"]["retryAfter"] > 0
 
 
+@pytest.mark.long("starts gateways with other settings; the costs of requests stay in the short form")
 async def test_dry_run_returns_the_cost_of_a_subscription(tmp_path: Path) -> None:
     live = {
         "query": "subscription ($ids: [ID!]!) { readings(resourceIds: $ids, since: null) { value } }",
@@ -127,6 +129,7 @@ async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> 
         assert extensions(dry_run)["remaining"] >= before
 
 
+@pytest.mark.long("starts gateways with other settings; the costs of requests stay in the short form")
 async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission(tmp_path: Path) -> None:
     async with gateway(tmp_path, caller_budget=1_000, caller_budget_seconds=86_400) as (_, http, tenant):
         dry_run = {**HOMES, "extensions": {"dryRun": True}}
@@ -140,6 +143,7 @@ async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission
         assert "errors" not in anonymous.json()
 
 
+@pytest.mark.long("starts gateways with other settings; the costs of requests stay in the short form")
 @pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
     async with gateway(tmp_path, environment=environment) as (_, http, tenant):

@@ -210,6 +210,7 @@ async def stored_failures(tenant: Tenant) -> int:
         return int((await connection.execute(statement, {"application": tenant.application_id})).scalar_one())
 
 
+@pytest.mark.long("lets writers and maintenance compete for seconds; each of them stays in the short form")
 async def test_old_readings_are_purged_for_100_resources_at_a_time(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     resource_ids = await timed.add_resources(type_id, 105)
@@ -383,6 +384,7 @@ async def test_write_during_purge_leaves_no_reading_without_rollup(
             assert (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one() == 0
 
 
+@pytest.mark.long("lets writers and maintenance compete for seconds; each of them stays in the short form")
 async def test_writers_and_maintenance_do_not_deadlock(database: Database) -> None:
     numbers = await resources(database, 6)
     now = datetime(2026, 6, 15, tzinfo=UTC)

@@ -40,6 +40,7 @@ def lint(linter: node.Node, schema: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long("runs the linter on the whole schema; its report of an untidy schema stays in the short form")
 def test_the_schema_passes_the_linter(linter: node.Node) -> None:
     assert lint(linter, SDL.read_text()) == (0, "")
 

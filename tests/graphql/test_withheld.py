@@ -244,6 +244,7 @@ async def test_live_freshness_of_a_withheld_resource_is_null(home: MeteredHome) 
         assert is_consent_error(payload["errors"][0], gas)
 
 
+@pytest.mark.long("waits until a consent expires; withdrawn consents stay in the short form")
 async def test_consent_that_expires_in_the_middle_of_a_stream_ends_its_part(served: House) -> None:
     home = await add_metered_home(served)
     gas = home.resource_ids[2]

@@ -1,7 +1,7 @@
 """Request budgets: token buckets in one process and in Redis."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
@@ -37,6 +37,7 @@ from wattgate.realtime.rate_limit.budgets import (
     BucketStore,
     Budgets,
     LocalBucketStore,
+    RateBucket,
     build_balance,
     charge_buckets,
     rate_limit_headers,
@@ -72,7 +73,8 @@ SPENDINGS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 60)), max_siz
 def test_buckets_agree_with_a_naive_simulation(allowances: list[Allowance], spendings: list[tuple[int, int]]) -> None:
     scopes = [make_scope(allowance) for allowance in allowances]
     levels = [Fraction(allowance.capacity) for allowance in allowances]
-    buckets, now = (FULL_BUCKET,) * len(scopes), 1000.0
+    buckets: Sequence[RateBucket] = [FULL_BUCKET] * len(scopes)
+    now = 1000.0
     for eighths, cost in spendings:
         now += eighths / 8
         levels = [

@@ -56,6 +56,7 @@ async def test_client_resumes_without_gaps_or_duplicates_after_a_lost_link(
                 assert values == list(range(setup.posted - 6, setup.posted))
 
 
+@pytest.mark.long("starts further gateways and outlasts their limits; a lost link stays in the short form")
 @each_client
 async def test_client_resumes_at_another_gateway_on_the_same_redis(
     node_scripts: Node, arguments: list[str], tmp_path: Path
@@ -75,6 +76,7 @@ async def test_client_resumes_at_another_gateway_on_the_same_redis(
             assert [item for item in received if item != RECOVERED] == list(range(first_value, setup.posted))
 
 
+@pytest.mark.long("starts further gateways and outlasts their limits; a lost link stays in the short form")
 @each_client
 async def test_client_learns_that_its_position_is_gone_and_continues(
     node_scripts: Node, arguments: list[str], tmp_path: Path

@@ -6,6 +6,8 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from tests.support import people
 from tests.support.socket import Socket, socket
 from tests.support.timed import Timed
@@ -67,6 +69,7 @@ async def net_power(client: Socket) -> int | None:
     return None if shown["power"] is None else int(shown["power"]["net"])
 
 
+@pytest.mark.long("follows a home through many changes; the frames of a display stay in the short form")
 async def test_display_follows_resources_that_join_and_leave_the_home(timed: Timed) -> None:
     tenant = timed.house.one
     first, second = await tenant.add_resource(), await tenant.add_resource()
@@ -83,6 +86,7 @@ async def test_display_follows_resources_that_join_and_leave_the_home(timed: Tim
         assert await power_after(timed, client, first, 230) == 230
 
 
+@pytest.mark.long("follows a home through many changes; the frames of a display stay in the short form")
 async def test_display_follows_a_resource_that_is_closed_opened_and_moved(timed: Timed) -> None:
     tenant = timed.house.one
     resource_id = await tenant.add_resource()

@@ -131,6 +131,7 @@ async def test_display_receives_readings_imported_on_the_command_line(gateways: 
         assert await next_of(shown, 1) == [7]  # only the newest reading of a batch is sent
 
 
+@pytest.mark.long("outlasts outages of Redis; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_long_one(gateways: TwoGateways) -> None:
     resource_id = await gateways.tenant.add_resource()
     async with gateways.display(gateways.other, resource_id) as shown:
@@ -155,6 +156,7 @@ async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_lo
     assert received == value
 
 
+@pytest.mark.long("outlasts outages of Redis; `test_redis_bus_faults.py` tests the same faults of a bus")
 async def test_gateway_without_redis_is_ready_and_reports_that_live_data_is_unavailable(
     gateways: TwoGateways, tmp_path: Path
 ) -> None:

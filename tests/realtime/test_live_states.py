@@ -80,6 +80,7 @@ async def test_subscriber_that_joins_a_group_receives_the_current_freshness(serv
         assert item["freshness"]["asOf"] == format_iso(newest)
 
 
+@pytest.mark.long("many readings or a wait for a consent; other changes of state stay in the short form")
 async def test_state_of_a_device_follows_the_readings_of_its_new_sensors(served: House) -> None:
     resource_id, device_id = await served.one.add_resource(), await add_device(served.one)
     async with subscribed(served, DEVICES, ids=[device_id]) as client:
@@ -128,6 +129,7 @@ async def revoke(house: House, mpxn: str) -> None:
     assert (await house.call("POST", path, house.one.headers["account"])).status_code == 200
 
 
+@pytest.mark.long("many readings or a wait for a consent; other changes of state stay in the short form")
 async def test_freshness_ends_when_its_own_consent_is_withdrawn(served: House) -> None:
     (first, mpxn), (second, other_mpxn) = await add_metered_resource(served), await add_metered_resource(served)
     await add_device(served.one, first, second)
@@ -181,6 +183,7 @@ async def test_alerts_are_sent_at_the_start_live_and_after_a_reconnect(served: H
         assert alert_ids[-4:] == ids
 
 
+@pytest.mark.long("many readings or a wait for a consent; other changes of state stay in the short form")
 async def test_large_backfill_arrives_completely_at_a_client_that_reads(served: House) -> None:
     resource_id = await served.one.add_resource()
     times = [now() - timedelta(seconds=10 * count) for count in range(MAX_PAYLOADS, 0, -1)]

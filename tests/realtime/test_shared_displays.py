@@ -138,6 +138,7 @@ async def test_key_separates_callers_who_see_other_rows(household: Household) ->
     assert len(set(keys)) == 3
 
 
+@pytest.mark.long("waits for alerts that do not come; shared viewers and consents stay in the short form")
 async def test_paired_display_does_not_get_the_alerts_of_its_owner(household: Household) -> None:
     tenant = household.tenant
     async with household.watching("owner") as owner, household.watching("kitchen") as kitchen:

@@ -107,6 +107,7 @@ async def request_window(
     return await http.get(path, params=query, headers=headers)
 
 
+@pytest.mark.long("sends a flood of requests; an exporter with thirteen months stays in the short form")
 @ON_SQLITE_ONLY
 async def test_exporter_that_sends_all_requests_at_once_gets_every_reading(
     exported: tuple[House, dict[str, str]],
@@ -157,6 +158,7 @@ async def test_pyglowmarkt_reads_thirteen_months_without_a_wait(
     assert await asyncio.to_thread(export, served) == dict.fromkeys(ALL_OF_A_HOME, len(recent))
 
 
+@pytest.mark.long("sends a flood of requests; an exporter with thirteen months stays in the short form")
 @ON_SQLITE_ONLY
 async def test_flood_of_a_login_is_stopped_and_other_logins_continue(
     exported: tuple[House, dict[str, str]],

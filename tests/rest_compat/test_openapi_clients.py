@@ -98,6 +98,7 @@ def assert_results(printed: str) -> None:
     assert results["standing"] > 53
 
 
+@pytest.mark.long("generates clients with other tools; the OpenAPI document has its own tests")
 async def test_clients_in_typescript_compile_and_call_the_gateway(workplace: Workplace) -> None:
     await workplace.run_package("openapi-typescript/bin/cli.js", "openapi.json", "--output", "schema.d.ts")
     await workplace.run_package("@hey-api/openapi-ts/bin/run.js", "--file", "openapi-ts.config.mjs")
@@ -108,6 +109,7 @@ async def test_clients_in_typescript_compile_and_call_the_gateway(workplace: Wor
         assert_results(printed)
 
 
+@pytest.mark.long("generates clients with other tools; the OpenAPI document has its own tests")
 async def test_client_in_python_has_every_operation_and_calls_the_gateway(workplace: Workplace) -> None:
     executables = python_tools.python_tools(SOURCES / "requirements.lock")
     options = ("--path", "openapi.json", "--config", "python-client.yaml", "--meta", "none", "--fail-on-warning")
@@ -116,6 +118,7 @@ async def test_client_in_python_has_every_operation_and_calls_the_gateway(workpl
     assert_results(await workplace.run(str(executables / "python"), "client.py", *workplace.arguments))
 
 
+@pytest.mark.long("generates clients with other tools; the OpenAPI document has its own tests")
 async def test_linters_find_no_problem(workplace: Workplace) -> None:
     await workplace.run_package("@redocly/cli/bin/cli.js", "lint", "openapi.json", "--config", "redocly.yaml")
     spectral = "@stoplight/spectral-cli/dist/index.js"

@@ -40,6 +40,7 @@ async def fuzz(gateway: House, headers: dict[str, str], *options: str) -> tuple[
     return process.returncode, output.decode()
 
 
+@pytest.mark.long("sends thousands of requests; the short form does so for operations with basic credentials")
 @pytest.mark.timeout(600)
 async def test_fuzzed_requests_with_a_token_match_the_openapi_document(tmp_path: Path) -> None:
     paths = [part for path in (*TOKEN_REVOKING_PATHS, *BASIC_ONLY) for part in ("--exclude-path", path)]

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from sqlalchemy import Column, LargeBinary
@@ -28,14 +29,14 @@ CREDENTIAL_TABLES = {stored.model.__tablename__ for stored in STORED_CAPABILITIE
 REDIS_KEY = re.compile(r"wattgate:(\{[a-z*]+\}|\{|[a-z-]+)")
 
 
-def stored_columns() -> set[str]:
+def stored_columns() -> frozenset[str]:
     """Return the columns that hold secrets or depend on credentials, as `table.column`."""
-    return {
+    return frozenset(
         f"{table.name}.{column.name}"
         for table in SQLModel.metadata.sorted_tables
         for column in table.columns
         if _may_hold_capability(column)
-    }
+    )
 
 
 def _may_hold_capability(column: "Column[object]") -> bool:
@@ -44,22 +45,24 @@ def _may_hold_capability(column: "Column[object]") -> bool:
     return bool(SECRET_NAME.fullmatch(column.name) or is_binary or references & CREDENTIAL_TABLES)
 
 
-def redis_keys() -> set[str]:
+@cache
+def redis_keys() -> frozenset[str]:
     """Return the starts of the keys that the code writes."""
-    return {
+    return frozenset(
         match[0]
         for node in _nodes()
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := REDIS_KEY.match(node.value))
-    }
+    )
 
 
-def classes_with_callers() -> set[str]:
+@cache
+def classes_with_callers() -> frozenset[str]:
     """Return the classes that keep a Principal in an attribute, or that register as a connection, as `class NAME`."""
-    return {
+    return frozenset(
         f"class {definition.name}"
         for definition in _nodes()
         if isinstance(definition, ast.ClassDef) and any(_keeps_caller(node) for node in ast.walk(definition))
-    }
+    )
 
 
 def _keeps_caller(node: ast.AST) -> bool:

@@ -7,17 +7,19 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.support.short_form import is_short
+
 FUZZ = "WATTGATE_TEST_FUZZ"
 """The environment variable that `make fuzz` sets."""
 
 QUICK = "WATTGATE_TEST_QUICK"
 """The environment variable that `make test-quick` sets."""
 
-QUICK_SHARE = 5
-"""The suite draws this many times as many examples as `make test-quick`."""
+SHORT_SHARE = 5
+"""`make test-all` draws this many times as many examples as `make test` and `make test-quick`."""
 
 TIMES = 20
-"""How many times as many examples `make fuzz` draws as the suite does."""
+"""How many times as many examples `make fuzz` draws as `make test-all` does."""
 
 
 def fuzzing() -> bool:
@@ -26,10 +28,10 @@ def fuzzing() -> bool:
 
 
 def examples(count: int) -> int:
-    """Return the number of examples of a test: `count` in the suite, more or fewer in other runs."""
+    """Return the number of examples of a test: `count` in the whole suite, more or fewer in other runs."""
     if fuzzing():
         return count * TIMES
-    return max(count // QUICK_SHARE, 1) if QUICK in os.environ else count
+    return max(count // SHORT_SHARE, 1) if QUICK in os.environ or is_short() else count
 
 
 def load_profile() -> None:

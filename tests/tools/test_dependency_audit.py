@@ -76,12 +76,14 @@ def test_vulnerable_package_of_npm_is_found(registry: Registry, npm_lock: Path) 
     assert answer.asked == 2
 
 
+@pytest.mark.long("installs from a registry of its own; found and yanked releases stay in the short form")
 def test_pins_of_other_systems_are_reported_as_not_asked(registry: Registry) -> None:
     for answer in (ask_yanked(PINS), ask_vulnerable(PINS)):
         (reason,) = answer.not_asked
         assert "elsewhere 3.0" in reason
 
 
+@pytest.mark.long("installs from a registry of its own; found and yanked releases stay in the short form")
 def test_registry_that_does_not_know_the_probe_is_not_trusted(registry: Registry, npm_lock: Path) -> None:
     registry.yanked.clear()
     registry.vulnerable.clear()
@@ -90,6 +92,7 @@ def test_registry_that_does_not_know_the_probe_is_not_trusted(registry: Registry
         assert len(answer.not_asked) == 1
 
 
+@pytest.mark.long("installs from a registry of its own; found and yanked releases stay in the short form")
 def test_unreachable_registry_is_reported_as_not_asked(
     registry: Registry, npm_lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from sqlalchemy.engine import make_url
 
 from tests.support.filled_databases import copy_filled
@@ -21,6 +22,7 @@ async def database(url: str) -> AsyncIterator[Database]:
         await opened.close()
 
 
+@pytest.mark.long("tests the copies of databases for tests; every other test uses them")
 async def test_content_is_filled_once_for_all_copies(databases: Databases) -> None:
     filled = list[str]()
 

@@ -298,6 +298,7 @@ def test_commit_messages_are_checked(
     assert problem in line
 
 
+@pytest.mark.long("`make check` runs the same check")
 def test_repository_has_no_findings() -> None:
     found = prose_check.findings(ROOT)
     if found:

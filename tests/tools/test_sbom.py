@@ -47,11 +47,13 @@ def test_bill_is_valid_by_the_schema_of_cyclonedx(stamped: bool) -> None:
     assert validator.is_valid(content | {"components": [{"name": "without a type"}]}) is False
 
 
+@pytest.mark.long("writes the whole bill again; its check by the schema stays in the short form")
 def test_same_lock_files_give_the_same_bytes() -> None:
     assert build_bom(read_policy()) == bom()
     assert not re.search(r"serialNumber|timestamp", bom())
 
 
+@pytest.mark.long("writes the whole bill again; its check by the schema stays in the short form")
 def test_stamped_bill_has_a_time_and_a_serial_number_of_its_own() -> None:
     first, second = (json.loads(build_bom(read_policy(), stamped=True)) for _ in range(2))
     assert first["serialNumber"] != second["serialNumber"]

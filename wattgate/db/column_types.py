@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +23,10 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     impl = DateTime(timezone=True)
     cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts a stored value. asyncpg returns instants in UTC, so it needs none."""
+        return None if dialect.driver == "asyncpg" else super().result_processor(dialect, coltype)
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value and value.astimezone(UTC)
@@ -46,6 +50,11 @@ class StructColumn(TypeDecorator[Any]):
         self.is_shared: bool = item.__struct_config__.frozen
         several: Any = tuple[item, ...] if self.is_shared else list[item]  # type: ignore[valid-type]
         self.value_type: Any = (several if many else item) | None
+        self._decode = msgspec.json.Decoder(self.value_type).decode
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts a stored value, without SQLAlchemy's functions around it."""
+        return self._convert
 
     def column_expression(self, column: ColumnElement[Any]) -> ColumnElement[Any]:
         """Select the stored text. The driver of PostgreSQL would decode the JSON of each row."""
@@ -54,10 +63,8 @@ class StructColumn(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         return msgspec.to_builtins(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        if isinstance(value, str):
-            return msgspec.json.decode(value, type=self.value_type)
-        return msgspec.convert(value, self.value_type)
+    def _convert(self, value: Any) -> Any:
+        return self._decode(value) if isinstance(value, str) else msgspec.convert(value, self.value_type)
 
 
 class FixedPoint(TypeDecorator[Decimal]):
@@ -73,8 +80,14 @@ class FixedPoint(TypeDecorator[Decimal]):
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
         return None if value is None else int(value.scaleb(self.decimals).to_integral_exact())
 
-    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:
-        return None if value is None else Decimal(value).scaleb(-self.decimals)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts a stored value. Few values are common, as rates are."""
+        return partial(_to_decimal, self.decimals)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _to_decimal(decimals: int, stored: int | None) -> Decimal | None:
+    return None if stored is None else Decimal(stored).scaleb(-decimals)
 
 
 def new_id() -> str:

@@ -1,12 +1,14 @@
 """Changes of the rows that decide whom a token stands for: tokens, accounts and applications.
 
-Each session notices them, whichever operation makes them. A new row ends no credential, so it is no change.
+Each session notices them, whichever operation makes them. A new row ends no credential, so it is no change. Neither is
+a statement that finds no row, or one that only moves the end of tokens to a later time (`extending_tokens`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Table, event
+from sqlalchemy import Result, Table, event
 from sqlalchemy.orm import ORMExecuteState, Session, SessionTransaction
 
 from wattgate.db.models import Account, Application, Token
@@ -14,7 +16,7 @@ from wattgate.db.models import Account, Application, Token
 CREDENTIAL_MODELS = (Account, Application, Token)
 CREDENTIAL_TABLES = frozenset(model.__tablename__ for model in CREDENTIAL_MODELS)
 
-_CHANGED, _LISTENER = "changes_credentials", "on_credentials_changed"
+_CHANGED, _LISTENER, _EXTENDS = "changes_credentials", "on_credentials_changed", "extends_tokens"
 
 
 def changed_credentials(session: Any) -> bool:
@@ -25,6 +27,16 @@ def changed_credentials(session: Any) -> bool:
 def watch_credentials(session: Any, listener: Callable[[], None]) -> None:
     """Call the listener when a transaction of the session has changed credentials, before its commit returns."""
     session.info[_LISTENER] = listener
+
+
+@contextmanager
+def extending_tokens(session: Any) -> Iterator[None]:
+    """Let the statements of a session move the end of tokens to a later time, which ends no credential."""
+    session.info[_EXTENDS] = True
+    try:
+        yield
+    finally:
+        del session.info[_EXTENDS]
 
 
 def listen_to_changes(session_class: type[Session]) -> None:
@@ -39,11 +51,17 @@ def _notice_records(session: Session, context: Any) -> None:
         session.info[_CHANGED] = True
 
 
-def _notice_statement(state: ORMExecuteState) -> None:
-    if state.is_update or state.is_delete:
-        table = getattr(state.statement, "table", None)
-        if not isinstance(table, Table) or table.name in CREDENTIAL_TABLES:
-            state.session.info[_CHANGED] = True
+def _notice_statement(state: ORMExecuteState) -> Result[Any] | None:
+    """Execute a statement on credentials here, to learn whether it found a row. Return None for all others."""
+    if not (state.is_update or state.is_delete) or _EXTENDS in state.session.info:
+        return None
+    table = getattr(state.statement, "table", None)
+    if isinstance(table, Table) and table.name not in CREDENTIAL_TABLES:
+        return None
+    result = state.invoke_statement()
+    if getattr(result, "rowcount", -1) != 0:  # -1 if the driver does not know
+        state.session.info[_CHANGED] = True
+    return result
 
 
 def _notify(session: Session, transaction: SessionTransaction) -> None:

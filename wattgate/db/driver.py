@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from sqlalchemy import ClauseElement, Dialect, Select
+from sqlalchemy import ARRAY, ClauseElement, Dialect, Select
 from sqlalchemy.types import TypeEngine
 
 from wattgate.db.column_types import StructColumn
@@ -36,7 +36,10 @@ class CompiledStatement:
 
     def bind_arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
         """Return the values of the parameters in order, converted for the driver."""
-        values = {**self.constants, **parameters}
+        values = {**self.constants, **parameters} if self.constants else parameters
+        if not self.bind_processors:
+            return [values[name] for name in self.parameter_names]
+        values = dict(values)
         for name, process in self.bind_processors.items():
             values[name] = process(values[name])
         return [values[name] for name in self.parameter_names]
@@ -57,7 +60,7 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledSta
     compiled: Any = statement.compile(dialect=dialect)
     names = tuple(compiled.positiontup)
     types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []
-    bind_processors = {name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names}
+    bind_processors = {name: _bind_processor(compiled.binds[name].type, dialect) for name in names}
     result_processors = [_result_processor(type_, dialect) for type_ in types]
     return CompiledStatement(
         sql=compiled.string,
@@ -68,6 +71,13 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledSta
             (position, process) for position, process in enumerate(result_processors) if process is not None
         ),
     )
+
+
+def _bind_processor(type_: TypeEngine[Any], dialect: Dialect) -> ValueProcessor | None:
+    """Return the function that converts a parameter for the driver; None if it needs no conversion."""
+    if isinstance(type_, ARRAY) and type_.item_type.dialect_impl(dialect).bind_processor(dialect) is None:
+        return None  # SQLAlchemy's function would only copy the list
+    return type_.dialect_impl(dialect).bind_processor(dialect)
 
 
 def _result_processor(type_: TypeEngine[Any], dialect: Dialect) -> ValueProcessor | None:

@@ -56,10 +56,11 @@ class DatabaseReader(ABC):
     ) -> ResultRows:
         """Return the rows of a constant statement, which is compiled once."""
         compiled = _compile(statement, self.dialect, bool(options.get("scoped")))
+        arguments = compiled.bind_arguments(parameters)
+        if not self._tracer.is_enabled:
+            return compiled.convert_rows(await self._fetch_from_driver(compiled.sql, arguments))
         with self._tracer.statement_span(self.dialect.name, compiled.sql):
-            return compiled.convert_rows(
-                await self._fetch_from_driver(compiled.sql, compiled.bind_arguments(parameters))
-            )
+            return compiled.convert_rows(await self._fetch_from_driver(compiled.sql, arguments))
 
     async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = EMPTY_MAPPING) -> Any:
         """Return the row of a model with this primary key, or None."""
@@ -87,7 +88,7 @@ class PostgresqlReader(DatabaseReader):
     """A reader on a connection of asyncpg."""
 
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
-        return cast(ResultRows, await self._lent.driver.fetch(sql, *arguments))
+        return cast(ResultRows, await self._lent.driver.fetch_rows(sql, arguments))
 
 
 class SqliteReader(DatabaseReader):

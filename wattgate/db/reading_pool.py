@@ -78,6 +78,21 @@ class ReadingPool(AsyncAdaptedQueuePool):
 
     _is_disposed = False
 
+    def lend_ready(self, holder: ScopeHolder | None) -> LentConnection | None:
+        """Return an idle connection that can be used without a ping, as `lend` does; None if there is none."""
+        if not self.checkedin():
+            return None
+        entry: Any = self._pool.get_nowait()
+        driver = entry.driver_connection
+        is_ready = driver is not None and not entry._is_hard_or_soft_invalidated()
+        if is_ready and isinstance(driver, ScopedConnection):
+            is_ready = not driver.is_closed() and _was_just_used(entry.info.get("since"))
+            driver.scope_holder = holder if is_ready else None
+        if not is_ready:
+            self._pool.put_nowait(entry)
+            return None
+        return LentConnection(self, entry)
+
     async def lend(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection whose statements run in the scope of the holder, if there is one.
 
@@ -136,10 +151,14 @@ async def is_alive(driver: ScopedConnection, unused_since: float | None) -> bool
     """
     if driver.is_closed():
         return False
-    if unused_since is None or time.monotonic() - unused_since < PING_AFTER_SECONDS:
+    if _was_just_used(unused_since):
         return True
     try:
         await driver.execute("SELECT 1")
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
         return False
     return True
+
+
+def _was_just_used(unused_since: float | None) -> bool:
+    return unused_since is None or time.monotonic() - unused_since < PING_AFTER_SECONDS

@@ -3,6 +3,7 @@
 Instants and durations are in milliseconds. Instants count from 1970, UTC.
 """
 
+import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ class BucketGrid:
         """The start of each bucket, and the end of the last one."""
         starts = [edge for run in self.runs for edge in range(run.start, run.stop, run.step)]
         return [*starts, self.stop]
+
+    @cached_property
+    def encoded_starts(self) -> bytes:
+        """The start of each bucket as a big-endian integer of 8 bytes, the format of PostgreSQL's int8send."""
+        return struct.pack(f">{self.count}q", *self.edges[:-1])
 
     @cached_property
     def labels(self) -> list[str]:

@@ -6,13 +6,16 @@ The scalars DateTime and Decimal accept each accepted item, with the same value.
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wattgate.clock import to_ms
 from wattgate.energy.arrays import FloatArray, IntArray
-from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
+from wattgate.energy.buckets import HOUR_MS, MINUTE_MS
 
 _FORMS: Mapping[int, str] = MappingProxyType(
     {
@@ -27,8 +30,19 @@ _FORMS: Mapping[int, str] = MappingProxyType(
 )
 """The forms of instants by length. 0 stands for a digit, and + for a sign."""
 
-_FIRST_YEAR, _LAST_YEAR = 1971, 8999
-"""Years whose instants are after 1970 and before 9000 in every time zone."""
+
+def _positions(form: str) -> tuple[list[int], list[int], NDArray[np.uint8]]:
+    """Return the positions of the digits of a form, those of its other characters except a sign, and the latter."""
+    digits = [position for position, character in enumerate(form) if character == "0"]
+    marks = [position for position, character in enumerate(form) if character not in "0+"]
+    return digits, marks, np.array([ord(form[position]) for position in marks], np.uint8)
+
+
+_POSITIONS = MappingProxyType({form: _positions(form) for form in _FORMS.values()})
+_ZERO, _UTC_MARK = np.uint8(ord("0")), ord("Z")
+
+_FIRST_MS, _END_MS = to_ms(datetime(1971, 1, 1, tzinfo=UTC)), to_ms(datetime(9000, 1, 1, tzinfo=UTC))
+"""Local times whose instants are after 1970 and before 9001 in every time zone."""
 
 _NUMBERS = re.compile(r"(?:-?[0-9]+(?:\.[0-9]+)?\n)*")
 _MAX_NUMBER_CHARACTERS = 15
@@ -46,54 +60,29 @@ def parse_instants(texts: Sequence[str]) -> IntArray | None:
     if form is None or set(map(len, texts)) != {len(form)} or not joined.isascii():
         return None
     characters = np.frombuffer(joined.encode(), np.uint8).reshape(-1, len(form))
-    digits = characters.astype(np.int64) - ord("0")
-    for position, expected in enumerate(form):
-        column = characters[:, position]
-        if expected == "0":
-            is_valid = (digits[:, position] >= 0) & (digits[:, position] <= 9)
-        elif expected == "+":
-            is_valid = (column == ord("+")) | (column == ord("-"))
-        else:
-            is_valid = column == ord(expected)
-        if not is_valid.all():
-            return None
-    days, ms = _parse_days(digits), _parse_time_of_day(digits)
-    offset = _parse_offset(characters, digits) if form[-1] == "0" else np.zeros(len(texts), np.int64)
-    return None if days is None or ms is None or offset is None else days * DAY_MS + ms - offset
-
-
-def _parse_days(digits: IntArray) -> IntArray | None:
-    """Return the days since 1970 of the dates, or None if a date does not exist."""
-    year, month, day = _number(digits[:, :4]), _number(digits[:, 5:7]), _number(digits[:, 8:10])
-    if not ((year >= _FIRST_YEAR) & (year <= _LAST_YEAR) & (month >= 1) & (month <= 12) & (day >= 1)).all():
+    digits, marks, expected = _POSITIONS[form]
+    if (characters[:, digits] - _ZERO > 9).any() or (characters[:, marks] != expected).any():
         return None
-    months = (year * 12 + month - 1 - 1970 * 12).astype("datetime64[M]")
-    dates = months.astype("datetime64[D]") + (day - 1)
-    return dates.astype(np.int64) if (dates.astype("datetime64[M]") == months).all() else None
-
-
-def _parse_time_of_day(digits: IntArray) -> IntArray | None:
-    """Return the ms since midnight, or None if a time does not exist."""
-    hour, minute, second = (_number(digits[:, start : start + 2]) for start in (11, 14, 17))
-    if not ((hour < 24) & (minute < 60) & (second < 60)).all():
+    end = len(form) - (6 if form.endswith("00:00") else 1)
+    times = np.frombuffer(joined.encode(), f"S{len(form)}").astype(f"S{end}")
+    try:
+        at = times.astype("datetime64[ms]").astype(np.int64)
+    except ValueError:  # a date or a time that does not exist
         return None
-    has_fraction = digits.shape[1] in (24, 29)
-    return hour * HOUR_MS + minute * MINUTE_MS + second * 1000 + (_number(digits[:, 20:23]) if has_fraction else 0)
+    offset = _parse_offset(characters) if characters[0, end] != _UTC_MARK else np.zeros(len(texts), np.int64)
+    is_in_range = at.min() >= _FIRST_MS and at.max() < _END_MS
+    return None if offset is None or not is_in_range else at - offset
 
 
-def _parse_offset(characters: NDArray[np.uint8], digits: IntArray) -> IntArray | None:
+def _parse_offset(characters: NDArray[np.uint8]) -> IntArray | None:
     """Return the UTC offset in ms, or None if one is not less than a day."""
-    hour, minute = _number(digits[:, -5:-3]), _number(digits[:, -2:])
-    if not ((hour < 24) & (minute < 60)).all():
+    sign, *digits = (characters[:, position].astype(np.int64) for position in (-6, -5, -4, -2, -1))
+    tens_of_hours, hours, tens_of_minutes, minutes = (column - ord("0") for column in digits)
+    hour, minute = tens_of_hours * 10 + hours, tens_of_minutes * 10 + minutes
+    if not (((sign == ord("+")) | (sign == ord("-"))) & (hour < 24) & (minute < 60)).all():
         return None
-    sign: IntArray = np.where(characters[:, -6] == ord("-"), -1, 1)
-    return sign * (hour * HOUR_MS + minute * MINUTE_MS)
-
-
-def _number(digits: IntArray) -> IntArray:
-    """Return the numbers that rows of digits form."""
-    number: IntArray = digits @ 10 ** np.arange(digits.shape[1] - 1, -1, -1)
-    return number
+    offset: IntArray = np.where(sign == ord("-"), -1, 1) * (hour * HOUR_MS + minute * MINUTE_MS)
+    return offset
 
 
 def parse_numbers(values: Sequence[int | float | str]) -> FloatArray | None:
@@ -105,10 +94,11 @@ def parse_numbers(values: Sequence[int | float | str]) -> FloatArray | None:
         except OverflowError:
             return None
     elif classes == {str}:
-        joined = "".join(f"{value}\n" for value in values)
+        texts: Any = values
+        joined = "\n".join(texts) + "\n"
         if joined.count("\n") != len(values) or not _NUMBERS.fullmatch(joined):
             return None
-        if max(map(len, map(str, values))) > _MAX_NUMBER_CHARACTERS:
+        if max(map(len, texts)) > _MAX_NUMBER_CHARACTERS:
             return None
         numbers = np.array(list(map(float, values)), np.float64)
     else:

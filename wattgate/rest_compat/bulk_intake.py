@@ -40,6 +40,8 @@ NDJSON = "application/x-ndjson"
 MAX_LINE_BYTES = 64 * 1024
 """Maximum length of an NDJSON line; a longer line is refused."""
 
+NEWLINE = ord("\n")
+
 ByteChunks = AsyncIterator[bytes]
 BodyReader = Callable[[ByteChunks, BulkRecorder], Awaitable[None]]
 """Read a body and add each reading to the recorder. Raise UnreadableInput if the rest of the body cannot be read."""
@@ -74,14 +76,15 @@ _PLAIN_DECODER = msgspec.json.Decoder(PlainNdjsonReading)
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read newline-delimited JSON with one reading on each line. Blank lines are ignored but counted."""
     number = 0
-    async for lines in _split_lines(chunks):
-        columns = _parse_plain_lines(lines)
+    async for block in _split_blocks(chunks):
+        count = block.count(b"\n") + 1
+        columns = _parse_plain_lines(block, count)
         if columns is None:
-            for position, text in enumerate(lines, number + 1):
+            for position, text in enumerate(block.split(b"\n"), number + 1):
                 await _add_line(bulk, position, text)
         else:
             await bulk.add_columns(number + 1, *columns)
-        number += len(lines)
+        number += count
 
 
 async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
@@ -154,45 +157,53 @@ def _parse_line(text: bytes) -> NdjsonReading:
     return decode_line(_DECODER, text)
 
 
-def _parse_plain_lines(lines: list[bytes]) -> tuple[list[SeriesKey], IntArray, FloatArray, IntArray] | None:
-    """Return the series, times, values and qualities of lines whose form is the usual one.
+def _parse_plain_lines(text: bytes, count: int) -> tuple[list[SeriesKey], IntArray, FloatArray, IntArray] | None:
+    """Return the series, times, values and qualities of `count` lines whose form is the usual one.
 
-    Return None if a line has another form or is invalid: each has to be parsed on its own. The count of the braces
-    makes sure that each line is one object.
+    Return None if a line has another form or is invalid: each has to be parsed on its own. Each newline stands between
+    two objects, which JSON allows only between two readings. With as many readings as lines, each line is one.
     """
-    text = b"\n".join(lines)
-    is_plain = (
-        text.startswith(b"{")
-        and text.endswith(b"}")
-        and text.count(b"}\n{") + 1 == text.count(b"{") == text.count(b"}") == len(lines)
-        and max(map(len, lines)) <= MAX_LINE_BYTES
-    )
-    if not is_plain:
+    is_plain = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") + 1 == count
+    if not (is_plain and _has_short_lines(text)):
         return None
     try:
         readings = _PLAIN_DECODER.decode_lines(text)
         codes = {name: parse_quality(name) for name in {reading.quality for reading in readings}}
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidLine):
         return None
-    at, values = parse_instants([reading.at for reading in readings]), [reading.value for reading in readings]
-    if at is None or set(map(type, values)) != {float}:
+    values = [reading.value for reading in readings]
+    if len(readings) != count or set(map(type, values)) != {float}:
+        return None
+    at = parse_instants([reading.at for reading in readings])
+    if at is None:
         return None
     series = [(reading.resource_id, reading.field) for reading in readings]
-    quality = np.array([codes[reading.quality] for reading in readings], np.int64)
+    if len(codes) == 1:
+        quality = np.full(count, codes[readings[0].quality], np.int64)
+    else:
+        quality = np.array([codes[reading.quality] for reading in readings], np.int64)
     return series, at, np.array(values, np.float64), quality
 
 
-async def _split_lines(chunks: ByteChunks) -> AsyncIterator[list[bytes]]:
-    """Yield the lines of a body without their newlines: those that end in a chunk together.
+def _has_short_lines(text: bytes) -> bool:
+    """Return whether each line has at most MAX_LINE_BYTES bytes."""
+    if len(text) <= MAX_LINE_BYTES:
+        return True
+    newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == NEWLINE)
+    return bool(np.diff(newlines, prepend=-1, append=len(text)).max() <= MAX_LINE_BYTES + 1)
+
+
+async def _split_blocks(chunks: ByteChunks) -> AsyncIterator[bytes]:
+    """Yield the lines of a body, those that end in a chunk together, without the newline of the last one.
 
     At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect that it is too long.
     """
     unfinished = b""
     async for chunk in chunks:
-        *lines, tail = chunk.split(b"\n")
-        if lines:
-            lines[0], unfinished = unfinished + lines[0], b""
-            yield lines
+        lines, newline, tail = chunk.rpartition(b"\n")
+        if newline:
+            yield unfinished + lines
+            unfinished = b""
         unfinished = (unfinished + tail)[: MAX_LINE_BYTES + 1]
     if unfinished:
-        yield [unfinished]
+        yield unfinished

@@ -339,6 +339,7 @@ async def test_failing_endpoint_is_probed_by_one_delivery_at_a_time(outbox: Post
     assert (await endpoint_health(outbox, endpoint_id)).failures == 0
 
 
+@pytest.mark.long("many attempts of a delivery; an unreliable receiver stays in the short form")
 async def test_endpoint_without_success_for_five_days_is_disabled(outbox: Post, receiver: Sink) -> None:
     receiver.behave = answering(500)
     endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id
@@ -359,6 +360,7 @@ async def test_endpoint_without_success_for_five_days_is_disabled(outbox: Post, 
     assert receiver.connections > sent
 
 
+@pytest.mark.long("many attempts of a delivery; an unreliable receiver stays in the short form")
 async def test_circuit_is_open_for_at_most_an_hour(outbox: Post, receiver: Sink) -> None:
     receiver.behave = answering(500)
     endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id

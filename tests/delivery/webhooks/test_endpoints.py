@@ -152,6 +152,7 @@ async def wait_until_complete(http: httpx.AsyncClient, webhook_id: str) -> dict[
     return dict(webhook)
 
 
+@pytest.mark.long("starts a gateway process; the allowed networks have shorter tests")
 async def test_running_gateway_delivers_to_networks_of_its_settings(databases: Databases, receiver: Sink) -> None:
     async with databases() as url:
         settings = Settings(

@@ -5,6 +5,8 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.delivery.webhooks.test_deliveries import emit_events, received_numbers, register_endpoint, webhook_records
 from tests.support.house import tenant_on
 from tests.support.outbox import Post
@@ -17,6 +19,7 @@ SETTINGS = {"CALLOUT_NETWORKS": '["127.0.0.0/8"]', "CALLOUT_HTTP": "true", "DELI
 EVENTS = 12
 
 
+@pytest.mark.long("kills many workers; `test_worker_processes.py` kills one")
 async def test_killed_workers_lose_no_events_and_keep_order_and_ids(
     databases: Databases, tmp_path: Path, receiver: Sink
 ) -> None:

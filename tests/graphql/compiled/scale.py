@@ -1,4 +1,4 @@
-"""The number of compared documents: hundreds in `make test`, tens of thousands in `make fuzz`."""
+"""The number of compared documents: hundreds in `make test-all`, tens of thousands in `make fuzz`."""
 
 import os
 from dataclasses import dataclass

@@ -280,6 +280,7 @@ async def silent_client(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, a
         writer.transport.abort()
 
 
+@pytest.mark.long("opens and closes connections until nothing may grow; each kind of end stays in the short form")
 async def test_closed_connections_leave_nothing_behind(open_house: OpenHouse) -> None:
     async with open_house(limits=ConnectionLimits(max_account_connections=500)) as house:
         resource_ids = [await house.one.add_resource() for _ in range(3)]

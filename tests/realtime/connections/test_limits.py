@@ -56,6 +56,7 @@ async def test_connection_without_valid_credentials_is_closed_with_4403(live: Li
         assert await client.closed() == (4403, "Forbidden")
 
 
+@pytest.mark.every_case("each case is another kind of credential")
 @pytest.mark.parametrize("caller", ["account", "account basic", "application", "acting", "oauth", "administrator"])
 async def test_credentials_are_accepted_in_the_handshake_and_in_the_payload(live: LiveHouse, caller: str) -> None:
     headers = live.one.headers[caller]

@@ -164,6 +164,7 @@ async def pair(open_gateway: OpenHouse) -> AsyncIterator[list[LiveHouse]]:
         yield [first, second]
 
 
+@pytest.mark.long("starts two gateways; `test_gateways.py` resumes at the other gateway too")
 @settings(max_examples=examples(15), **HYPOTHESIS_OPTIONS)
 @given(steps=STEPS)
 async def test_each_reading_is_seen_once_and_in_order_across_two_gateways(

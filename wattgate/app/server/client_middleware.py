@@ -5,6 +5,7 @@ authenticates nobody: it only separates a known browser from guessers, whose bac
 """
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -79,11 +80,12 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
-        origin=_origin_of(scope, headers.get("host", "")),
+        origin=_origin_of(scope["scheme"], headers.get("host", "")),
     )
 
 
-def _origin_of(scope: Scope, host: str) -> str | None:
+@lru_cache(1024)
+def _origin_of(scheme: str, host: str) -> str | None:
     """Return the address at which the client has reached the gateway, or None if the header Host has none.
 
     The scheme is the one that a trusted proxy reports. People paste the address into a shell, so a host has no other
@@ -91,13 +93,13 @@ def _origin_of(scope: Scope, host: str) -> str | None:
     """
     if HOST.fullmatch(host) is None:
         return None
-    return f"{'https' if scope['scheme'] in SECURE_SCHEMES else 'http'}://{host}"
+    return f"{'https' if scheme in SECURE_SCHEMES else 'http'}://{host}"
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:
     """Return whether a page of the gateway sent the request. Browsers do not keep cookies of other pages' requests."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
-    return bool(host) and urlsplit(origin).netloc == host
+    return bool(origin and host) and urlsplit(origin).netloc == host
 
 
 def _device_of(cookies: str) -> str | None:

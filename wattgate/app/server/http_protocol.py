@@ -64,6 +64,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._in_body = False
         self._window_bytes = 0
+        self._request_headers: list[tuple[bytes, bytes]] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -117,16 +118,13 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
         super().on_message_begin()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. A trailer of a body is dropped: uvicorn would add it to the headers of the request."""
-        if not self._in_body:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         self._in_body, self._window_bytes = True, 0
         self._set_deadline(_Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct():
             super().on_headers_complete()
+        # uvicorn would add the trailers of the body to the headers of the request
+        self._request_headers, self.headers = self.headers, []
 
     def on_body(self, body: bytes) -> None:
         self._window_bytes += len(body)
@@ -134,6 +132,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body, self._deadline = False, None
+        self.headers = self._request_headers
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

@@ -96,7 +96,9 @@ class CredentialLookup:
             if principal is not None:
                 self.remembered.put(digest, principal, started)
         if principal is not None and principal.role is Role.DISPLAY:
-            await self._record_displays([principal], {str(principal.token_id): principal.expires_at}, now)
+            ends = {str(principal.token_id): principal.expires_at}
+            if await self._record_displays([principal], ends, now):
+                self.remembered.forget_one(digest)
         return principal
 
     async def _find_principal(self, digest: bytes, now: datetime) -> Principal | None:
@@ -270,8 +272,8 @@ class CredentialLookup:
 
     async def _record_displays(
         self, principals: Collection[Principal], tokens: Mapping[str, datetime | None], now: datetime
-    ) -> None:
-        """Store that displays are in use. `tokens` has the ends of the valid tokens."""
+    ) -> bool:
+        """Store that displays are in use. `tokens` has the ends of the valid tokens. Return whether one was due."""
         uses = defaultdict[str, list[str]](list)
         for principal in principals:
             expires_at = tokens.get(principal.token_id or "")
@@ -280,6 +282,7 @@ class CredentialLookup:
         for application_id, token_ids in uses.items():
             for batch in _batches(token_ids):
                 await self._record_uses(application_id, batch, now)
+        return bool(uses)
 
     async def _record_uses(self, application_id: str, token_ids: Collection[str], now: datetime) -> None:
         """Store that displays are in use. Errors are only logged, so that a display does not fail because of them."""

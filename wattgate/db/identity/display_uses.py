@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import col
 
+from wattgate.db.credential_changes import extending_tokens
 from wattgate.db.models import PairedDisplay, Token
 from wattgate.db.rows import Rows
 
@@ -27,6 +28,8 @@ async def store_uses(rows: Rows, token_ids: Collection[str]) -> None:
     """Store that the displays with these tokens are in use now. An expired token stays expired."""
     expires_at = rows.now + DISPLAY_LIFETIME
     is_valid = col(Token.token_id).in_(token_ids), col(Token.expires_at) > rows.now
-    if await rows.update(Token, *is_valid, expires_at=expires_at):
+    with extending_tokens(rows.write_session):
+        found = await rows.update(Token, *is_valid, expires_at=expires_at)
+    if found:
         of_tokens = col(PairedDisplay.token_id).in_(token_ids), col(PairedDisplay.expires_at) > rows.now
         await rows.update(PairedDisplay, *of_tokens, last_seen_at=rows.now, expires_at=expires_at)

@@ -72,6 +72,10 @@ class RememberedTokens:
             self._principals.clear()
         self._principals[digest] = principal, started.at + REMEMBERED_SECONDS
 
+    def forget_one(self, digest: bytes) -> None:
+        """Forget a token whose end has moved to a later time."""
+        self._principals.pop(digest, None)
+
     def forget(self) -> None:
         """Forget all tokens, because credentials have changed. Look-ups that have begun are not remembered."""
         self._change_count += 1

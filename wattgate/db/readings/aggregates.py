@@ -208,7 +208,10 @@ async def fetch_aggregates(
     aggregates = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
         for key, (at, *columns) in (await _fetch_samples(session, series, grid)).items():
-            store_columns(aggregates, key, _aggregate_samples(grid.positions_of(at), at, *columns))
+            if at is grid.edges:  # the usual case: one sample for each bucket
+                aggregates[key] = Aggregates(*_aggregate_samples(at[:-1], *columns))
+            else:
+                store_columns(aggregates, key, (grid.positions_of(at), *_aggregate_samples(at, *columns)))
         return aggregates
     levels = (
         (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
@@ -236,20 +239,31 @@ async def fetch_aggregates(
 async def _fetch_samples(
     session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid
 ) -> dict[SeriesKey, Sequence[list[int]]]:
-    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series."""
+    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series.
+
+    The first column is `grid.edges` itself if there is one sample at the start of each bucket.
+    """
     dialect = dialect_name(session)
     statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect), reading=own_table("reading", dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
     rows = await fetch(session, cached_text(statement), parameters)
     if dialect == "sqlite":
         return {(number, field_index): columns for number, field_index, *columns in _columns_by_series(rows)}
-    return {(number, field_index): [*map(_decode_column, texts)] for number, field_index, *texts in rows}
+    return {
+        (number, field_index): [
+            grid.edges if at == grid.encoded_starts else _decode_column(at),
+            *map(_decode_column, texts),
+        ]
+        for number, field_index, at, *texts in rows
+    }
 
 
 def _decode_column(text: bytes) -> list[int]:
     """Return the numbers of a column that is encoded as bytes."""
-    column = np.frombuffer(text, BIGINT_DTYPE)
-    numbers: list[int] = [0] * len(column) if text == bytes(len(text)) else column.tolist()
+    first, size = text[:8], len(text) // 8
+    if text == first * size:  # such as the quality of readings, or the time at which they were received together
+        return [int.from_bytes(first, "big", signed=True)] * size
+    numbers: list[int] = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64).tolist()
     return numbers
 
 
@@ -270,8 +284,8 @@ def store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, colum
 
 
 def _aggregate_samples(
-    position: list[int], at: list[int], value: list[int], quality: list[int], revision: list[int], received: list[int]
+    at: list[int], value: list[int], quality: list[int], revision: list[int], received: list[int]
 ) -> Sequence[list[int]]:
-    """Return columns of aggregates for buckets with one sample each."""
+    """Return AGGREGATE_COLUMNS of buckets with one sample each."""
     estimated = [int(code != 0) for code in quality] if any(quality) else quality
-    return position, [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received
+    return [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received

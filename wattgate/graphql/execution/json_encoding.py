@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 from wattgate.stored_json import encode_json
@@ -11,6 +12,8 @@ LARGE_COST = 500
 
 PIECE_VALUES = 20_000
 """Maximum values in a piece. They are encoded within some milliseconds."""
+
+_CONTAINERS = frozenset({dict, list})
 
 
 async def encode_large_json(body: Any) -> bytes:
@@ -65,17 +68,16 @@ def _is_small(value: Any) -> bool:
 
 
 def count_values(value: Any, limit: int) -> int:
-    """Return the number of values in a value of dicts and lists, or `limit` if there are more."""
-    count, containers = 1, [value]
-    while containers and count < limit:
-        container = containers.pop()
-        kind = type(container)
-        if kind is dict:
-            container = container.values()
-        elif kind is not list:
-            continue
-        count += len(container)
-        if count < limit:
-            # many times faster than isinstance with a union
-            containers += [item for item in container if type(item) is dict or type(item) is list]
-    return min(count, limit)
+    """Return the number of values in a value of dicts and lists, or `limit` if there are more.
+
+    The values of each level are collected together. That is faster than a loop over each dict and list.
+    """
+    count, level = 1, [value] if type(value) in _CONTAINERS else []
+    while level and count < limit:
+        members = chain.from_iterable([item.values() if type(item) is dict else item for item in level])
+        values = list(islice(members, limit - count))
+        count += len(values)
+        level = (
+            [] if _CONTAINERS.isdisjoint(map(type, values)) else [item for item in values if type(item) in _CONTAINERS]
+        )
+    return count

@@ -1,7 +1,7 @@
 """Bulk recording of readings in batches. Memory use does not grow with the number of readings."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -84,8 +84,8 @@ class BulkRecorder:
         start = 0
         while start < len(series):
             end = min(len(series), start + BATCH_SIZE - len(self._buffer.lines))
-            columns = (column[start:end].tolist() for column in (at, value, quality))
-            self._buffer.extend(range(first_line + start, first_line + end), series[start:end], *columns)
+            lines, columns = range(first_line + start, first_line + end), (at[start:end], value[start:end])
+            self._buffer.extend(lines, series[start:end], *columns, quality[start:end])
             self.report.lines += end - start
             if len(self._buffer.lines) >= BATCH_SIZE:
                 await self._flush()
@@ -143,40 +143,36 @@ class _ReadingBuffer:
         self.lines: list[int] = []
         self._series_numbers: dict[SeriesKey, int] = {}
         self._series_index: list[int] = []
-        self._at: list[int] = []
-        self._value: list[float] = []
-        self._quality: list[int] = []
+        self._columns: list[tuple[IntArray, FloatArray, IntArray]] = []
+        self._rows: list[tuple[int, float, int]] = []
 
     def add(self, line: int, series: SeriesKey, at: int, value: float, quality: int) -> None:
         self.lines.append(line)
         self._series_index.append(self._series_numbers.setdefault(series, len(self._series_numbers)))
-        self._at.append(at)
-        self._value.append(value)
-        self._quality.append(quality)
+        self._rows.append((at, value, quality))
 
     def extend(
-        self,
-        lines: Iterable[int],
-        series: Sequence[SeriesKey],
-        at: Iterable[int],
-        value: Iterable[float],
-        quality: Iterable[int],
+        self, lines: range, series: Sequence[SeriesKey], at: IntArray, value: FloatArray, quality: IntArray
     ) -> None:
+        self._end_rows()
         self.lines.extend(lines)
         for key in dict.fromkeys(series):
             self._series_numbers.setdefault(key, len(self._series_numbers))
         self._series_index.extend(map(self._series_numbers.__getitem__, series))
-        self._at.extend(at)
-        self._value.extend(value)
-        self._quality.extend(quality)
+        self._columns.append((at, value, quality))
 
     def arrays(self) -> BulkReadingBatch:
-        series_index, at, quality = (
-            np.array(column, np.int64) for column in (self._series_index, self._at, self._quality)
-        )
-        return BulkReadingBatch(
-            list(self._series_numbers), series_index, at, np.array(self._value, np.float64), quality
-        )
+        self._end_rows()
+        at, value, quality = map(np.concatenate, zip(*self._columns, strict=True))
+        series_index = np.array(self._series_index, np.int64)
+        return BulkReadingBatch(list(self._series_numbers), series_index, at, value, quality)
+
+    def _end_rows(self) -> None:
+        """Turn the readings that were added one by one into columns."""
+        if self._rows:
+            at, value, quality = zip(*self._rows, strict=True)
+            self._rows = []
+            self._columns.append((np.array(at, np.int64), np.array(value, np.float64), np.array(quality, np.int64)))
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:

@@ -4,6 +4,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -25,13 +26,22 @@ ROUNDING_TOLERANCE = 1e-6
 
 
 class RateBucket(msgspec.Struct, frozen=True, gc=False):
-    """The deficit of a bucket against its capacity at a time (s since 1970). A bucket that is not stored is full."""
+    """The deficit of a bucket against its capacity at a time, and the time at which it is full again (s since 1970).
+
+    A bucket that is not stored is full.
+    """
 
     deficit: float
     updated_at: float
+    full_at: float
 
 
-FULL_BUCKET = RateBucket(0.0, 0.0)
+def bucket_at(now: float, deficit: float, allowance: Allowance) -> RateBucket:
+    """Return the bucket of an allowance with a deficit now."""
+    return RateBucket(deficit, now, now + deficit / allowance.per_second)
+
+
+FULL_BUCKET = RateBucket(0.0, 0.0, 0.0)
 
 
 class Balance(msgspec.Struct, frozen=True, gc=False):
@@ -53,25 +63,27 @@ class Balance(msgspec.Struct, frozen=True, gc=False):
 
 def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
-) -> tuple[bool, tuple[RateBucket, ...]]:
+) -> tuple[bool, Sequence[RateBucket]]:
     """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
-    deficits = []
+    allowances = [scope.allowance for scope in scopes]
+    deficits = [_deficit_at(bucket, allowance, now) for bucket, allowance in zip(buckets, allowances, strict=True)]
     granted = True
-    for bucket, scope in zip(buckets, scopes, strict=True):
-        deficit = _deficit_at(bucket, scope.allowance, now)
-        deficits.append(deficit)
-        if deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
+    for deficit, allowance in zip(deficits, allowances, strict=True):
+        if deficit + cost > allowance.capacity + ROUNDING_TOLERANCE:
             granted = False
     charged = cost if granted else 0
-    return granted, tuple([RateBucket(deficit + charged, now) for deficit in deficits])
+    return granted, [
+        bucket_at(now, deficit + charged, allowance) for deficit, allowance in zip(deficits, allowances, strict=True)
+    ]
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
     """Return the deficit now. If the clock was set back, nothing has been refilled."""
     if now <= bucket.updated_at:
         return bucket.deficit
-    deficit = bucket.deficit - (now - bucket.updated_at) * allowance.per_second
-    return deficit if deficit > 0.0 else 0.0
+    if now >= bucket.full_at:
+        return 0.0
+    return max(0.0, bucket.deficit - (now - bucket.updated_at) * allowance.per_second)
 
 
 def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
@@ -84,13 +96,12 @@ def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], c
 
 def _scope_balance(scope: RateLimitScope, deficit: float, cost: int, granted: bool) -> Balance:
     allowance = scope.allowance
-    shortfall = 0.0 if granted else deficit + cost - allowance.capacity
     return Balance(
         granted=granted,
         cost=cost,
         remaining=max(0, math.floor(allowance.capacity - deficit + ROUNDING_TOLERANCE)),
         reset=_whole_seconds(deficit / allowance.per_second),
-        retry_after=_whole_seconds(shortfall / allowance.per_second),
+        retry_after=0 if granted else _whole_seconds((deficit + cost - allowance.capacity) / allowance.per_second),
         limit=allowance.capacity,
         window=allowance.window,
         policy=scope.policy,
@@ -99,9 +110,6 @@ def _scope_balance(scope: RateLimitScope, deficit: float, cost: int, granted: bo
 
 def _whole_seconds(seconds: float) -> int:
     return max(0, math.ceil(seconds - ROUNDING_TOLERANCE))
-
-
-_UNSEEN = (FULL_BUCKET, 0.0)
 
 
 class BucketStore(Protocol):
@@ -117,38 +125,42 @@ class LocalBucketStore:
     def __init__(self, clock: Clock = utc_now, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._clock = clock
         self._max_buckets = max_buckets
-        self._buckets: OrderedDict[str, tuple[RateBucket, float]] = OrderedDict()
-        """Buckets and the times at which they are full, least recently charged first."""
+        self._buckets: OrderedDict[str, RateBucket] = OrderedDict()
+        """The buckets, least recently charged first."""
 
     def __len__(self) -> int:
         return len(self._buckets)
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         now = self._clock().timestamp()
-        buckets_before = [self._buckets.get(scope.key, _UNSEEN)[0] for scope in scopes]
+        buckets_before = [self._buckets.get(scope.key, FULL_BUCKET) for scope in scopes]
         granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
-        deficits = [bucket.deficit for bucket in buckets]
-        self._store(scopes, deficits, now)
-        return build_balance(scopes, deficits, cost, granted=granted)
+        self._store(scopes, buckets, now)
+        return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
     def remember(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float]) -> None:
         """Store the deficits that a shared store has now, so that this store can continue with them."""
-        self._store(scopes, deficits, self._clock().timestamp())
+        now = self._clock().timestamp()
+        buckets = [bucket_at(now, deficit, scope.allowance) for scope, deficit in zip(scopes, deficits, strict=True)]
+        self._store(scopes, buckets, now)
 
-    def _store(self, scopes: Sequence[RateLimitScope], deficits: Sequence[float], now: float) -> None:
-        for scope, deficit in zip(scopes, deficits, strict=True):
-            self._buckets[scope.key] = RateBucket(deficit, now), now + deficit / scope.allowance.per_second
-            self._buckets.move_to_end(scope.key)
+    def _store(self, scopes: Sequence[RateLimitScope], buckets: Sequence[RateBucket], now: float) -> None:
+        stored = self._buckets
+        for scope, bucket in zip(scopes, buckets, strict=True):
+            stored[scope.key] = bucket
+            stored.move_to_end(scope.key)
         self._purge_full(now)
 
     def _purge_full(self, now: float) -> None:
         """Drop buckets that are full again, and the least recently charged ones above the maximum."""
+        stored = self._buckets
         for _ in range(PURGE_BATCH_SIZE):
-            if not self._buckets or next(iter(self._buckets.values()))[1] > now:
+            oldest = next(iter(stored.values()), None)
+            if oldest is None or oldest.full_at > now:
                 break
-            self._buckets.popitem(last=False)
-        while len(self._buckets) > self._max_buckets:
-            self._buckets.popitem(last=False)
+            stored.popitem(last=False)
+        while len(stored) > self._max_buckets:
+            stored.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +223,11 @@ def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:
         return {}
     time = balance.reset if balance.granted else balance.retry_after
     return {
-        "RateLimit-Policy": f'"{balance.policy}";q={balance.limit};w={balance.window}',
+        "RateLimit-Policy": _policy_header(balance.policy, balance.limit, balance.window),
         "RateLimit": f'"{balance.policy}";r={balance.remaining};t={time}',
     }
+
+
+@lru_cache(256)
+def _policy_header(policy: str, limit: int, window: int) -> str:
+    return f'"{policy}";q={limit};w={window}'

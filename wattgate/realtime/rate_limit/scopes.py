@@ -65,26 +65,41 @@ def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateL
     application have buckets too. Anonymous callers share one bucket for each application, separate from that of the
     application: a flood of anonymous requests takes nothing from authenticated callers.
     """
-    match principal.role:
+    return _scopes_of(
+        principal.role, principal.application_id, principal.user_id, principal.account_id, principal.token_id, limits
+    )
+
+
+@lru_cache(maxsize=4096)
+def _scopes_of(
+    role: Role,
+    application_id: str | None,
+    user_id: str | None,
+    account_id: str | None,
+    token_id: str | None,
+    limits: BudgetLimits,
+) -> tuple[RateLimitScope, ...]:
+    """Return the scopes of a caller. They are kept, because a caller sends many requests."""
+    match role:
         case Role.SYSTEM:
             own: list[tuple[str, str | None, Allowance | None]] = []
             shared = None
         case Role.ANONYMOUS:
             own = [("anonymous", "", limits.application)]
             shared = None
-        case Role.APPLICATION if principal.user_id:
-            own = [("user", principal.user_id, limits.caller)]
+        case Role.APPLICATION if user_id:
+            own = [("user", user_id, limits.caller)]
             shared = limits.application
         case Role.APPLICATION:
             own = [("credential", "", _scale(limits.application, 0.5))]
             shared = limits.application
         case _:
             own = [
-                ("login", principal.token_id or f"password:{principal.account_id}", limits.caller),
-                ("account", principal.account_id, _scale(limits.caller, ACCOUNT_LOGIN_FACTOR)),
+                ("login", token_id or f"password:{account_id}", limits.caller),
+                ("account", account_id, _scale(limits.caller, ACCOUNT_LOGIN_FACTOR)),
             ]
             shared = limits.application
-    application = f"{{{principal.application_id or NO_APPLICATION}}}"
+    application = f"{{{application_id or NO_APPLICATION}}}"
     scopes = [
         RateLimitScope(policy, f"{application}:{policy}:{owner}", allowance)
         for policy, owner, allowance in own

@@ -96,11 +96,11 @@ def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, Bul
     quality = codes[quality_index]
     accepted = complete & (quality >= 0)
     refused += [(int(lines[row]), reasons[int(quality_index[row])]) for row in np.flatnonzero(complete & ~accepted)]
-    pairs = np.stack((id_index[accepted], field_index[accepted]))
-    unique_pairs, series_index = np.unique(pairs, axis=1, return_inverse=True)
+    fields = [*names, None]  # index -1 selects the default
+    pairs, series_index = np.unique((id_index * len(fields) + field_index + 1)[accepted], return_inverse=True)
     arrays = BulkReadingBatch(
-        series=[(ids[id_], names[field] if field >= 0 else None) for id_, field in unique_pairs.T.tolist()],
-        series_index=series_index.reshape(-1).astype(np.int64),
+        series=[(ids[pair // len(fields)], fields[pair % len(fields) - 1]) for pair in pairs.tolist()],
+        series_index=series_index.astype(np.int64),
         at=_to_numpy(instants)[accepted].astype(np.int64),
         value=_to_numpy(values)[accepted].astype(np.float64),
         quality=quality[accepted],

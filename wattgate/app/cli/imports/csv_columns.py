@@ -11,12 +11,15 @@ The header names the columns, in any order and in any case. Other columns are ig
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES
+from wattgate.energy.arrays import FloatArray, IntArray
+from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.errors import BadInput
 from wattgate.graphql.transport.bulk_recorder import InvalidLine, parse_number, parse_quality
 
@@ -46,6 +49,16 @@ class CsvReading(NamedTuple):
     time: datetime
     value: float
     quality: int
+
+
+@dataclass(frozen=True, slots=True)
+class CsvBlock:
+    """The readings of successive lines in columns. `at` is in ms since 1970, and `quality` are codes."""
+
+    series: Sequence[SeriesName]
+    at: IntArray
+    value: FloatArray
+    quality: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +108,58 @@ class CsvColumns:
         except IndexError:
             raise InvalidLine("has too few columns") from None
 
-    def _series_name(self, cells: list[str]) -> SeriesName:
+    def parse_block(self, lines: list[bytes]) -> CsvBlock | None:
+        """Parse lines of the usual form together, as `parse_line` does each.
+
+        Return None if a line has another form or is invalid: each has to be parsed on its own.
+        """
+        columns = None if self.has_local_times else self._split_block(lines)
+        if columns is None:
+            return None
+        at, value = parse_instants(columns[self.positions["at"]]), parse_numbers(columns[self.positions["value"]])
+        if at is None or value is None:
+            return None
+        plain = {self.positions[name] for name in ("at", "value")}
+        cells = list(
+            zip(*([""] * len(lines) if n in plain else column for n, column in enumerate(columns)), strict=True)
+        )
+        try:
+            named = {row: (self._series_name(row), parse_quality(self._cell(row, "quality"))) for row in set(cells)}
+        except InvalidLine:
+            return None
+        return CsvBlock([named[row][0] for row in cells], at, value, [named[row][1] for row in cells])
+
+    def _split_block(self, lines: list[bytes]) -> list[list[str]] | None:
+        """Return the cells of lines by column. Return None unless splitting each line gives what a CSV parser does."""
+        text = b"".join(lines).replace(b"\r\n", b"\n").removesuffix(b"\n")
+        delimiter = self.delimiter.encode()
+        delimiters = lines[0].count(delimiter)
+        is_plain = (
+            text.isascii()
+            and text.count(b"\n") == len(lines) - 1
+            and not any(character in text for character in (b'"', b"\r", b"\0"))
+            and all(line.count(delimiter) == delimiters for line in lines)
+            and delimiters >= max(self.positions.values())
+            and max(map(len, lines)) < MAX_LINE_BYTES
+        )
+        if not is_plain:
+            return None
+        cells = text.decode().replace("\n", self.delimiter).split(self.delimiter)
+        return [cells[position :: delimiters + 1] for position in range(delimiters + 1)]
+
+    def _series_name(self, cells: Sequence[str]) -> SeriesName:
         resource_id, field = self._cell(cells, "resourceId"), self._cell(cells, "field")
         if not self.names_home:
             return SeriesName(resource_id=resource_id, field=field)
         meter_points = (self._cell(cells, column) for column in METER_POINT_COLUMNS)
         return SeriesName(resource_id, next(filter(None, meter_points), ""), self._cell(cells, "classifier"), field)
 
-    def _cell(self, cells: list[str], column: str) -> str:
+    def _cell(self, cells: Sequence[str], column: str) -> str:
         """Return the text in a column, or an empty one if the file does not have the column."""
         position = self.positions.get(column)
         return "" if position is None else cells[position].strip()
 
-    def _parse_time(self, cells: list[str]) -> datetime:
+    def _parse_time(self, cells: Sequence[str]) -> datetime:
         text = self._cell(cells, "localTime" if self.has_local_times else "at")
         try:
             time = datetime.fromisoformat(text)

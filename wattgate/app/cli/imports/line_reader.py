@@ -1,9 +1,14 @@
 """Read a file line by line with bounded memory, also if its lines are very long."""
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from typing import BinaryIO
 
 MAX_LINE_BYTES = 64 * 1024
+
+BLOCK_LINES = 1_000
+"""Maximum number of lines in a block."""
 
 
 def read_numbered_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -12,14 +17,43 @@ def read_numbered_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
     A line longer than MAX_LINE_BYTES is cut there. No record is that long, so the caller rejects it. Invalid UTF-8 is
     replaced, and a byte order mark at the start of the file is removed.
     """
-    for number, text in enumerate(_read_lines(file), start=1):
+    for first, lines in read_blocks(file):
+        yield from decode_lines(first, lines)
+
+
+def read_header(file: BinaryIO) -> tuple[int, str]:
+    """Return the number and the text of the first line that is not blank, or (1, "") if there is none."""
+    for number, lines in read_blocks(file, block_lines=1):
+        for header in decode_lines(number, lines):
+            return header
+    return 1, ""
+
+
+def read_blocks(file: BinaryIO, *, first: int = 1, block_lines: int = BLOCK_LINES) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the next lines in blocks, with the number of the first line of each block.
+
+    `first` is the number of the next line. A line longer than MAX_LINE_BYTES is cut there.
+    """
+    pieces, number = iter(partial(file.readline, MAX_LINE_BYTES), b""), first
+    while block := list(islice(pieces, block_lines)):
+        if b"".join(block).count(b"\n") < len(block):
+            block = _join_pieces(block, pieces)
+        yield number, block
+        number += len(block)
+
+
+def decode_lines(first: int, lines: list[bytes]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not blank. `first` is the number of the first line."""
+    for number, raw in enumerate(lines, start=first):
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
         if text.strip():
             yield number, text
 
 
-def _read_lines(file: BinaryIO) -> Iterator[str]:
-    while raw := file.readline(MAX_LINE_BYTES):
-        text = raw.decode("utf-8-sig" if file.tell() == len(raw) else "utf-8", errors="replace")
-        while raw and not raw.endswith(b"\n"):
-            raw = file.readline(MAX_LINE_BYTES)
-        yield text
+def _join_pieces(pieces: list[bytes], following: Iterator[bytes]) -> list[bytes]:
+    """Return the first piece of each line. Read on to the end of the last one."""
+    last = pieces[-1]
+    while last and not last.endswith(b"\n"):
+        last = next(following, b"")
+    ends = [True, *(piece.endswith(b"\n") for piece in pieces)]
+    return [piece for piece, starts in zip(pieces, ends, strict=False) if starts]

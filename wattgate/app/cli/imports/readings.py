@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from wattgate.app.cli.imports.csv_columns import CsvColumns, CsvReading
-from wattgate.app.cli.imports.line_reader import read_numbered_lines
+from wattgate.app.cli.imports.line_reader import decode_lines, read_blocks, read_header
 from wattgate.app.cli.imports.reading_targets import (
     ApplicationResources,
     ImportTarget,
@@ -44,9 +44,6 @@ MAX_DESCRIBED_SERIES = 20
 
 MAX_DAY_LINES = 200_000
 """Maximum lines of a series on a day on which local times repeat: they are resolved in memory."""
-
-PROGRESS_LINES = 1_000
-"""Number of lines after which the progress is reported."""
 
 
 @dataclass(slots=True)
@@ -107,15 +104,13 @@ async def import_csv(
     is recorded and the second is refused. With `home`, the lines name resources of a home. With `dry_run`, the result
     is the same, but nothing is stored.
     """
-    lines = read_numbered_lines(file)
-    _, header = next(lines, (1, ""))
+    number, header = read_header(file)
     columns = CsvColumns.from_header(header, names_resource=resource_id is not None, names_home=home is not None)
     with StagedReadings() as staged:
         task = _ReadingImport(runner, principal, refuse, progress, staged, LocalTimes(zone), dry_run)
-        for number, text in lines:
-            task.add_line(number, columns, text)
-            if number % PROGRESS_LINES == 0:
-                progress(file.tell() // 2)
+        for first, lines in read_blocks(file, first=number + 1):
+            task.add_lines(first, columns, lines)
+            progress(file.tell() // 2)
         finder = home or ApplicationResources(runner, principal, resource_id)
         task.set_targets(await find_targets(finder, staged.series, units or UnitOptions()))
         task.resolve_nights()
@@ -140,6 +135,18 @@ class _ReadingImport:
     def refuse(self, line: int, reason: str) -> None:
         self.report.refused += 1
         self.report_refusal(line, reason)
+
+    def add_lines(self, first: int, columns: CsvColumns, lines: list[bytes]) -> None:
+        """Parse lines and stage their readings: together if all have the usual form, otherwise one by one."""
+        block = columns.parse_block(lines)
+        if block is None:
+            for number, text in decode_lines(first, lines):
+                self.add_line(number, columns, text)
+            return
+        self.report.lines += len(lines)
+        numbers = map(self.staged.number_of, block.series)
+        line = range(first, first + len(lines))
+        self.staged.add_columns(numbers, block.at.tolist(), line, block.value.tolist(), block.quality)
 
     def add_line(self, number: int, columns: CsvColumns, text: str) -> None:
         """Parse a line and stage its reading, or refuse the line."""

@@ -6,9 +6,9 @@ with the connection. It takes about as much space as the file.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from types import TracebackType
 from typing import NamedTuple
@@ -34,6 +34,11 @@ _SCHEMA = """
 """
 
 
+_ROW = np.dtype(
+    [("target", np.int64), ("at", np.int64), ("line", np.int64), ("value", np.float64), ("quality", np.int64)]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StagedColumns:
     """Readings of the file in columns: target, instant (ms), line, value and code of the quality."""
@@ -45,15 +50,9 @@ class StagedColumns:
     quality: IntArray
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Sequence[float]]) -> "StagedColumns":
-        target, at, line, value, quality = zip(*rows, strict=True)
-        return cls(
-            target=np.array(target, np.int64),
-            at=np.array(at, np.int64),
-            line=np.array(line, np.int64),
-            value=np.array(value, np.float64),
-            quality=np.array(quality, np.int64),
-        )
+    def from_rows(cls, rows: Iterable[tuple[float, ...]]) -> "StagedColumns":
+        columns = np.fromiter(rows, _ROW)
+        return cls(*(np.ascontiguousarray(columns[column.name]) for column in fields(cls)))
 
     def take(self, index: IntArray | BoolArray) -> "StagedColumns":
         """Return the readings at these positions, or those of a mask."""
@@ -123,6 +122,21 @@ class StagedReadings:
         if len(self._readings) >= BUFFERED_LINES:
             self._write()
 
+    def add_columns(
+        self,
+        series: Iterable[int],
+        at: Iterable[int],
+        line: Iterable[int],
+        value: Iterable[float],
+        quality: Iterable[int],
+    ) -> None:
+        """Add the readings of many lines, as `add` does for each."""
+        readings = list(zip(series, at, line, value, quality, strict=True))
+        self.count += len(readings)
+        self._readings += readings
+        if len(self._readings) >= BUFFERED_LINES:
+            self._write()
+
     def add_night_line(self, night: int, line: NightLine) -> None:
         """Add a line of a day on which local times repeat. Its reading is added separately, when it is resolved."""
         self._night_lines.append((night, line))
@@ -156,8 +170,8 @@ class StagedReadings:
         rows = self._database.execute("""
             SELECT target, at, line, value, quality FROM reading JOIN series USING (series)
             WHERE target IS NOT NULL ORDER BY target, at, line""")
-        while batch := rows.fetchmany(size):
-            yield StagedColumns.from_rows(batch)
+        while len((batch := StagedColumns.from_rows(islice(rows, size))).line):
+            yield batch
 
     def _write(self) -> None:
         self._database.execute("BEGIN")

@@ -83,6 +83,7 @@ from wattgate.graphql.execution.compiled.values import (
     checked_coercion,
     enum_names,
     gather_or_cancel,
+    in_parts,
     resolve_abstract,
     serialized_columns,
 )
@@ -146,16 +147,10 @@ class _CodeGenerator:
         self.lines = CodeBlock()
         self.constants: dict[str, Any] = {
             "__builtins__": {builtin.__name__: builtin for builtin in (iter, len, zip, str, int, float, bool)},
-            "SerializedColumn": SerializedColumn,
-            "SerializedRows": SerializedRows,
-            "serialized_columns": serialized_columns,
-            "FallbackRequired": FallbackRequired,
-            "check_lengths": check_lengths,
-            "as_list": as_list,
-            "resolve_abstract": resolve_abstract,
+            **{constant.__name__: constant for constant in (SerializedColumn, SerializedRows, FallbackRequired)},
+            **{function.__name__: function for function in (as_list, check_lengths, gather_or_cancel, in_parts, pause)},
+            **{function.__name__: function for function in (resolve_abstract, serialized_columns)},
             "global_id": encode_global_id,
-            "gather_or_cancel": gather_or_cancel,
-            "pause": pause,
         }
         self._checks = checks
         self._argument_binder = binder
@@ -321,18 +316,20 @@ class _CodeGenerator:
 
     def _write_list(self, lines: CodeBlock, var: str, kind: GraphQLList[Any], selected: SelectedField) -> None:
         if not selected.selections_by_type:
-            lines = lines.block(
-                f"if {var}.__class__ is not SerializedColumn:"
-            )  # the items of a column are results already
+            # the items of a column are results already
+            lines = lines.block(f"if {var}.__class__ is not SerializedColumn:")
         elif (leaves := leaf_attributes(selected)) is not None:
             lines = self._write_columns(lines, var, leaves)
         results, item = self._new_name("l"), self._new_name("i")
         lines.add(f"{results} = []")
-        loop = lines.block(f"for {item} in as_list({var}):")
+        outer, items = lines, f"as_list({var})"
+        if selected.selections_by_type and self._can_await:
+            items = self._new_name("p")
+            outer = lines.block(f"for {items} in in_parts(as_list({var})):")
+            outer.add(f"if {results}: await pause()")
+        loop = outer.block(f"for {item} in {items}:")
         self._write_value(loop, item, kind.of_type, selected)
         loop.add(f"{results}.append({item})")
-        if selected.selections_by_type and self._can_await:
-            loop.add(f"if not len({results}) % {PAUSE_ITEMS}: await pause()")
         lines.add(f"{var} = {results}")
 
     def _write_columns(self, lines: CodeBlock, var: str, leaves: Mapping[str, LeafAttribute]) -> CodeBlock:

@@ -17,6 +17,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
+from wattgate.graphql.core.pauses import PAUSE_ITEMS
 
 CoerceLeaf = Callable[[Any], Any]
 
@@ -77,6 +78,13 @@ def as_list(value: Any) -> Sequence[Any]:
         rows: Sequence[Any] = value.rows
         return rows
     raise FallbackRequired("not a plain list")
+
+
+def in_parts(items: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    """Return the items in parts, between which a plan lets other requests run."""
+    if len(items) <= PAUSE_ITEMS:
+        return (items,)
+    return [items[start : start + PAUSE_ITEMS] for start in range(0, len(items), PAUSE_ITEMS)]
 
 
 def serialized_columns(

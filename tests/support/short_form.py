@@ -1,0 +1,96 @@
+"""Which tests `make test` runs: a short form of the suite, which ends within about eight minutes on two cores.
+
+`make test-all` runs every test. The short form follows three rules:
+
+1. A test with the marker `long` is left out. The argument of the marker is the reason.
+2. A test that runs on both databases runs on one of them, which the hash of its id chooses.
+3. A test with many cases runs an eighth of them, at least one. The hash of the id chooses them. With the marker
+   `every_case` it runs all of them, for the reason in its argument.
+
+So each test function without the marker runs at least once. The choice is the same in each run and on each machine.
+Property tests draw fewer random examples, see `tests.support.chance`.
+"""
+
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+import pytest
+
+SHORT = "WATTGATE_TEST_SHORT"
+"""The environment variable that `make test` sets."""
+
+LONG = "long"
+"""The marker of tests that the short form leaves out."""
+
+EVERY_CASE = "every_case"
+"""The marker of tests that run with all their cases in the short form too."""
+
+CASES_FOR_EACH_KEPT = 8
+"""The short form runs one case of so many."""
+
+ENGINE = re.compile(r"(?:^|-)(sqlite|postgresql)(?=-|$)")
+"""The part of an id of parameters that names a database."""
+
+
+def is_short() -> bool:
+    """Return whether this run is the short form."""
+    return bool(os.environ.get(SHORT))
+
+
+def deselect_all_others(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Remove the tests that the short form leaves out from `items`, and report them to pytest."""
+    short = [item for item in items if item.get_closest_marker(LONG) is None]
+    kept = chosen(
+        (item.nodeid for item in short),
+        whole={function_of(item.nodeid) for item in short if item.get_closest_marker(EVERY_CASE)},
+    )
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
+
+
+def chosen(ids: Iterable[str], whole: Collection[str] = ()) -> set[str]:
+    """Return the ids of the tests that the short form runs, among those of tests without the marker `long`.
+
+    `whole` has the functions that run with all their cases.
+    """
+    functions: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for test_id in ids:
+        functions[function_of(test_id)][case_of(test_id)].append(test_id)
+    return {
+        min(engines, key=_rank)
+        for function, cases in functions.items()
+        for engines in (cases.values() if function in whole else _sample(cases.values()))
+    }
+
+
+def function_of(test_id: str) -> str:
+    """Return the part of an id that names the module and the function."""
+    return test_id.partition("[")[0]
+
+
+def case_of(test_id: str) -> str:
+    """Return the parameters of an id without the database."""
+    return ENGINE.sub("", _parameters_of(test_id), count=1)
+
+
+def engine_of(test_id: str) -> str | None:
+    """Return the database of an id, if it names one."""
+    match = ENGINE.search(_parameters_of(test_id))
+    return match[1] if match else None
+
+
+def _parameters_of(test_id: str) -> str:
+    return test_id.partition("[")[2].removesuffix("]")
+
+
+def _sample(cases: Collection[list[str]]) -> list[list[str]]:
+    """Return a share of the cases of a test function. Each case is a list of its ids on the databases."""
+    count = -(-len(cases) // CASES_FOR_EACH_KEPT)
+    return sorted(cases, key=lambda engines: _rank(*sorted(engines)))[:count]
+
+
+def _rank(*ids: str) -> bytes:
+    return hashlib.sha256("\n".join(ids).encode()).digest()

@@ -1,0 +1,165 @@
+"""`make test` runs a short form of the suite that touches everything, and `.ci/run` runs every test."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support import short_form
+from tests.support.short_form import case_of, chosen, function_of
+
+ROOT = Path(__file__).parents[2]
+ENGINES = ("sqlite", "postgresql")
+CREDENTIALS = {"account", "account basic", "application", "acting", "oauth", "administrator"}
+ENDINGS = {"log_out", "revoke_listed", "change_password", "reset_password", "close_account", "delete_user"}
+DISPLAY_ENDINGS = {"revoke", "revoke_by_graphql", "revoke_its_token", "end_itself", "close_its_home"}
+INTERFACES = {"graphql", "rest", "direct", "portable"}
+TRANSPORTS = {"post", "get", "socket", "stream", "stream by get"}
+
+COLLECT = """
+import json, sys
+import pytest
+
+MARKERS = ("long", "every_case")
+
+class Recorder:
+    def __init__(self):
+        self.tests = []
+
+    def pytest_itemcollected(self, item):
+        self.tests.append(item)
+
+    def pytest_collection_finish(self, session):
+        short = {item.nodeid for item in session.items}
+        rows = [
+            {
+                "id": item.nodeid,
+                "is_short": item.nodeid in short,
+                "reasons": {mark.name: mark.args for mark in item.iter_markers() if mark.name in MARKERS},
+            }
+            for item in self.tests
+        ]
+        with open(sys.argv[1], "w") as file:
+            json.dump(rows, file)
+
+sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:xdist", "tests"], plugins=[Recorder()]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A test of the suite."""
+
+    id: str
+    is_short: bool
+    """Whether the short form runs it."""
+
+    reasons: dict[str, list[str]]
+    """The arguments of its markers `long` and `every_case`, by the name of the marker."""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> list[Collected]:
+    """All tests of the suite, collected by a run of the short form."""
+    file = tmp_path_factory.mktemp("suite") / "tests.json"
+    environment = {**os.environ, short_form.SHORT: "1"}
+    for name in [name for name in environment if name.startswith("PYTEST_")]:
+        del environment[name]
+    process = subprocess.run(
+        [sys.executable, "-c", COLLECT, str(file)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stdout[-4000:] + process.stderr[-4000:]
+    return [Collected(**row) for row in json.loads(file.read_text())]
+
+
+def parameters(tests: list[Collected]) -> set[str]:
+    """Return the texts of all parameters of these tests."""
+    return {part for test in tests for part in case_of(test.id).split("-")}
+
+
+def test_a_test_on_both_databases_runs_on_one_of_them() -> None:
+    ids = [f"tests/test_a.py::test_{number}[{engine}]" for number in range(200) for engine in ENGINES]
+    kept = chosen(ids)
+    engines = Counter(test_id.partition("[")[2].removesuffix("]") for test_id in kept)
+    assert len({function_of(test_id) for test_id in kept}) == len(kept) == 200
+    assert min(engines[engine] for engine in ENGINES) > 70
+
+
+def test_each_case_on_both_databases_chooses_its_own() -> None:
+    ids = [f"tests/test_a.py::test_b[{engine}-case{number}]" for number in range(400) for engine in ENGINES]
+    kept = chosen(ids)
+    assert len({case_of(test_id) for test_id in kept}) == len(kept) == 50
+    assert {test_id.partition("[")[2].partition("-")[0] for test_id in kept} == set(ENGINES)
+
+
+@pytest.mark.parametrize(("cases", "kept"), [(1, 1), (2, 1), (8, 1), (9, 2), (16, 2), (17, 3), (800, 100)])
+def test_a_test_with_many_cases_runs_an_eighth_of_them(cases: int, kept: int) -> None:
+    ids = [f"tests/test_a.py::test_b[{number}]" for number in range(cases)]
+    assert len(chosen(ids)) == kept
+    assert chosen(ids, whole=["tests/test_a.py::test_b"]) == set(ids)
+
+
+def test_the_choice_depends_on_the_ids_only() -> None:
+    ids = [f"tests/test_a.py::test_b[{engine}-{number}]" for number in range(40) for engine in ENGINES]
+    assert chosen(ids) == chosen(reversed(ids))
+    assert sorted(chosen(ids))[0] == "tests/test_a.py::test_b[postgresql-4]"
+
+
+def test_a_test_that_is_named_alone_runs() -> None:
+    assert chosen(["tests/test_a.py::test_b[postgresql-3]"]) == {"tests/test_a.py::test_b[postgresql-3]"}
+
+
+def planned(target: str, **variables: str) -> str:
+    """Return the commands that a target of make would run."""
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    command = ["make", "--dry-run", target, *assignments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.long("collects the whole suite; the rules have short tests")
+def test_both_forms_together_run_every_test(suite: list[Collected]) -> None:
+    by_function = defaultdict(list)
+    for test in suite:
+        by_function[function_of(test.id)].append(test)
+    assert len({test.id for test in suite}) == len(suite)
+    for function, tests in by_function.items():
+        unmarked = [test for test in tests if "long" not in test.reasons]
+        assert any(test.is_short for test in unmarked) == bool(unmarked), function
+        assert not any(test.is_short for test in tests if "long" in test.reasons), function
+    assert all(len(reasons) == 1 and reasons[0] for test in suite for reasons in test.reasons.values())
+
+
+@pytest.mark.long("collects the whole suite; the rules have short tests")
+def test_the_short_form_touches_everything(suite: list[Collected]) -> None:
+    short = [test for test in suite if test.is_short]
+    engines = Counter(engine for test in short for engine in ENGINES if short_form.engine_of(test.id) == engine)
+    assert min(engines.values()) > 500
+    assert {*INTERFACES, *TRANSPORTS, *CREDENTIALS, *ENDINGS, *DISPLAY_ENDINGS} - parameters(short) == set()
+    pages = {function_of(test.id).partition("::")[0] for test in suite if test.id.startswith("tests/browser/")}
+    assert pages - {function_of(test.id).partition("::")[0] for test in short} == set()
+    folders = {str(Path(function_of(test.id).partition("::")[0]).parent) for test in suite}
+    assert folders - {str(Path(function_of(test.id).partition("::")[0]).parent) for test in short} == set()
+
+
+def test_make_test_runs_the_short_form_or_every_test_of_a_part() -> None:
+    assert f"{short_form.SHORT}=1 .venv/bin/python -m pytest" in planned("test")
+    assert f"{short_form.SHORT}= .venv/bin/python -m pytest" in planned("test", TESTS="tests/energy")
+
+
+def test_ci_runs_every_test() -> None:
+    for target in ("test-all", "coverage"):
+        assert f"{short_form.SHORT}= .venv/bin/python -m pytest" in planned(target)
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert "make test-all" in lines
+    assert "make test" not in lines
