@@ -21,8 +21,10 @@ from typing import Any, Protocol
 
 import httpx
 import uvloop
+from sqlalchemy import make_url
 
 from bench import bare_send
+from bench.displays import DISPLAY, add_homes_with_readings
 from bench.gateway import BENCH_SETTINGS, SeededGateway, seeded_gateway
 from bench.goals import Judgement, at_most, print_goals
 from bench.pinned import PinnedProcess, cores, pinned_process
@@ -31,16 +33,16 @@ from bench.table import console, print_table
 from tests.support.node import Node, NoNode, node
 from tests.support.redis_server import redis_server
 from wattgate.app.settings import Settings
+from wattgate.app.workers.access_log import FLUSH_SECONDS
 from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded
+from wattgate.realtime.server_address import ServerAddress
 
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
 )
-DISPLAY = """subscription ($id: ID!) { display(veId: $id) {
-    at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
 """The number of rounds. Each round measures all servers in turn; the table shows medians."""
 
@@ -49,6 +51,9 @@ HOMES_GOAL = at_most(16, "1,000 homes through Redis: µs for each message")
 CONNECT_GOAL = at_most(1000, "connecting a subscriber, log-in included: µs")
 FRAME_GOAL = at_most(100, "frame of a display: µs for each reading")
 MEMORY_GOAL = at_most(12, "memory of an idle subscriber: KiB")
+
+BY_HAND = "by hand"
+"""The server of `bench.live_by_hand`: the floor of connecting and of the messages."""
 
 BATCH = 100
 """The number of readings of different homes in one call of publish."""
@@ -159,8 +164,8 @@ async def bench_live() -> list[Judgement]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
         seeded, gateway = await stack.enter_async_context(gateway_contender(folder, counts))
-        contenders = [gateway, strawberry_contender(), *_enter_node(stack)]
-        homes = await seeded.add_homes(seeded.resource_ids[1:])
+        contenders = [gateway, by_hand_contender(gateway), strawberry_contender(), *_enter_node(stack)]
+        homes = await add_homes_with_readings(seeded, seeded.resource_ids[1:])
         frame_costs, send_costs = [], []
         for _ in range(ROUNDS):
             send_costs.append(await measure_bare_sends(counts))
@@ -191,6 +196,11 @@ async def gateway_contender(
         async with seeded_gateway(settings, count=1 + counts.homes) as seeded, seeded.gateway.bus:
             start = partial(_start_gateway, seeded, settings)
             yield seeded, LiveContender("wattgate", start, PublishRate(200, 0.02), PublishRate(40, 0.12))
+
+
+def by_hand_contender(gateway: LiveContender) -> LiveContender:
+    """Return the server of `bench.live_by_hand`, on the database and the Redis server of the gateway."""
+    return LiveContender(BY_HAND, partial(_start_by_hand, *gateway.start.args), gateway.fan_out, gateway.homes)  # type: ignore[attr-defined]
 
 
 def strawberry_contender() -> LiveContender:
@@ -234,6 +244,13 @@ async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIter
 
 
 @asynccontextmanager
+async def _start_by_hand(seeded: SeededGateway, settings: Settings) -> AsyncIterator[LiveServer]:
+    database, redis = make_url(settings.database_url).database, ServerAddress.from_redis_url(str(settings.redis_url))
+    async with pinned_process(sys.executable, "-m", "bench.live_by_hand", str(database), str(redis.port)) as server:
+        yield RedisFedGateway(server, seeded, {})
+
+
+@asynccontextmanager
 async def _start_http_triggered(*command: str | Path) -> AsyncIterator[LiveServer]:
     async with pinned_process(*command, NODE_ENV="production") as server:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as http:
@@ -263,16 +280,22 @@ async def measure(contender: LiveContender, resource_ids: Sequence[str], counts:
         )
 
 
-async def measure_displays(contender: LiveContender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
+async def measure_displays(
+    contender: LiveContender,
+    resource_ids: Sequence[str],
+    homes: Sequence[str],
+    settle_seconds: float = FLUSH_SECONDS + 2,
+) -> float:
     """Return the gateway's processor time in µs for each reading of a home that has a display.
 
     A display receives the newest frame: of readings that arrive together, only the last one. Raise TimeoutError if a
-    display receives no frame.
+    display receives no frame. The measurement begins when the gateway has written the access log of the connections.
     """
     async with contender.start() as live_server:
         group = SubscriberGroup(live_server.server.port, init_payload=live_server.init)
         await group.connect([(DISPLAY, {"id": home_id}) for home_id in homes])
         await group.warm_up(partial(live_server.publish, resource_ids, 1, 0))
+        await asyncio.sleep(settle_seconds)
         counts_before = [subscriber.messages for subscriber in group.subscribers]
         cpu_before, rate = live_server.server.cpu_seconds, contender.homes
         await live_server.publish(resource_ids, rate.events, rate.interval_seconds)

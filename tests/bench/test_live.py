@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from bench import bare_send, live
+from bench.displays import add_homes_with_readings
 from bench.live import (
     LiveContender,
     PublishRate,
     SubscriberCounts,
+    by_hand_contender,
     gateway_contender,
     measure,
     measure_bare_sends,
@@ -27,15 +29,15 @@ def with_low_rate(contender: LiveContender) -> LiveContender:
 
 
 @pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")
-async def test_gateway_and_plain_strawberry_deliver_all_measured_messages(tmp_path: Path) -> None:
+async def test_gateway_floor_and_plain_strawberry_deliver_all_measured_messages(tmp_path: Path) -> None:
     async with gateway_contender(tmp_path, FEW_SUBSCRIBERS) as (seeded, gateway):
-        for contender in (gateway, strawberry_contender()):
+        for contender in (gateway, by_hand_contender(gateway), strawberry_contender()):
             figures = await measure(with_low_rate(contender), seeded.resource_ids, FEW_SUBSCRIBERS)
             assert figures.rate > 0
-        homes = await seeded.add_homes(seeded.resource_ids[1:])
-        await measure_displays(
-            with_low_rate(gateway), seeded.resource_ids[1:], homes
-        )  # waits for a frame on each display
+        homes = await add_homes_with_readings(seeded, seeded.resource_ids[1:])
+        await measure_displays(  # waits for a frame on each display
+            with_low_rate(gateway), seeded.resource_ids[1:], homes, settle_seconds=0
+        )
 
 
 @pytest.mark.long("measures real servers, which is a test of the benchmark and not of the gateway")

@@ -1,16 +1,23 @@
 """The connection to Redis that all callers share: storms, forgotten scripts, restarts and a silent server."""
 
 import asyncio
+import contextlib
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 from uuid import uuid4
 
 import pytest
+import trustme
 from redis.exceptions import RedisError, ResponseError
 
 from tests.support.redis_server import RedisServer
+from tests.support.tls import trusting
 from wattgate.clock import utc_now
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
@@ -101,6 +108,89 @@ async def test_command_of_a_cancelled_caller_still_runs_and_shifts_no_reply(clie
         task.cancel()
     assert [reply for (reply,) in await asyncio.gather(*kept)] == list(range(1, 21))
     assert await client.run([increment("cancelled", 0)]) == [20]
+
+
+async def test_closed_client_opens_no_connection(own_redis: RedisServer, client: RedisClient) -> None:
+    await client.run([increment("count")])
+    await client.close()
+    before = await connections_received(own_redis)
+    with pytest.raises(RedisError, match="the client is closed"):
+        await client.run([increment("count")])
+    assert await connections_received(own_redis) - before == 1, "that of connections_received"
+
+
+async def test_tls_context_is_loaded_once_for_all_connections(
+    own_redis: RedisServer, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading the certificates of the system blocks the event loop for many milliseconds."""
+    loaded, context = [], trusting(authority)
+
+    def load(*arguments: Any, **options: Any) -> ssl.SSLContext:
+        loaded.append(arguments)
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", load)
+    async with TlsProxy.before(own_redis, authority) as proxy:
+        url = f"rediss://localhost:{proxy.port}"
+        async with RedisBus(ServerAddress.from_redis_url(url)) as bus, asyncio.timeout(20):
+            await bus.open_topics(["first"])
+            await proxy.wait_for_connections(2)
+            proxy.cut()
+            await proxy.wait_for_connections(4)
+            await bus.open_topics(["second"])
+    assert len(loaded) == 1
+
+
+class TlsProxy:
+    """A server on localhost that speaks TLS in front of a Redis server."""
+
+    def __init__(self, redis_port: int) -> None:
+        self.port = 0
+        self._redis_port = redis_port
+        self._accepted = 0
+        self._changed = asyncio.Condition()
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def before(cls, redis: RedisServer, authority: trustme.CA) -> AsyncIterator["TlsProxy"]:
+        proxy, context = cls(redis.port), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("localhost").configure_cert(context)
+        server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, ssl=context)
+        proxy.port = server.sockets[0].getsockname()[1]
+        try:
+            yield proxy
+        finally:
+            server.close()
+            proxy.cut()
+
+    def cut(self) -> None:
+        """Cut all connections."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def wait_for_connections(self, count: int) -> None:
+        """Wait until this many connections were accepted since the start."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._accepted >= count)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        replies, commands = await asyncio.open_connection("127.0.0.1", self._redis_port)
+        self._writers |= {writer, commands}
+        async with self._changed:
+            self._accepted += 1
+            self._changed.notify_all()
+        await asyncio.gather(pump(reader, commands), pump(replies, writer))
+        self._writers -= {writer, commands}
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy bytes until either side ends."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
 
 
 async def connections_received(redis: RedisServer) -> int:

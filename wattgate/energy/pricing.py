@@ -25,6 +25,7 @@ VAT_WHOLE = 10 ** (2 + RATE_DECIMALS)
 VAT_DECIMALS = AMOUNT_DECIMALS + 2 + RATE_DECIMALS
 BUCKET_DECIMALS = 5
 _EXACT_CONTEXT = Context(prec=100)
+_ONE = Decimal(1)
 
 
 class EnergySample(NamedTuple):
@@ -227,7 +228,12 @@ def divide_half_up(amount: int, unit: int) -> int:
 
 def round_half_up(amount: Decimal, decimals: int) -> Decimal:
     """Return an amount rounded to a number of decimal places, with halves rounded away from zero."""
-    return amount.quantize(Decimal(1).scaleb(-decimals), rounding="ROUND_HALF_UP", context=_EXACT_CONTEXT)
+    return amount.quantize(_ONE.scaleb(-decimals), rounding="ROUND_HALF_UP", context=_EXACT_CONTEXT)
+
+
+def round_scaled(number: int, decimals: int, places: int) -> Decimal:
+    """Return number / 10^decimals rounded as `round_half_up` does, without the search for trailing zeros."""
+    return round_half_up(_EXACT_CONTEXT.scaleb(Decimal(number), -decimals), places)
 
 
 def to_decimal(number: int, decimals: int) -> Decimal:

@@ -4,15 +4,16 @@ Energy is in billionths of its unit. Amounts are in 10^-23 pence, with VAT; see 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
+
+import msgspec
 
 from wattgate.energy.pricing import (
     VAT_DECIMALS,
     VAT_WHOLE,
     PricedPart,
     current_block_rate,
-    round_half_up,
+    round_scaled,
     split_by_block,
     to_decimal,
 )
@@ -20,9 +21,11 @@ from wattgate.energy.timeline import ENERGY_DECIMALS, BlockRates, Rate
 
 VALUE_DECIMALS = 3
 
+MONEY_DECIMALS = 2
+"""Decimal places of amounts in pounds."""
 
-@dataclass(frozen=True, slots=True)
-class EnergyTotal:
+
+class EnergyTotal(msgspec.Struct, frozen=True, gc=False):
     """Energy of a span and its cost. `unpriced` is the part of the energy that has no price.
 
     `has_energy` is false until something is counted, and `has_price` is false until some of it has a price.
@@ -60,15 +63,21 @@ class EnergyTotal:
     @property
     def value(self) -> Decimal | None:
         """The energy, rounded for output; None if nothing was counted."""
-        return round_half_up(to_decimal(self.energy, ENERGY_DECIMALS), VALUE_DECIMALS) if self.has_energy else None
-
-    @property
-    def pence(self) -> Decimal:
-        return to_decimal(self.amount, VAT_DECIMALS)
+        return round_scaled(self.energy, ENERGY_DECIMALS, VALUE_DECIMALS) if self.has_energy else None
 
     @property
     def unpriced_energy(self) -> Decimal:
-        return to_decimal(self.unpriced, ENERGY_DECIMALS)
+        return to_decimal(self.unpriced, ENERGY_DECIMALS) if self.unpriced else Decimal(0)
+
+
+def pounds_with_vat(amount: int) -> Decimal:
+    """Return an amount in pounds, rounded to whole pence."""
+    return round_scaled(amount, VAT_DECIMALS + 2, MONEY_DECIMALS)
+
+
+def scale_pence(pence: Decimal) -> int:
+    """Return exact pence with VAT as an amount. The charges of tariffs have fewer decimal places."""
+    return int(pence.scaleb(VAT_DECIMALS))
 
 
 def estimated_parts(at: int, energy: int, rule: Rate | BlockRates | None, counted: int) -> list[PricedPart]:

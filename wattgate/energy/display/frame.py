@@ -1,9 +1,10 @@
 """Frames of a display: everything that a display shows of a home at an instant. No I/O."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,14 +13,13 @@ from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.currency import CURRENCY
 from wattgate.energy.display.ambient import AmbientReference, DisplayAmbient
 from wattgate.energy.display.carbon import DisplayCarbon
-from wattgate.energy.display.energy_total import EnergyTotal
+from wattgate.energy.display.energy_total import EnergyTotal, pounds_with_vat, scale_pence
 from wattgate.energy.display.half_hour import HalfHourContent
 from wattgate.energy.display.home import Home, WithheldMeter
 from wattgate.energy.display.live_power import DisplayPower
-from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
+from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, PeriodCount, TimeSpan
 from wattgate.energy.display.rate_schedule import DisplaySlot, DisplayTariff
 from wattgate.energy.freshness import Freshness
-from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState, NoValueReason
 
 FRAME_VERSION = 1
@@ -34,11 +34,6 @@ LINK_TIMEOUT_SECONDS = 35
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """States in which a frame has no power, because the number would be old."""
 
-MONEY_DECIMALS = 2
-"""Decimal places of amounts in pounds."""
-
-_BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
-
 
 class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
     """Energy of one kind in a span; `value` is None if nothing is known yet."""
@@ -46,7 +41,11 @@ class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
     value: Decimal | None
     unit: str
     estimated: bool
-    complete_to: datetime
+    complete_to_ms: int
+
+    @property
+    def complete_to(self) -> datetime:
+        return from_ms(self.complete_to_ms)
 
 
 class DisplayCost(msgspec.Struct, frozen=True, gc=False):
@@ -67,14 +66,25 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
     `no_cost_reason` says why the cost, or its total, is None.
     """
 
-    start: datetime
-    end: datetime
+    span: TimeSpan
     electricity: DisplayEnergy | None
     exported: DisplayEnergy | None
     gas: DisplayEnergy | None
     cost: DisplayCost | None
     no_cost_reason: NoValueReason | None
-    complete_to: datetime | None
+    complete_to_ms: int | None
+
+    @property
+    def start(self) -> datetime:
+        return _period_bound(self.span.start)
+
+    @property
+    def end(self) -> datetime:
+        return _period_bound(self.span.end)
+
+    @property
+    def complete_to(self) -> datetime | None:
+        return None if self.complete_to_ms is None else from_ms(self.complete_to_ms)
 
 
 class Display:
@@ -137,19 +147,28 @@ class Display:
 
     @cached_property
     def today(self) -> DisplayPeriod:
-        return _build_period(self.home, self._meters, 0, self._now)
+        return self._build_period(0)
 
     @cached_property
     def month(self) -> DisplayPeriod:
-        return _build_period(self.home, self._meters, 1, self._now)
+        return self._build_period(1)
 
     @cached_property
     def ambient(self) -> DisplayAmbient | None:
         return _build_ambient(self._half_hour.reference, self.power, self._half_hour.tariff)
 
+    def _build_period(self, index: int) -> DisplayPeriod:
+        """Return the day (0) or the month (1)."""
+        span = self._half_hour.periods[index]
+        meters = [
+            _CountedMeter(meter, meter.count_for(span).add_estimate(estimate))
+            for meter, estimate in zip(self.home.meters, self._estimates, strict=True)
+        ]
+        return _build_period(meters, span, self._half_hour.standing_charges[index])
+
     @cached_property
-    def _meters(self) -> tuple[Meter, ...]:
-        return self.home.meters_at(self._now)
+    def _estimates(self) -> tuple[EnergyEstimate | None, ...]:
+        return self.home.estimates_at(self._now)
 
     @cached_property
     def _half_hour(self) -> HalfHourContent:
@@ -169,14 +188,15 @@ def has_same_content(frame: Display, other: Display) -> bool:
 def next_change(frame: Display) -> datetime:
     """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
     home, now = frame.home, to_ms(frame.at)
+    half_hour, carbon = home.half_hour(now), frame.carbon
     instants = (
-        home.calendar.periods_at(now)[0].end,
-        home.half_hour(now).end,
+        half_hour.periods[0].end,
+        half_hour.end,
         home.freshness_snapshot.next_change(now),
         home.consent_until,
-        to_ms(frame.carbon.valid_until) if frame.carbon else None,
+        to_ms(carbon.valid_until) if carbon else None,
     )
-    return from_ms(min(instant for instant in instants if instant is not None))
+    return from_ms(min([instant for instant in instants if instant is not None]))
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:
@@ -196,76 +216,76 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
     )
 
 
-def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:
-    span = home.calendar.periods_at(now)[period_index]
-    complete = [meter.counts[period_index].complete_to for meter in meters]
-    billed_meters = [meter for meter in meters if meter.kind in _BILLED_KINDS]
-    total = _sum_counts(meter.counts[period_index] for meter in billed_meters)
+class _CountedMeter(NamedTuple):
+    """A meter, and what it has counted in a span."""
+
+    meter: Meter
+    counted: PeriodCount
+
+
+def _build_period(meters: Sequence[_CountedMeter], span: TimeSpan, standing_charge: Decimal) -> DisplayPeriod:
+    billed_meters = [item for item in meters if item.meter.kind is not MeterKind.EXPORTED]
+    total = _sum_counts(billed_meters)
     return DisplayPeriod(
-        start=_period_bound(span.start),
-        end=_period_bound(span.end),
-        electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
-        exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
-        gas=_build_energy(meters, MeterKind.GAS, period_index),
-        cost=_build_cost(home, billed_meters, total, span, now),
+        span=span,
+        electricity=_build_energy(meters, MeterKind.ELECTRICITY),
+        exported=_build_energy(meters, MeterKind.EXPORTED),
+        gas=_build_energy(meters, MeterKind.GAS),
+        cost=_build_cost(billed_meters, total, standing_charge),
         no_cost_reason=None if total.has_price else _no_cost_reason(billed_meters, total, span),
-        complete_to=from_ms(min(complete)) if complete else None,
+        complete_to_ms=min([item.counted.complete_to for item in meters], default=None),
     )
 
 
-def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -> DisplayEnergy | None:
-    meters_of_kind = [meter for meter in meters if meter.kind is kind]
+def _build_energy(meters: Sequence[_CountedMeter], kind: MeterKind) -> DisplayEnergy | None:
+    """Return the energy of the meters of one kind. Meters in another unit than the first are left out."""
+    meters_of_kind = [item for item in meters if item.meter.kind is kind]
     if not meters_of_kind:
         return None
-    counts = [meter.counts[period_index] for meter in meters_of_kind if meter.unit == meters_of_kind[0].unit]
-    total = _sum_counts(counts)
-    return DisplayEnergy(
-        total.value, meters_of_kind[0].unit, total.estimated, from_ms(min(count.complete_to for count in counts))
-    )
+    unit = meters_of_kind[0].meter.unit
+    same_unit = [item for item in meters_of_kind if item.meter.unit == unit]
+    total = _sum_counts(same_unit)
+    return DisplayEnergy(total.value, unit, total.estimated, min([item.counted.complete_to for item in same_unit]))
 
 
-def _build_cost(
-    home: Home, meters: Sequence[Meter], total: EnergyTotal, span: TimeSpan, now: int
-) -> DisplayCost | None:
+def _build_cost(meters: Sequence[_CountedMeter], total: EnergyTotal, standing_charge: Decimal) -> DisplayCost | None:
     """Return the cost of used energy, with the standing charge of each day that has begun.
 
     Exported energy is not deducted.
     """
-    if not any(meter.rates for meter in meters):
+    if not any(item.meter.rates for item in meters):
         return None
-    standing = sum(
-        (charge for at, charge in home.standing_charges if span.start <= at < span.end and at <= now), Decimal(0)
-    )
+    standing = scale_pence(standing_charge)
     return DisplayCost(
-        total=_to_pounds(total.pence + standing) if total.has_price else None,
-        standing_charge=_to_pounds(standing),
+        total=pounds_with_vat(total.amount + standing) if total.has_price else None,
+        standing_charge=pounds_with_vat(standing),
         unpriced=total.unpriced_energy,
         estimated=total.estimated,
     )
 
 
-def _no_cost_reason(meters: Sequence[Meter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:
+def _no_cost_reason(meters: Sequence[_CountedMeter], total: EnergyTotal, span: TimeSpan) -> NoValueReason:
     """Return why the energy of these meters in a span has no cost."""
     if not meters:
         return NoValueReason.NO_READINGS
-    tariffs = next((meter.rates.tariffs for meter in meters if meter.rates), ())
+    tariffs = next((item.meter.rates.tariffs for item in meters if item.meter.rates), ())
     basis = CostBasis.from_tariffs(tariffs)
     return basis.no_value_reason(span.start, span.end, has_readings=total.has_energy)
 
 
-def _sum_counts(counts: Iterable[PeriodCount]) -> EnergyTotal:
-    first, *others = [count.total for count in counts] or [EnergyTotal()]
-    return sum(others, first)
+def _sum_counts(meters: Sequence[_CountedMeter]) -> EnergyTotal:
+    if not meters:
+        return EnergyTotal()
+    total = meters[0].counted.total
+    for item in meters[1:]:
+        total += item.counted.total
+    return total
 
 
 @lru_cache
 def _period_bound(at: int) -> datetime:
     """Return the start or end of a day or month. All homes have the same ones."""
     return from_ms(at)
-
-
-def _to_pounds(pence: Decimal) -> Decimal:
-    return round_half_up(pence / 100, MONEY_DECIMALS)
 
 
 def _build_ambient(

@@ -21,7 +21,7 @@ from wattgate.energy.display.ambient import (
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.half_hour import HalfHourCache, HalfHourContent
 from wattgate.energy.display.live_power import DisplayPower, PowerSource, can_estimate_energy, total_power
-from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
+from wattgate.energy.display.meter import EnergyEstimate, Meter, MeterKind, TimeSpan
 from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.freshness import (
     LIVE_INTERVAL_MS,
@@ -123,24 +123,27 @@ class Home(msgspec.Struct, frozen=True):
     @property
     def _silent_source(self) -> PowerSource | None:
         """The power source that has been silent longest."""
-        return min(self.sources, key=lambda source: source.at, default=None)
+        sources = self.sources
+        return sources[0] if len(sources) == 1 else min(sources, key=lambda source: source.at, default=None)
 
     @property
     def billed_meter(self) -> Meter | None:
         """The meter whose tariff is shown: the first electricity meter that has one."""
-        return next((meter for meter in self.meters if meter.kind is MeterKind.ELECTRICITY and meter.rates), None)
+        for meter in self.meters:
+            if meter.kind is MeterKind.ELECTRICITY and meter.rates:
+                return meter
+        return None
 
-    def meters_at(self, now: int) -> tuple[Meter, ...]:
-        """Return the meters for the day and month of an instant, with the energy of live power until then."""
-        spans = self.calendar.periods_at(now)
-        return tuple(self._with_estimate(meter.for_periods(spans), now) for meter in self.meters)
+    def estimates_at(self, now: int) -> tuple[EnergyEstimate | None, ...]:
+        """Return, for each meter, the energy of live power since the last finished half hour; None if unknown."""
+        return tuple([self._estimate(meter, now) for meter in self.meters])
 
-    def _with_estimate(self, meter: Meter, now: int) -> Meter:
+    def _estimate(self, meter: Meter, now: int) -> EnergyEstimate | None:
         if meter.source_index is None:
-            return meter
+            return None
         source = self.sources[meter.source_index]
         integral = source.integral_at(now)
-        return meter.with_estimate(integral, source.at) if can_estimate_energy(integral, now) else meter
+        return meter.estimate(integral, source.at) if can_estimate_energy(integral, now) else None
 
     def with_reading(self, source_index: int, at: int, watts: float) -> "Home":
         """Return the home with a newer reading of one power source."""
@@ -169,8 +172,10 @@ class Home(msgspec.Struct, frozen=True):
 
     def find_source_index(self, resource_id: str, field_name: str) -> int | None:
         """Return the position of the power source with this field, or None."""
-        names = [(source.resource_id, source.field.name) for source in self.sources]
-        return names.index((resource_id, field_name)) if (resource_id, field_name) in names else None
+        for index, source in enumerate(self.sources):
+            if source.resource_id == resource_id and source.field.name == field_name:
+                return index
+        return None
 
     def half_hour(self, now: int) -> HalfHourContent:
         """Return the content that stays the same for the rest of the half hour."""
@@ -184,18 +189,24 @@ class Home(msgspec.Struct, frozen=True):
         offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
         into_half_hour = (local.minute % 30 * 60 + local.second) * SECOND_MS + now % SECOND_MS
         end = now - into_half_hour + HALF_HOUR_MS
-        if meter is None or meter.rates is None:
-            return HalfHourContent(now, end, offset, meter, None, None, self._ambient_reference(now, None, None))
-        tariff = meter.rates.render_tariff(now, meter.block_energy(now))
+        rates = meter.rates if meter else None
+        day, month = periods = self.calendar.periods_at(now)
         return HalfHourContent(
             start=now,
-            end=min(end, meter.rates.next_start(now) or end),
+            end=min(end, rates.next_start(now) or end) if rates else end,
             utc_offset_minutes=offset,
             billed_meter=meter,
-            tariff=tariff,
-            cheapest=meter.rates.cheapest_slot(now, self.calendar.tomorrow.end),
-            reference=self._ambient_reference(now, meter, meter.rates),
+            tariff=rates.render_tariff(now, meter.block_energy(now)) if meter and rates else None,
+            cheapest=rates.cheapest_slot(now, self.calendar.tomorrow.end) if rates else None,
+            reference=self._ambient_reference(now, meter, rates),
+            periods=periods,
+            standing_charges=(self._standing_charge(day, now), self._standing_charge(month, now)),
         )
+
+    def _standing_charge(self, span: TimeSpan, now: int) -> Decimal:
+        """Return the standing charges of the days in a span that have begun, in pence with VAT."""
+        charges = (charge for at, charge in self.standing_charges if span.start <= at < span.end and at <= now)
+        return sum(charges, Decimal(0))
 
     def _ambient_reference(self, now: int, meter: Meter | None, rates: RateSchedule | None) -> AmbientReference | None:
         """Return what the ambient level is compared with.

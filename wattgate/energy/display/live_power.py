@@ -48,9 +48,17 @@ class DisplayPower(msgspec.Struct, frozen=True, gc=False):
     net: float
     imported: float
     exported: float
-    at: datetime
-    valid_until: datetime
+    at_ms: int
+    valid_until_ms: int
     unit: str = "W"
+
+    @property
+    def at(self) -> datetime:
+        return from_ms(self.at_ms)
+
+    @property
+    def valid_until(self) -> datetime:
+        return from_ms(self.valid_until_ms)
 
 
 class PowerSource(msgspec.Struct, frozen=True):
@@ -111,7 +119,7 @@ def total_power(sources: Sequence[PowerSource], valid_until: int) -> DisplayPowe
         return None
     import_watts = [source.watts for source in sources if not source.exports]
     export_watts = [max(0.0, source.watts) for source in sources if source.exports]
-    imported = sum(max(0.0, watts) for watts in import_watts)
-    exported = sum(export_watts) if export_watts else sum(max(0.0, -watts) for watts in import_watts)
-    at = min(source.at for source in sources)
-    return DisplayPower(imported - exported, imported, exported, from_ms(at), from_ms(valid_until))
+    imported = sum([max(0.0, watts) for watts in import_watts])
+    exported = sum(export_watts) if export_watts else sum([max(0.0, -watts) for watts in import_watts])
+    at = min([source.at for source in sources])
+    return DisplayPower(imported - exported, imported, exported, at, valid_until)

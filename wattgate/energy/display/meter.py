@@ -1,6 +1,5 @@
 """Energy that a home's meters have counted today and this month. No I/O. Instants are ms since 1970 (UTC)."""
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -28,6 +27,15 @@ class TimeSpan(NamedTuple):
     end: int
 
 
+class EnergyEstimate(NamedTuple):
+    """The energy estimated for the time from `at` to `complete_to`, and the meter's `block_usage` with it."""
+
+    at: int
+    total: EnergyTotal
+    complete_to: int
+    block_usage: tuple[int, int]
+
+
 class PeriodCount(NamedTuple):
     """The total of a day or month, and the instant up to which no sample is missing."""
 
@@ -35,11 +43,14 @@ class PeriodCount(NamedTuple):
     total: EnergyTotal
     complete_to: int
 
-    def add_energy(self, at: int, more: EnergyTotal, complete_to: int) -> "PeriodCount":
-        """Return the count with energy that begins at `at`, if that is within the span.
+    def add_estimate(self, estimate: EnergyEstimate | None) -> "PeriodCount":
+        """Return the count with estimated energy, if that begins within the span.
 
-        `complete_to` is the end of that energy. It becomes the end of the count, unless there is a gap before `at`.
+        The end of that energy becomes the end of the count, unless there is a gap before it.
         """
+        if estimate is None:
+            return self
+        at, more, complete_to, _ = estimate
         if not self.span.start <= at < self.span.end:
             return self
         new_complete_to = complete_to if self.complete_to >= at else self.complete_to
@@ -63,28 +74,32 @@ class Meter(msgspec.Struct, frozen=True):
     counts_negative_power: bool = False
     block_usage: tuple[int, int] = (0, 0)
 
-    def for_periods(self, spans: Sequence[TimeSpan]) -> "Meter":
-        """Return the meter with counts for these days or months. A new one starts empty."""
-        counts_by_span = {count.span: count for count in self.counts}
-        return replace(
-            self,
-            counts=tuple(counts_by_span.get(span) or PeriodCount(span, EnergyTotal(), span.start) for span in spans),
-        )
+    def count_for(self, span: TimeSpan) -> PeriodCount:
+        """Return the count of a day or month. A new one starts empty."""
+        for count in self.counts:
+            if count.span == span:
+                return count
+        return PeriodCount(span, EnergyTotal(), span.start)
 
     def block_energy(self, at: int) -> int:
         """Return the energy that counts towards the limits of the block tariff in force at an instant."""
         rule = self.rates.rule_at(at) if self.rates else None
         return self.block_usage[1] if isinstance(rule, BlockRates) and rule.since == self.block_usage[0] else 0
 
-    def with_estimate(self, integral: PowerIntegral, complete_to: int) -> "Meter":
-        """Return the meter with the estimated energy of a half hour, which is known up to `complete_to`."""
+    def estimate(self, integral: PowerIntegral, complete_to: int) -> "EnergyEstimate | None":
+        """Return the estimated energy of a half hour, which is known up to `complete_to`; None if it is stored."""
         if integral.at < self.stored_to:
-            return self
+            return None
         energy = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
         rule, counted = self.rates.rule_at(integral.at) if self.rates else None, self.block_energy(integral.at)
         more = EnergyTotal().add_parts(estimated_parts(integral.at, energy, rule, counted))
-        return replace(
-            self,
-            counts=tuple(count.add_energy(integral.at, more, complete_to) for count in self.counts),
-            block_usage=(rule.since, counted + energy) if isinstance(rule, BlockRates) else self.block_usage,
-        )
+        block_usage = (rule.since, counted + energy) if isinstance(rule, BlockRates) else self.block_usage
+        return EnergyEstimate(integral.at, more, complete_to, block_usage)
+
+    def with_estimate(self, integral: PowerIntegral, complete_to: int) -> "Meter":
+        """Return the meter with the estimated energy of a half hour, which is known up to `complete_to`."""
+        estimate = self.estimate(integral, complete_to)
+        if estimate is None:
+            return self
+        counts = tuple(count.add_estimate(estimate) for count in self.counts)
+        return replace(self, counts=counts, block_usage=estimate.block_usage)

@@ -52,7 +52,9 @@ class CommandConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def connect(cls, address: ServerAddress, setup: Sequence[Command]) -> Self:
+    async def connect(
+        cls, address: ServerAddress, tls_context: ssl.SSLContext | None, setup: Sequence[Command]
+    ) -> Self:
         """Connect, and run the commands of `setup` after the login. Raise RedisError if anything fails."""
         login: list[Command] = []
         if address.password is not None:
@@ -62,7 +64,7 @@ class CommandConnection(asyncio.Protocol):
         try:
             async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    cls, address.host, address.port, ssl=ssl.create_default_context() if address.tls else None
+                    cls, address.host, address.port, ssl=tls_context
                 )
         except TimeoutError:
             raise RedisTimeoutError("no connection within the time limit") from None

@@ -37,14 +37,20 @@ class PubSub(asyncio.Protocol):
         """Completes with the reason when the connection is lost."""
 
     @classmethod
-    async def connect(cls, address: ServerAddress, on_message: MessageCallback, ping_seconds: float) -> Self:
+    async def connect(
+        cls,
+        address: ServerAddress,
+        tls_context: ssl.SSLContext | None,
+        on_message: MessageCallback,
+        ping_seconds: float,
+    ) -> Self:
         """Connect to an address. Raise OSError if that fails."""
         async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
             _, pubsub = await asyncio.get_running_loop().create_connection(
                 lambda: cls(on_message, ping_seconds),
                 address.host,
                 address.port,
-                ssl=ssl.create_default_context() if address.tls else None,
+                ssl=tls_context,
             )
         if address.password is not None:
             pubsub._send("AUTH", *([address.username] if address.username else []), address.password)

@@ -264,7 +264,9 @@ class RedisBus:
         while True:
             try:
                 async with asyncio.timeout(RESYNC_TIMEOUT_SECONDS):
-                    pubsub = await PubSub.connect(self._address, self._on_message, self._ping_seconds)
+                    pubsub = await PubSub.connect(
+                        self._address, self.client.tls_context, self._on_message, self._ping_seconds
+                    )
                     # record a new run of Redis before `open_topics` returns any position of it
                     await self.client.lossless_since()
                     await self._resync(pubsub)

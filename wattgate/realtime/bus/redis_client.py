@@ -6,9 +6,10 @@ explains how the bus uses the scripts.
 """
 
 import asyncio
+import ssl
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha1
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -139,6 +140,12 @@ class RedisClient:
         self._loaded_scripts: dict[str, None] = {}
         """The scripts that Redis has by now. Each new connection loads them, because Redis may have restarted."""
         self._in_flight: set[asyncio.Task[Any]] = set()
+        self._is_closed = False
+
+    @cached_property
+    def tls_context(self) -> ssl.SSLContext | None:
+        """The TLS context of all connections, or None without TLS. Loading it reads the certificates of the system."""
+        return ssl.create_default_context() if self._address.tls else None
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """Return the replies to these calls. Raise RedisError if one fails; the other calls may have run."""
@@ -182,10 +189,11 @@ class RedisClient:
         return tuple(int(part) for part in _info_field(info, b"redis_version").split(b"."))
 
     async def close(self) -> None:
+        """Wait for commands, and close the connection. From then on, the client opens none and runs nothing."""
         if self._in_flight:
             await asyncio.wait(self._in_flight, timeout=2 * RESPONSE_TIMEOUT_SECONDS)
-        if self._connection is not None:
-            self._connection.abort(RedisConnectionError("the client is closed"))
+        self._is_closed = True
+        self._abort()
 
     async def _run_batches(self, calls: Sequence[ScriptCall]) -> list[Any]:
         replies: list[Any] = []
@@ -230,9 +238,11 @@ class RedisClient:
 
     async def _connect(self) -> CommandConnection:
         """Return a new connection. Callers that need one at the same time share it, or the error."""
+        if self._is_closed:
+            raise RedisConnectionError("the client is closed")
         if self._connecting is None:
             setup: list[Command] = [("SCRIPT", "LOAD", script) for script in self._loaded_scripts]
-            self._connecting = asyncio.create_task(CommandConnection.connect(self._address, setup))
+            self._connecting = asyncio.create_task(CommandConnection.connect(self._address, self.tls_context, setup))
             self._connecting.add_done_callback(self._on_connected)
         return await asyncio.shield(self._connecting)
 
@@ -240,6 +250,12 @@ class RedisClient:
         self._connecting = None
         if not task.cancelled() and task.exception() is None:
             self._connection = task.result()
+            if self._is_closed:
+                self._abort()
+
+    def _abort(self) -> None:
+        if self._connection is not None:
+            self._connection.abort(RedisConnectionError("the client is closed"))
 
     async def _run_shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of `work`. A cancelled caller returns immediately; `work` continues to its own timeout."""
