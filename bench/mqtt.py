@@ -3,8 +3,9 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 from strawberry import ID
 
@@ -22,6 +23,9 @@ from wattgate.realtime.server_address import ServerAddress
 WINDOW = 1_000
 """The messages that the server sends before an acknowledgement. Brokers limit it by a setting, many of them to 20."""
 
+SERVER_END_SECONDS = 5.0
+"""The timeout for the server to end after it has closed the connection."""
+
 TOPICS = "glow/+/SENSOR/+"
 CLIENT_ID = "bench"
 UNKNOWN_RESOURCE = 30_000_000
@@ -32,12 +36,7 @@ async def intake_rate(gateway: SeededGateway, resource_id: str, count: int) -> f
     await add_display(gateway, resource_id)
     async with _message_server(count) as (process, broker):
         intake = MqttIntake(broker, application_id=gateway.application_id, topics=[TOPICS], client_id=CLIENT_ID)
-        started_at = time.perf_counter()
-        task = asyncio.ensure_future(intake.run(gateway.gateway.runner))
-        await process.wait()
-        rate = count / (time.perf_counter() - started_at)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        rate = await _rate_until_end(process, intake.run(gateway.gateway.runner), count)
     range_ = TimeRange(from_ms(START_MS), from_ms(START_MS + count * 1000))
     arguments = {"resource_id": resource_id, "range": range_, "period": Period.P1D, "field": "POWER"}
     stored = (await gateway.gateway.runner.run(readings.readings, gateway.system, arguments)).count
@@ -49,12 +48,25 @@ async def intake_rate(gateway: SeededGateway, resource_id: str, count: int) -> f
 async def floor_rate(driver: Driver, count: int) -> float:
     """Return the messages per second if each batch is only received, loaded and acknowledged."""
     async with _message_server(count) as (process, broker):
-        started_at = time.perf_counter()
-        task = asyncio.ensure_future(_load(broker, driver))
-        await process.wait()
-        rate = count / (time.perf_counter() - started_at)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        return await _rate_until_end(process, _load(broker, driver), count)
+
+
+async def _rate_until_end(process: asyncio.subprocess.Process, client: Coroutine[Any, Any, None], count: int) -> float:
+    """Run a client until the server has the acknowledgements of all messages. Return the messages per second."""
+    started_at = time.perf_counter()
+    task, end = asyncio.ensure_future(client), asyncio.ensure_future(process.wait())
+    await asyncio.wait((task, end), return_when=asyncio.FIRST_COMPLETED)
+    rate = count / (time.perf_counter() - started_at)
+    if task.done():  # also if the server has closed the connection, because it is about to end
+        await asyncio.wait((end,), timeout=SERVER_END_SECONDS)
+    if not end.done():
+        end.cancel()
+        await task  # raises its error
+        raise RuntimeError("The client ended before all messages were acknowledged.")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    if process.returncode:
+        raise RuntimeError(f"The server of messages ended with code {process.returncode}. Read its output above.")
     return rate
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import logging
 import statistics
 import tempfile
 import time
@@ -69,9 +68,6 @@ def _build_rows(count: int = SAMPLES_PER_RESOURCE, *, homes: int = RESOURCES_PER
 
 async def bench_readings() -> list[Judgement]:
     """Measure writes and reads on PostgreSQL and on SQLite. Return the figures that have goals."""
-    logging.getLogger("amqtt").setLevel(
-        logging.CRITICAL
-    )  # the broker logs errors for messages that the protocol allows
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder, postgresql(Path(folder)) as server:
         async with database_on(server) as url:
             rates = await _bench_on("PostgreSQL", url)

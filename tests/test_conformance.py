@@ -161,6 +161,7 @@ async def test_graphql_and_rest_return_the_same(own_house: House, operation: Ope
     assert without_volatile_members(rest_result.value, mutation) == without_volatile_members(expected, mutation)
 
 
+@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
 async def test_both_interfaces_refuse_missing_or_forged_credentials(
@@ -176,6 +177,7 @@ async def test_both_interfaces_refuse_missing_or_forged_credentials(
         assert rest_result.status == 401
 
 
+@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
 async def test_operations_without_the_permission_are_forbidden(
@@ -188,6 +190,7 @@ async def test_operations_without_the_permission_are_forbidden(
     assert (graphql_result.code, rest_result.code, rest_result.status) == ("FORBIDDEN", "FORBIDDEN", 403)
 
 
+@pytest.mark.every_case("each case is another operation")
 @pytest.mark.parametrize(("operation", "rest"), BY_ID)
 async def test_records_of_other_tenants_and_unknown_records_are_not_found(
     own_house: House, operation: Operation, rest: RestRoute
@@ -254,6 +257,7 @@ async def test_body_that_is_not_an_object_is_refused(own_house: House, operation
         assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
 
 
+@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
 async def test_graphql_only_operations_require_their_permission(own_house: House, operation: Operation) -> None:

@@ -67,6 +67,7 @@ def test_lines_of_the_usual_form_are_parsed_together(header: str, lines: list[by
         b"\xff,2026-02-01T00:00:00Z,1.5,,\n",
         b"a,2026-02-01T00:00:00,1.5,,\n",
         b"a,2026-02-30T00:00:00Z,1.5,,\n",
+        b"a,2026-02-01T00:00:00Z01:00,1.5,,\n",
         b"a,2026-02-01T00:00:00Z,1e3,,\n",
         b"a,2026-02-01T00:00:00Z,nan,,\n",
         b"a,2026-02-01T00:00:00Z,0.1234567890123456,,\n",
@@ -84,8 +85,13 @@ def test_local_times_are_parsed_line_by_line() -> None:
 
 def test_blocks_number_their_lines_and_cut_long_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_reader, "MAX_LINE_BYTES", 4)
-    file = io.BytesIO(b"ab\n\nabcdefghij\nabc\nabcdef\nabcdefghijkl")
-    assert list(read_blocks(file, first=7, block_lines=3)) == [
+    content = b"ab\n\nabcdefghij\nabc\nabcdef\nabcdefghijkl"
+    assert list(read_blocks(io.BytesIO(content), first=7, block_lines=3)) == [
+        (7, [b"ab\n", b"\n", b"abcd"]),
+        (10, [b"abc\n", b"abcd", b"abcd"]),
+    ]
+    monkeypatch.setattr(line_reader, "BLOCK_BYTES", 7)
+    assert list(read_blocks(io.BytesIO(content), first=7, block_lines=3)) == [
         (7, [b"ab\n", b"\n", b"abcd"]),
         (10, [b"abc\n", b"abcd"]),
         (12, [b"abcd"]),

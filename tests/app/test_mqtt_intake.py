@@ -460,7 +460,7 @@ async def test_intake_reconnects_after_queue_overflow(
         await wait_for(
             lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text
         )
-        await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") == 2)
+        await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") >= 2)
         await publish(server, (topic, electricity_message(99, last)))
         await wait_for(lambda: _ends_with(display, 99))
 

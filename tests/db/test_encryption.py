@@ -313,7 +313,6 @@ async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(em
     await after.close()
 
 
-@pytest.mark.long("many starts of a process; migration and rotation of keys have shorter tests")
 async def test_start_is_refused_while_a_key_in_use_is_missing_or_wrong(empty_url: str) -> None:
     database = await migrated(empty_url, key("old"))
     await verify_keys(database)

@@ -93,6 +93,7 @@ async def send(
     return await by_rest(flat.house, operation, rest, change(variables) if change else variables, flat.display)
 
 
+@pytest.mark.every_case("each case is another operation")
 @pytest.mark.parametrize(("operation", "rest"), WALK)
 async def test_every_operation_is_refused_or_answers_about_the_home(
     flat: Flat, operation: Operation, rest: RestRoute | None

@@ -196,6 +196,10 @@ def test_number_beyond_exact_doubles_is_not_decoded() -> None:
         assert parse_numbers([value]) is None
     assert parse_numbers([1, "1"]) is None
     assert parse_instants(["2026-03-01T00:00:00Z", "2026-03-01T00:00:00.000Z"]) is None
+    for fraction in ("", ".000"):  # an offset of the column that begins with the mark of UTC
+        times = [f"2026-03-01T00:00:00{fraction}{offset}" for offset in ("Z01:00", "+05:00")]
+        assert parse_instants(times) is None
+        assert parse_instants(times[::-1]) is None
     assert parse_numbers([]) is not None
     assert parse_instants([]) is not None
 

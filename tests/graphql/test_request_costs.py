@@ -143,7 +143,7 @@ async def test_dry_runs_while_somebody_types_cost_nothing_and_need_no_permission
         assert "errors" not in anonymous.json()
 
 
-@pytest.mark.long("starts gateways with other settings; the costs of requests stay in the short form")
+@pytest.mark.every_case("production hides what development shows")
 @pytest.mark.parametrize(("environment", "revealed"), [("production", False), ("development", True)])
 async def test_only_development_reveals_the_schema(tmp_path: Path, environment: str, revealed: bool) -> None:
     async with gateway(tmp_path, environment=environment) as (_, http, tenant):

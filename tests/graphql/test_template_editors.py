@@ -87,6 +87,7 @@ def _codes(answer: Any) -> list[str]:
     return [error["extensions"]["code"] for error in errors]
 
 
+@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize("operation", FORBIDDEN_OPERATIONS, ids=lambda operation: operation.name)
 async def test_editor_runs_no_operation_of_administrators_by_graphql(
@@ -96,6 +97,7 @@ async def test_editor_runs_no_operation_of_administrators_by_graphql(
     assert (await by_graphql(served, operation, variables, editor.headers["account"])).code == "FORBIDDEN"
 
 
+@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
 @pytest.mark.parametrize(("operation", "rest"), FORBIDDEN_ENDPOINTS)
 async def test_editor_runs_no_operation_of_administrators_by_rest(

@@ -123,7 +123,8 @@ def planned(target: str, **variables: str) -> str:
     """Return the commands that a target of make would run."""
     assignments = [f"{name}={value}" for name, value in variables.items()]
     command = ["make", "--dry-run", target, *assignments]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    outer = ("TESTS", "MAKE", "MFLAGS")  # of the make that may run this test
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 

@@ -15,7 +15,7 @@ from wattgate.db.driver import CompiledStatement, compile_statement
 from wattgate.db.reading_pool import LentConnection
 from wattgate.db.row_scope import ScopeHolder
 from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
-from wattgate.tracer import Tracer
+from wattgate.tracer import NO_SPAN, Tracer
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
@@ -57,9 +57,8 @@ class DatabaseReader(ABC):
         """Return the rows of a constant statement, which is compiled once."""
         compiled = _compile(statement, self.dialect, bool(options.get("scoped")))
         arguments = compiled.bind_arguments(parameters)
-        if not self._tracer.is_enabled:
-            return compiled.convert_rows(await self._fetch_from_driver(compiled.sql, arguments))
-        with self._tracer.statement_span(self.dialect.name, compiled.sql):
+        tracer = self._tracer
+        with tracer.statement_span(self.dialect.name, compiled.sql) if tracer.is_enabled else NO_SPAN:
             return compiled.convert_rows(await self._fetch_from_driver(compiled.sql, arguments))
 
     async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = EMPTY_MAPPING) -> Any:

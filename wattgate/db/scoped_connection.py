@@ -76,7 +76,7 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         `_get_statement`, `_stmt_exclusive_section` and `bind_execute` are parts of asyncpg that `fetch` uses, so it is
         limited to version 0.32. `fetch` prepares the statement again if a type or a result has changed.
         """
-        if self._query_loggers:
+        if self._query_loggers or self._protocol is None:
             return await self.fetch(sql, *arguments)
         try:
             with self._stmt_exclusive_section:

@@ -54,9 +54,14 @@ class BucketGrid:
         return [*starts, self.stop]
 
     @cached_property
+    def starts(self) -> list[int]:
+        """The start of each bucket, in ms since 1970."""
+        return self.edges[:-1]
+
+    @cached_property
     def encoded_starts(self) -> bytes:
         """The start of each bucket as a big-endian integer of 8 bytes, the format of PostgreSQL's int8send."""
-        return struct.pack(f">{self.count}q", *self.edges[:-1])
+        return struct.pack(f">{self.count}q", *self.starts)
 
     @cached_property
     def labels(self) -> list[str]:
@@ -70,8 +75,6 @@ class BucketGrid:
 
     def positions_of(self, instants: list[int]) -> list[int]:
         """Return the position of the bucket that contains each instant. All instants must be within the grid."""
-        if instants == self.edges[:-1]:  # the usual case: one sample for each bucket
-            return list(range(self.count))
         return [bisect_right(self.edges, instant) - 1 for instant in instants]
 
     @property

@@ -39,7 +39,7 @@ def _positions(form: str) -> tuple[list[int], list[int], NDArray[np.uint8]]:
 
 
 _POSITIONS = MappingProxyType({form: _positions(form) for form in _FORMS.values()})
-_ZERO, _UTC_MARK = np.uint8(ord("0")), ord("Z")
+_ZERO = np.uint8(ord("0"))
 
 _FIRST_MS, _END_MS = to_ms(datetime(1971, 1, 1, tzinfo=UTC)), to_ms(datetime(9000, 1, 1, tzinfo=UTC))
 """Local times whose instants are after 1970 and before 9001 in every time zone."""
@@ -59,17 +59,19 @@ def parse_instants(texts: Sequence[str]) -> IntArray | None:
     form, joined = _FORMS.get(len(texts[0])), "".join(texts)
     if form is None or set(map(len, texts)) != {len(form)} or not joined.isascii():
         return None
-    characters = np.frombuffer(joined.encode(), np.uint8).reshape(-1, len(form))
+    encoded = joined.encode()
+    characters = np.frombuffer(encoded, np.uint8).reshape(-1, len(form))
     digits, marks, expected = _POSITIONS[form]
     if (characters[:, digits] - _ZERO > 9).any() or (characters[:, marks] != expected).any():
         return None
-    end = len(form) - (6 if form.endswith("00:00") else 1)
-    times = np.frombuffer(joined.encode(), f"S{len(form)}").astype(f"S{end}")
+    has_offset = form.endswith("+00:00")
+    end = len(form) - (6 if has_offset else 1)
+    times = np.frombuffer(encoded, f"S{len(form)}").astype(f"S{end}")
     try:
         at = times.astype("datetime64[ms]").astype(np.int64)
     except ValueError:  # a date or a time that does not exist
         return None
-    offset = _parse_offset(characters) if characters[0, end] != _UTC_MARK else np.zeros(len(texts), np.int64)
+    offset = _parse_offset(characters) if has_offset else np.zeros(len(texts), np.int64)
     is_in_range = at.min() >= _FIRST_MS and at.max() < _END_MS
     return None if offset is None or not is_in_range else at - offset
 

@@ -5,7 +5,6 @@ authenticates nobody: it only separates a known browser from guessers, whose bac
 """
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -84,7 +83,6 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
     )
 
 
-@lru_cache(1024)
 def _origin_of(scheme: str, host: str) -> str | None:
     """Return the address at which the client has reached the gateway, or None if the header Host has none.
 

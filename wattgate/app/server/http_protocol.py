@@ -64,7 +64,6 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._in_body = False
         self._window_bytes = 0
-        self._request_headers: list[tuple[bytes, bytes]] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -124,7 +123,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if not self._begin_direct():
             super().on_headers_complete()
         # uvicorn would add the trailers of the body to the headers of the request
-        self._request_headers, self.headers = self.headers, []
+        self.headers = []
 
     def on_body(self, body: bytes) -> None:
         self._window_bytes += len(body)
@@ -132,7 +131,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body, self._deadline = False, None
-        self.headers = self._request_headers
+        self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

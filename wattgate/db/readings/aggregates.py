@@ -208,8 +208,8 @@ async def fetch_aggregates(
     aggregates = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
         for key, (at, *columns) in (await _fetch_samples(session, series, grid)).items():
-            if at is grid.edges:  # the usual case: one sample for each bucket
-                aggregates[key] = Aggregates(*_aggregate_samples(at[:-1], *columns))
+            if at == grid.starts:  # the usual case: one sample for each bucket
+                aggregates[key] = Aggregates(*_aggregate_samples(at, *columns))
             else:
                 store_columns(aggregates, key, (grid.positions_of(at), *_aggregate_samples(at, *columns)))
         return aggregates
@@ -239,10 +239,7 @@ async def fetch_aggregates(
 async def _fetch_samples(
     session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid
 ) -> dict[SeriesKey, Sequence[list[int]]]:
-    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series.
-
-    The first column is `grid.edges` itself if there is one sample at the start of each bucket.
-    """
+    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series."""
     dialect = dialect_name(session)
     statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect), reading=own_table("reading", dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
@@ -251,7 +248,7 @@ async def _fetch_samples(
         return {(number, field_index): columns for number, field_index, *columns in _columns_by_series(rows)}
     return {
         (number, field_index): [
-            grid.edges if at == grid.encoded_starts else _decode_column(at),
+            grid.starts if at == grid.encoded_starts else _decode_column(at),
             *map(_decode_column, texts),
         ]
         for number, field_index, at, *texts in rows

@@ -119,9 +119,9 @@ class CsvColumns:
         at, value = parse_instants(columns[self.positions["at"]]), parse_numbers(columns[self.positions["value"]])
         if at is None or value is None:
             return None
-        plain = {self.positions[name] for name in ("at", "value")}
+        named_columns = {position for name, position in self.positions.items() if name not in ("at", "value")}
         cells = list(
-            zip(*([""] * len(lines) if n in plain else column for n, column in enumerate(columns)), strict=True)
+            zip(*(cell if n in named_columns else [""] * len(lines) for n, cell in enumerate(columns)), strict=True)
         )
         try:
             named = {row: (self._series_name(row), parse_quality(self._cell(row, "quality"))) for row in set(cells)}
@@ -131,6 +131,8 @@ class CsvColumns:
 
     def _split_block(self, lines: list[bytes]) -> list[list[str]] | None:
         """Return the cells of lines by column. Return None unless splitting each line gives what a CSV parser does."""
+        if max(map(len, lines)) >= MAX_LINE_BYTES:
+            return None
         text = b"".join(lines).replace(b"\r\n", b"\n").removesuffix(b"\n")
         delimiter = self.delimiter.encode()
         delimiters = lines[0].count(delimiter)
@@ -140,7 +142,6 @@ class CsvColumns:
             and not any(character in text for character in (b'"', b"\r", b"\0"))
             and all(line.count(delimiter) == delimiters for line in lines)
             and delimiters >= max(self.positions.values())
-            and max(map(len, lines)) < MAX_LINE_BYTES
         )
         if not is_plain:
             return None

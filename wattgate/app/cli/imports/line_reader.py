@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 MAX_LINE_BYTES = 64 * 1024
 
-BLOCK_LINES = 1_000
-"""Maximum number of lines in a block."""
+BLOCK_LINES, BLOCK_BYTES = 1_000, 1024 * 1024
+"""Maximum number of lines in a block, and the size from which it has no further line."""
 
 
 def read_numbered_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -35,9 +35,7 @@ def read_blocks(file: BinaryIO, *, first: int = 1, block_lines: int = BLOCK_LINE
     `first` is the number of the next line. A line longer than MAX_LINE_BYTES is cut there.
     """
     pieces, number = iter(partial(file.readline, MAX_LINE_BYTES), b""), first
-    while block := list(islice(pieces, block_lines)):
-        if b"".join(block).count(b"\n") < len(block):
-            block = _join_pieces(block, pieces)
+    while block := _next_block(pieces, block_lines):
         yield number, block
         number += len(block)
 
@@ -50,10 +48,21 @@ def decode_lines(first: int, lines: list[bytes]) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _join_pieces(pieces: list[bytes], following: Iterator[bytes]) -> list[bytes]:
-    """Return the first piece of each line. Read on to the end of the last one."""
-    last = pieces[-1]
-    while last and not last.endswith(b"\n"):
-        last = next(following, b"")
-    ends = [True, *(piece.endswith(b"\n") for piece in pieces)]
-    return [piece for piece, starts in zip(pieces, ends, strict=False) if starts]
+def _next_block(pieces: Iterator[bytes], block_lines: int) -> list[bytes]:
+    """Return the next lines, each cut at the end of its first piece; none at the end of the file."""
+    block, size = list[bytes](), 0
+    for piece in islice(pieces, block_lines):
+        block.append(piece)
+        size += len(piece)
+        if not piece.endswith(b"\n"):
+            _skip_line(pieces)
+        if size >= BLOCK_BYTES:
+            break
+    return block
+
+
+def _skip_line(pieces: Iterator[bytes]) -> None:
+    """Read on to the end of a line."""
+    for piece in pieces:
+        if piece.endswith(b"\n"):
+            return
