@@ -1,4 +1,4 @@
-"""The lower bound of the benchmark in memory: a server that knows its four documents and answers them by hand.
+"""The floor of the benchmark in memory: a server that knows its four documents and answers them by hand.
 
 It parses HTTP with uvicorn's parser, looks up the token, and builds each response from the same rows with plain code.
 It has no GraphQL, no permissions, no limits, no metrics and no other headers. It listens on $PORT.

@@ -1,4 +1,4 @@
-"""The lower bound of the cost of reads from PostgreSQL: the statements by hand, and nothing else.
+"""The floor of the cost of reads from PostgreSQL: the statements by hand, and nothing else.
 
 The server listens on $PORT and answers the documents of the benchmark from the database at $DATABASE_URL, with the
 data of the gateway. It checks no token, permission, consent or limit, and does not parse the document.

@@ -1,4 +1,4 @@
-"""The lower bound of the cost of a broadcast: send the bytes of a reading to each socket, and do nothing else.
+"""The floor of the cost of a broadcast: send the bytes of a reading to each socket, and do nothing else.
 
 The server listens on $PORT until the number of connections in its first argument have each sent a byte. Then it sends
 the number of messages in its second argument to each of them.

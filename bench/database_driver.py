@@ -10,7 +10,7 @@ from sqlalchemy.engine import make_url
 
 
 class Driver:
-    """The database's own driver, without any code of the gateway."""
+    """A connection of one of the drivers. One of both is set."""
 
     def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
         self._postgresql, self._sqlite = postgresql, sqlite

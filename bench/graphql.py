@@ -40,7 +40,7 @@ MIN_BUSY_SHARE = 0.9
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
 FLOOR = "by hand"
-"""The same work by plain code with nothing else: no GraphQL, permissions, limits or metrics. It is the lower bound."""
+"""The floor of the cost: the same work by plain code, without GraphQL, permissions, limits and metrics."""
 
 PRODUCTION = {"NODE_ENV": "production"}
 

@@ -53,7 +53,7 @@ FRAME_GOAL = at_most(100, "frame of a display: µs for each reading")
 MEMORY_GOAL = at_most(12, "memory of an idle subscriber: KiB")
 
 BY_HAND = "by hand"
-"""The server of `bench.live_by_hand`: the floor of connecting and of the messages."""
+"""The server of `bench.bare_live`: the floor of connecting and of the messages."""
 
 BATCH = 100
 """The number of readings of different homes in one call of publish."""
@@ -199,7 +199,7 @@ async def gateway_contender(
 
 
 def by_hand_contender(gateway: LiveContender) -> LiveContender:
-    """Return the server of `bench.live_by_hand`, on the database and the Redis server of the gateway."""
+    """Return the server of `bench.bare_live`, on the database and the Redis server of the gateway."""
     return LiveContender(BY_HAND, partial(_start_by_hand, *gateway.start.args), gateway.fan_out, gateway.homes)  # type: ignore[attr-defined]
 
 
@@ -246,7 +246,7 @@ async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIter
 @asynccontextmanager
 async def _start_by_hand(seeded: SeededGateway, settings: Settings) -> AsyncIterator[LiveServer]:
     database, redis = make_url(settings.database_url).database, ServerAddress.from_redis_url(str(settings.redis_url))
-    async with pinned_process(sys.executable, "-m", "bench.live_by_hand", str(database), str(redis.port)) as server:
+    async with pinned_process(sys.executable, "-m", "bench.bare_live", str(database), str(redis.port)) as server:
         yield RedisFedGateway(server, seeded, {})
 
 

@@ -38,6 +38,8 @@ RESOURCES_PER_PATH, SAMPLES_PER_RESOURCE = 40, 5_000
 """The size of each write: 200,000 readings."""
 
 MESSAGES = 20_000
+"""The messages that each run over MQTT receives."""
+
 MQTT_FLOOR = "MQTT, client library and plain {kind} only"
 
 ROUNDS = 60

@@ -1,4 +1,4 @@
-"""The lower bound of connecting and of live readings: the same input and output, written by hand with nothing else.
+"""The floor of connecting and of live readings: the same input and output, written by hand with nothing else.
 
 For each connection, it answers the handshake, takes the two connection slots and opens the stream by the gateway's
 scripts, and reads the resource twice, as the gateway does. For each reading, it decodes the message from Redis and
