@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +11,7 @@ import httpx
 
 from tests.support.encryption import TEST_KEYS
 from tests.support.forked import Running, start
+from tests.support.ports import free_port
 
 PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
 START_SECONDS = 60
@@ -28,9 +28,7 @@ class GatewayProcess:
         self._settings = settings
         self._log = folder / f"{name}.log"
         self._process: Running | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
 
     @property
     def url(self) -> str:

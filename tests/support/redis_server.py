@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import signal
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -14,6 +13,8 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+
+from tests.support.ports import free_port
 
 
 def _executable() -> str:
@@ -29,9 +30,7 @@ class RedisServer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
 
     @property
     def url(self) -> str:
