@@ -31,7 +31,10 @@ def watch_credentials(session: Any, listener: Callable[[], None]) -> None:
 
 @contextmanager
 def extending_tokens(session: Any) -> Iterator[None]:
-    """Let the statements of a session move the end of tokens to a later time, which ends no credential."""
+    """Let the statements of a session move the end of tokens to a later time, which ends no credential.
+
+    No other change of credentials may be in this context: it would not be noticed.
+    """
     session.info[_EXTENDS] = True
     try:
         yield

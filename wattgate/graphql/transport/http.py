@@ -10,7 +10,7 @@ import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -238,9 +238,4 @@ def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLRes
 
 
 def _budget_headers(balance: Balance | None) -> Headers:
-    return [(_budget_header_name(name), value.encode()) for name, value in rate_limit_headers(balance).items()]
-
-
-@cache
-def _budget_header_name(name: str) -> bytes:
-    return name.lower().encode()
+    return [(name.lower().encode(), value.encode()) for name, value in rate_limit_headers(balance).items()]
