@@ -1,8 +1,9 @@
-"""The floor of connecting and of live readings: the same input and output, written by hand with nothing else.
+"""The floor of connecting, live readings and displays: the same input and output, written by hand with nothing else.
 
 For each connection, it answers the handshake, takes the two connection slots and opens the stream by the gateway's
 scripts, and reads the resource twice, as the gateway does. For each reading, it decodes the message from Redis and
-sends a frame. It has no permissions, limits, deadlines or errors, and parses only what the bench sends.
+sends a frame: that reading, or a home's whole display. It has no permissions, limits, deadlines or errors, and parses
+only what the bench sends.
 
 It listens on $PORT and takes the path of the SQLite database and the port of Redis as arguments.
 """
@@ -57,7 +58,31 @@ class RedisLink(asyncio.Protocol):
         payload = orjson.dumps({"data": {"readings": {**data, "unit": reading.unit}}})
         frame = frames.text(b'{"id":"1","type":"next","payload":' + payload + b"}")
         for client in self.clients.get(channel, ()):
-            client.write(frame)
+            client.write(frame if client.display is None else client.display.draw(reading))
+
+
+class Display:
+    """The state of a home's display: the energy and the cost of today, from readings of power."""
+
+    def __init__(self, pence_per_kwh: float) -> None:
+        self._price, self._energy = pence_per_kwh, 0.0
+        self._last: ReadingRecorded | None = None
+
+    def draw(self, reading: ReadingRecorded) -> bytes:
+        """Add a reading to the state. Return the frame of the whole display."""
+        if self._last is not None:
+            self._energy += self._last.value * (reading.at - self._last.at).total_seconds() / 3_600_000
+        self._last = reading
+        display = {
+            "at": reading.at,
+            "power": {"net": reading.value, "unit": reading.unit, "at": reading.at},
+            "today": {
+                "electricity": {"value": round(self._energy, 3), "unit": "kWh"},
+                "cost": {"total": round(self._energy * self._price / 100, 2)},
+            },
+            "freshness": {"state": "LIVE", "ageSeconds": 0},
+        }
+        return frames.text(b'{"id":"1","type":"next","payload":' + orjson.dumps({"data": {"display": display}}) + b"}")
 
 
 class Client(asyncio.Protocol):
@@ -66,6 +91,7 @@ class Client(asyncio.Protocol):
     def __init__(self, number: int, database: sqlite3.Connection, commands: RedisLink, messages: RedisLink) -> None:
         self._number, self._database, self._commands, self._messages = number, database, commands, messages
         self._open, self._channel = False, b""
+        self.display: Display | None = None
 
     def connection_made(self, transport: Any) -> None:
         self.write: Any = transport.write
@@ -100,15 +126,25 @@ class Client(asyncio.Protocol):
                     self._commands.send(_pack(("EVAL", ACQUIRE_SCRIPT, 2, *keys, *arguments)))
                 self.write(frames.text(b'{"type":"connection_ack"}'))
             case "subscribe":
-                (resource_id,) = message["payload"]["variables"]["ids"]
-                for _ in range(2):
-                    self._database.execute("SELECT * FROM resource WHERE resource_id = ?", (resource_id,)).fetchall()
+                resource_id = self._read_resource(message["payload"]["variables"])
                 self._channel = stream_key(topics.readings(resource_id)).encode()
                 self._messages.send(_pack(("SUBSCRIBE", self._channel)))
                 self._commands.waiting.append(self)
                 self._commands.send(_pack(("EVAL", OPEN_STREAM_SCRIPT, 1, self._channel, 600)))
             case "ping":
                 self.write(frames.text(b'{"type":"pong"}'))
+
+    def _read_resource(self, variables: dict[str, Any]) -> str:
+        """Read the resource twice, or that of a home with a display. Return its id."""
+        if "id" in variables:
+            self.display = Display(pence_per_kwh=24.5)
+            query = "SELECT resource_id FROM virtual_entity_resource WHERE ve_id = ?"
+            resource_id: str = self._database.execute(query, (variables["id"],)).fetchone()[0]
+        else:
+            (resource_id,) = variables["ids"]
+        for _ in range(2):
+            self._database.execute("SELECT * FROM resource WHERE resource_id = ?", (resource_id,)).fetchall()
+        return resource_id
 
     def on_opened(self) -> None:
         """Receive the readings of the stream from now on."""

@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 from sqlalchemy import event, insert
 
-from bench import mqtt
+from bench import bare_bulk, mqtt
 from bench.database_driver import Driver, open_driver
 from bench.gateway import SeededGateway, ServedGateway, served_gateway
 from bench.goals import Judgement, at_least
@@ -40,6 +40,7 @@ RESOURCES_PER_PATH, SAMPLES_PER_RESOURCE = 40, 5_000
 MESSAGES = 20_000
 """The messages that each run over MQTT receives."""
 
+NDJSON_FLOOR = "bulk, NDJSON, parser and plain {kind} only"
 MQTT_FLOOR = "MQTT, client library and plain {kind} only"
 
 ROUNDS = 60
@@ -120,6 +121,7 @@ async def _write_rates(gateway: ServedGateway, driver: Driver, rows: Rows) -> li
             "bulk, NDJSON, each revised",
             _rest_rate(gateway, len(rows), [("/readings", revised_lines, "application/x-ndjson")]),
         ),
+        (NDJSON_FLOOR, await _rate_of(len(rows), bare_bulk.load_lines(driver, lines))),
         ("bulk, Arrow", _rest_rate(gateway, len(rows), [("/readings", arrow, "application/vnd.apache.arrow.stream")])),
         ("CSV import", await _rate_of(len(rows), _import_csv(gateway, csv))),
         ("recordReadings, 10,000 a call", _graphql_rate(gateway, len(fewer_rows), graphql_calls)),

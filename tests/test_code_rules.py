@@ -18,6 +18,7 @@ PACKAGE = ROOT / "wattgate"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SESSIONS = {
     "graphql/core/runner.py",
+    "graphql/core/row_reader.py",
     "db/identity/credentials.py",
     "db/engine.py",
     "db/encryption/rotation.py",  # the secrets of all applications
@@ -69,6 +70,21 @@ def test_only_operations_of_the_system_list_applications() -> None:
         "graphql/resolvers/retention.py",
         "graphql/resolvers/webhooks.py",
     ]
+
+
+def test_only_commands_and_log_in_pages_read_the_list_of_applications() -> None:
+    users = [path for path in MODULES if re.search(r"\.list_applications\(", path.read_text())]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == [
+        "app/cli/actions/listing.py",
+        "app/cli/actions/personal_data.py",
+        "app/cli/record_lists.py",
+        "app/demo/seed.py",
+        "app/homes/home_selection.py",
+        "app/homes/setup.py",
+        "app/server/login_application.py",
+    ]
+    access = [path for path in MODULES if "SystemAccess.LIST_APPLICATIONS)" in path.read_text()]
+    assert [str(path.relative_to(PACKAGE)) for path in access] == ["graphql/core/row_reader.py"]
 
 
 def test_catalogue_lists_every_declared_operation() -> None:

@@ -202,10 +202,10 @@ async def test_page_waits_for_the_database_for_a_bounded_time(database: str, mon
     runner = application.state.gateway.runner
     blocked = asyncio.Event()
 
-    async def never_ends(*arguments: Any) -> None:
+    async def never_ends(**arguments: Any) -> None:
         await blocked.wait()
 
-    monkeypatch.setattr(runner, "run", never_ends)
+    monkeypatch.setattr(runner, "list_applications", never_ends)
     transport = httpx.ASGITransport(application)
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway.example") as http:
         page = await http.get("/display")

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import aiomqtt
 import pytest
 from sqlalchemy import text
 
@@ -14,7 +13,7 @@ from bench.mqtt import add_display
 from bench.mqtt_messages import MessageServer
 from tests.support.servers import Databases
 from wattgate.app.settings import Settings
-from wattgate.app.workers.mqtt_intake import MqttClient, MqttIntake
+from wattgate.app.workers.mqtt_intake import MqttClient, MqttIntake, ReceivedMessage
 from wattgate.graphql.resolvers.raw_readings import raw_readings
 from wattgate.realtime.server_address import ServerAddress
 
@@ -40,7 +39,7 @@ async def test_shutdown_in_a_batch_acknowledges_none_of_it_and_all_are_stored_la
     batches = asyncio.Queue[int]()
     gather = MqttClient.next_batch
 
-    async def report_batch(client: MqttClient) -> list[aiomqtt.Message]:
+    async def report_batch(client: MqttClient) -> list[ReceivedMessage]:
         batch = await gather(client)
         batches.put_nowait(len(batch))
         return batch

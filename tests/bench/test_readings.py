@@ -4,15 +4,16 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
-from bench import mqtt
+from bench import bare_bulk, mqtt
 from bench.database_driver import open_driver
 from bench.gateway import SeededGateway, seeded_gateway
 from bench.readings import QUERIES, capture_statements
 from tests.support.servers import Databases
 from wattgate.app.settings import Settings
-from wattgate.clock import to_ms
+from wattgate.clock import format_iso_ms, to_ms
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import Period
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
@@ -71,3 +72,17 @@ async def test_intake_and_its_floor_take_all_messages(seeded: tuple[SeededGatewa
         assert await mqtt.floor_rate(driver, count=30) > 0
         (row,) = await driver.fetch("SELECT count(*) FROM reading WHERE resource_number = 30000000", ())
     assert row[0] == 30
+
+
+async def test_floor_of_ndjson_loads_all_lines(seeded: tuple[SeededGateway, str]) -> None:
+    gateway, url = seeded
+    await record_hours(gateway)  # creates the partition of the month
+    start = to_ms(QUERIES[0].start)
+    expected = [(start, 1250), (start + 1, 2500)]
+    lines = b"\n".join(
+        orjson.dumps({"resourceId": "one", "at": format_iso_ms(at), "value": value / 1000}) for at, value in expected
+    )
+    async with open_driver(url) as driver:
+        assert await bare_bulk.load_lines(driver, lines) == len(expected)
+        rows = await driver.fetch("SELECT at, value FROM reading WHERE resource_number = 20000000 ORDER BY at", ())
+    assert [tuple(row) for row in rows] == expected

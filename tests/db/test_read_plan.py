@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, ReadSpan, _decode_column, plan_reads, store_columns
+from wattgate.db.readings.aggregates import Aggregates, EncodedSamples, ReadSpan, plan_reads, store_columns
+from wattgate.db.readings.encoded_columns import decode_column, decode_scaled
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday
@@ -201,4 +202,32 @@ def test_store_columns_adds_to_buckets_that_were_filled_at_once() -> None:
 
 @pytest.mark.parametrize("numbers", [[7], [7, 7, 7], [0, 0], [-1, -1], [-(2**63), 2**63 - 1], [1, 2, 1], [1, 1, 2]])
 def test_columns_of_samples_are_decoded_to_the_stored_numbers(numbers: list[int]) -> None:
-    assert _decode_column(struct.pack(f">{len(numbers)}q", *numbers)) == numbers
+    assert decode_column(struct.pack(f">{len(numbers)}q", *numbers)) == numbers
+
+
+def encoded(*numbers: int) -> bytes:
+    return struct.pack(f">{len(numbers)}q", *numbers)
+
+
+@given(numbers=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-(2**54), 2**54)), decimals=st.integers(0, 18))
+def test_scaled_values_are_the_nearest_doubles(numbers: list[int], decimals: int) -> None:
+    assert decode_scaled(encoded(*numbers), 10**decimals) == [number / 10**decimals for number in numbers]
+
+
+def test_encoded_samples_have_the_columns_of_aggregates() -> None:
+    samples = EncodedSamples([0, 10, 20], encoded(5, -6, 7), encoded(0, 2, 0), encoded(0, 1, 3), encoded(9, 9, 8))
+    readings = {0: (5, 0, 0, 9), 10: (-6, 2, 1, 9), 20: (7, 0, 3, 8)}
+    for name, *column in zip(
+        AGGREGATE_COLUMNS, *(aggregate_values({at: readings[at]}) for at in readings), strict=True
+    ):
+        assert getattr(samples, name) == column
+    assert samples.scaled_values("sum", 10) == [0.5, -0.6, 0.7]
+    assert samples.samples is None
+
+
+def test_columns_that_were_not_read_cannot_be_read() -> None:
+    samples = EncodedSamples([0, 10], encoded(5, 6))
+    assert samples.count == [1, 1]
+    for name in ("estimated", "revision", "received_at"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(samples, name)

@@ -369,7 +369,6 @@ def test_system_access_is_used_only_by_these_operations() -> None:
         "audited_applications": SystemAccess.LIST_AUDITED_APPLICATIONS,
         "create_application": SystemAccess.CREATE_APPLICATION,
         "due_deliveries": SystemAccess.FIND_WORK,
-        "list_applications": SystemAccess.LIST_APPLICATIONS,
         "rotate_application_secret": SystemAccess.FIND_CREDENTIALS,
         "run_maintenance": SystemAccess.MAINTAIN_PARTITIONS,
         "store_registry_records": SystemAccess.FILL_NETWORK_REGISTRY,

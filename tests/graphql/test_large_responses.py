@@ -11,6 +11,7 @@ from starlette.types import Message
 
 from tests.support.house import House
 from tests.support.stalls import StallRecorder
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.graphql.execution.json_encoding import PIECE_VALUES, encode_large_json, encode_pieces
 from wattgate.graphql.transport.http import LARGE_BODY_BYTES, GraphQLResponse
 from wattgate.stored_json import encode_json
@@ -22,6 +23,7 @@ VALUES: dict[str, Any] = {
     "empty": {"a": [], "b": {}},
     "rows": {"data": {"rows": ROWS, "more": {"of": ROWS}}, "extensions": {"cost": {"requested": 1}}},
     "rows of columns": {"data": [{"at": ["2026"] * PIECE_VALUES, "value": [0.25] * PIECE_VALUES}] * 3},
+    "serialized columns": {"value": SerializedColumn([0.25] * 3 * PIECE_VALUES)},
     "scalars": list(range(3 * PIECE_VALUES)),
     "object": {f"name {number}": number for number in range(2 * PIECE_VALUES)},
     "nested": [[[[1] * PIECE_VALUES]], [[2] * PIECE_VALUES], "x"],
@@ -39,6 +41,7 @@ async def test_pieces_have_the_same_content(value: Any) -> None:
     assert json.loads(b"".join(pieces)) == value
     assert await encode_large_json(value) == b"".join(pieces)
     assert max(map(len, pieces)) < 1_000_000
+    assert max(piece.count(b",") for piece in pieces) < PIECE_VALUES
 
 
 async def test_pieces_have_the_bytes_of_the_whole() -> None:

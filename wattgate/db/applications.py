@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
-from sqlmodel import col, select
+from sqlalchemy import Table, select
 
 from wattgate.db.models import Application, ApplicationCredential
 from wattgate.db.reader import DatabaseSession
 from wattgate.db.tenancy_guard import SCOPED_OPTION
+
+# Statements on columns of tables, not of models: the first statement on a model prepares the mappers of all models.
+_APPLICATIONS = cast(Table, Application.__table__).columns  # type: ignore[attr-defined]
+_CREDENTIALS = cast(Table, ApplicationCredential.__table__).columns  # type: ignore[attr-defined]
 
 MAX_IDS_PER_STATEMENT = 500
 """Maximum number of IDs in one statement."""
@@ -31,7 +36,7 @@ async def list_applications(
 
     The session needs `SystemAccess.LIST_APPLICATIONS`.
     """
-    columns = (col(Application.application_id), col(Application.name), col(Application.created_at))
+    columns = (_APPLICATIONS.application_id, _APPLICATIONS.name, _APPLICATIONS.created_at)
     applications = select(*columns).order_by(columns[2], columns[0]).limit(limit)
     if application_id is not None:
         applications = applications.where(columns[0] == application_id)
@@ -45,7 +50,7 @@ async def list_applications(
 
 async def _list_usernames(session: DatabaseSession, application_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the usernames of the credentials of each application."""
-    columns = (col(ApplicationCredential.application_id), col(ApplicationCredential.username))
+    columns = (_CREDENTIALS.application_id, _CREDENTIALS.username)
     usernames: dict[str, list[str]] = {}
     for first in range(0, len(application_ids), MAX_IDS_PER_STATEMENT):
         in_batch = columns[0].in_(application_ids[first : first + MAX_IDS_PER_STATEMENT])

@@ -1,6 +1,6 @@
 """Statements that insert records, and change or check other records in the same step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Insert, case, exists, insert, literal, select
@@ -15,23 +15,23 @@ _INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite
 
 def insert_or_update(dialect: str, record: Tenanted, changes: Mapping[str, Any]) -> Any:
     """Return the statement that inserts a record, or changes the one with its key."""
-    statement = _INSERTS[dialect](model_table(type(record))).values(_values(record))
+    statement = _INSERTS[dialect](model_table(type(record))).values(record_values(record))
     return statement.on_conflict_do_update(index_elements=[record.key], set_=dict(changes))
 
 
 def insert_if_absent(dialect: str, record: Tenanted) -> Any:
     """Return the statement that inserts a record unless one with the same unique values exists."""
-    return _INSERTS[dialect](model_table(type(record))).values(_values(record)).on_conflict_do_nothing()
+    return _INSERTS[dialect](model_table(type(record))).values(record_values(record)).on_conflict_do_nothing()
 
 
-def insert_or_count(dialect: str, records: Sequence[Tenanted], count: str, latest: str) -> Any:
-    """Return the statement that inserts records of one model, or adds their counts to the records with their keys.
+def insert_or_count(dialect: str, model: type[Tenanted], count: str, latest: str) -> Any:
+    """Return the statement that inserts a record of a model, or adds its count to the record with its key.
 
-    `count` names the column of the counts, and `latest` a column that takes the greater value.
+    `count` names the column of the counts, and `latest` a column that takes the greater value. The values of records
+    are parameters (`record_values`): SQLAlchemy compiles a statement with the values of several records at each use.
     """
-    model = type(records[0])
     table = model_table(model)
-    statement = _INSERTS[dialect](table).values([_values(record) for record in records])
+    statement = _INSERTS[dialect](table)
     old, new = table.c, statement.excluded
     greater = case((new[latest] > old[latest], new[latest]), else_=old[latest])
     return statement.on_conflict_do_update(
@@ -58,5 +58,6 @@ def insert_for(parent: type[Tenanted], record: Tenanted, parent_id: str | None =
     return insert(model_table(type(record))).from_select(columns, select(*values).where(parent_exists))
 
 
-def _values(record: Tenanted) -> dict[str, Any]:
+def record_values(record: Tenanted) -> dict[str, Any]:
+    """Return the values of a record by the names of its columns."""
     return {column.name: getattr(record, column.name) for column in model_columns(type(record))}

@@ -6,14 +6,10 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from wattgate.db.insert_statements import insert_for, insert_or_count, insert_or_update
-from wattgate.db.lookups import model_columns
+from wattgate.db.insert_statements import insert_for, insert_or_count, insert_or_update, record_values
 from wattgate.db.models import Tenanted
 from wattgate.db.reader import dialect_name
 from wattgate.db.tenancy_guard import SCOPED_OPTION
-
-MAX_PARAMETERS = 10_000
-"""The maximum number of values in one statement. The drivers accept up to 32,767 parameters."""
 
 
 class RowInserts(ABC):
@@ -37,13 +33,11 @@ class RowInserts(ABC):
 
         `count` names the column of the counts, and `latest` a column that takes the greater value.
         """
-        size = MAX_PARAMETERS // len(model_columns(type(records[0])))
         for record in records:
             record.application_id = self.application_id
-        for start in range(0, len(records), size):
-            batch = records[start : start + size]
-            statement = insert_or_count(dialect_name(self.write_session), batch, count, latest)
-            await self.write_session.execute(statement, execution_options=SCOPED_OPTION)
+        statement = insert_or_count(dialect_name(self.write_session), type(records[0]), count, latest)
+        values = [record_values(record) for record in records]
+        await self.write_session.execute(statement, values, execution_options=SCOPED_OPTION)
 
     async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
         """Add a record if its parent exists, in one statement either way. Return whether it does.

@@ -10,7 +10,6 @@ from sqlalchemy import ColumnElement, delete, func, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessRecorder
-from wattgate.db.applications import ApplicationSummary, list_applications
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
@@ -180,10 +179,6 @@ class Rows(RowPages, RowInserts):
         if credential is not None and self.recorder is not None:
             self.recorder.record_edited("application_credential", "username", credential)
         return credential
-
-    async def applications(self, application_id: str | None, limit: int | None) -> list[ApplicationSummary]:
-        """Return applications as `list_applications` does. Only operations of the system use this."""
-        return await list_applications(self._session, application_id=application_id, limit=limit)
 
     async def application(self) -> Application | None:
         """Return the application itself, or None if it does not exist."""

@@ -173,7 +173,8 @@ def _parse_local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"
     if part is None:
         raise MeterMessageError(f"{meter} is missing")
     at, parts = _parse_timestamp(_get_member(payload, meter, "timestamp")), _PartParser()
-    values = [parts.parse(_parse_value, part, mapping) for mapping in LOCAL_VALUE_MAPPINGS[meter]]
+    mappings = LOCAL_VALUE_MAPPINGS[meter]
+    values = [parts.parse(_parse_value, part, mapping) for mapping in mappings if mapping.value_path[0] in part]
     return MeterMessage(hardware_id, at, _without_none(values), problems=tuple(parts.problems))
 
 

@@ -270,7 +270,6 @@ OPERATIONS: tuple[Operation, ...] = (*_OPERATIONS, *build_node_operations(_OPERA
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,
-    provisioning.list_applications,
     provisioning.rotate_application_secret,
     provisioning.create_user,
     oauth.create_oauth_client,

@@ -32,7 +32,7 @@ from wattgate.graphql.transport.bulk_recorder import (
     parse_number,
     parse_quality,
 )
-from wattgate.rest_compat.arrow import readings
+from wattgate.rest_compat import arrow
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read an Apache Arrow IPC stream with one reading in each row."""
-    async for rows, rejected_rows in readings.read_arrays(chunks):
+    async for rows, rejected_rows in arrow.read_arrays(chunks):
         for line, reason in rejected_rows:
             bulk.refuse_line(line, reason)
         await bulk.add_arrays(*rows)

@@ -23,7 +23,8 @@ from wattgate.errors import Forbidden, GatewayError, RateLimited, Unauthenticate
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
-from wattgate.graphql.core.runner import Runner, check_permission
+from wattgate.graphql.core.row_reader import check_permission
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.input_worker import InputWorker

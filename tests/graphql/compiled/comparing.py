@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
@@ -18,6 +19,7 @@ from tests.graphql.compiled.documents import Request
 from wattgate.graphql.execution.compiled.engine import PLAN_DISABLED_SECONDS, ExecutionEngine
 from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.json_encoding import count_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
 
 OTHER_ERRORS = "errors of no data"
@@ -106,6 +108,8 @@ async def run_engine(
     except InvalidRequest as invalid:
         return build_answer(None, normalize_errors(invalid.errors), calls), Outcome.REJECTED
     result = await engine.execute(context, document, variables, raw_variables)
+    if result.bound_values is not None and result.data is not None:
+        assert count_values(result.data, sys.maxsize) <= result.bound_values(result.data)
     outcome = Outcome.COMPILED if engine.fallback_count == fallbacks else Outcome.FELL_BACK
     if engine.get_or_compile(document, variables) is None:
         outcome = Outcome.NOT_COMPILED

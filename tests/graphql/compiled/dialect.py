@@ -127,7 +127,12 @@ class Call:
     charge: None = None
 
     async def run_operation(
-        self, key: str, operation: Operation, arguments: Mapping[str, Any], node_id: int | None = None
+        self,
+        key: str,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        node_id: int | None = None,
+        selected: frozenset[str] | None = None,
     ) -> Any:
         try:
             self.operation_results[key] = await operation.resolver(self, **arguments)

@@ -81,7 +81,7 @@ def _ignore_condition_variables(self: Any, document: Any, variables: Any) -> Any
     return _GET_OR_COMPILE(self, document, variables)
 
 
-async def _run_again(self: Any, _key: str, operation: Any, arguments: Any, _node_id: Any = None) -> Any:
+async def _run_again(self: Any, _key: str, operation: Any, arguments: Any, *_others: Any) -> Any:
     return await self.runner.run(operation, self.principal, arguments)
 
 

@@ -38,7 +38,12 @@ class World:
         self._counter = Counter(path="counter", value=0, text=None, steps=[], limits=None)
 
     async def run(
-        self, operation: Operation, _principal: Principal, arguments: Mapping[str, Any], _reads: RequestReads
+        self,
+        operation: Operation,
+        _principal: Principal,
+        arguments: Mapping[str, Any],
+        _reads: RequestReads,
+        _selected: frozenset[str] | None,
     ) -> Any:
         """Call the resolver of an operation, as the runner of the gateway does."""
         self.calls.append(f"{operation.name}({dict(arguments)!r})")

@@ -1,5 +1,7 @@
 """Limits of a connection and the close codes for exceeding them, on both wires."""
 
+from contextlib import AsyncExitStack
+
 import pytest
 from websockets.exceptions import InvalidStatus
 
@@ -102,3 +104,27 @@ async def can_open_socket(house: LiveHouse, origin: str | None) -> bool:
         status = error.response.status_code
     assert status == 403
     return False
+
+
+async def test_log_ins_above_the_queue_are_closed_with_4503_and_the_others_run_in_order(open_house: OpenHouse) -> None:
+    limits = ConnectionLimits(max_concurrent_logins=1, max_waiting_logins=2, ping_seconds=NEVER)
+    init = {"type": "connection_init"}
+    async with open_house(limits=limits) as house, AsyncExitStack() as stack:
+        queue, payload = house.gateway.realtime.login_queue, house.one.headers["account"]
+        first, second, surplus, third = [await stack.enter_async_context(socket(house.url)) for _ in range(4)]
+        async with queue:
+            for number, client in enumerate((first, second), start=1):
+                await client.say(**init, payload=payload)
+                await house.until(lambda number=number: queue.waiting == number)  # type: ignore[misc]
+            await surplus.say(**init, payload=payload)
+            assert await surplus.closed() == (4503, "Too many connections log in at the moment. Try again.")
+            await first.connection.close()
+            await house.until(lambda: queue.waiting == 1)  # a client that leaves frees its place
+            await third.say(**init, payload=payload)
+            await house.until(lambda: queue.waiting == 2)
+            assert await second.heard() == []
+            with_password = await stack.enter_async_context(socket(house.url))
+            await with_password.init(**house.one.headers["account basic"])  # has a queue of its own
+        assert await second.hear() == {"type": "connection_ack"}
+        assert await third.hear() == {"type": "connection_ack"}
+        assert queue.waiting == 0

@@ -6,14 +6,15 @@ import typer
 from aiosmtplib import SMTPException
 from rich.markup import escape
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.datastructures import QueryParams
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import require_keys, run_async, with_database
-from wattgate.app.cli.gateway_context import with_gateway
+from wattgate.app.cli.reading_context import with_reader
+from wattgate.app.server.cluster_state import create_cluster_state
 from wattgate.app.server.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
 from wattgate.app.settings import Settings
 from wattgate.app.workers.outbound import create_smtp_channel
+from wattgate.clock import utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.migrate import is_current
@@ -59,9 +60,7 @@ async def _check_database(database: Database) -> bool:
 def _check_login_application(settings: Settings) -> None:
     """Print to which application users log in at /display and /preview. Exit if there is an error."""
     configured_id = settings.display_application_id
-    found = run_async(
-        with_gateway(settings, lambda gateway: find_login_application(gateway.runner, configured_id, QueryParams()))
-    )
+    found = run_async(with_reader(settings, lambda reader: find_login_application(reader, configured_id)))
     if found.application_id is not None:
         out.print(f"[green]log-in pages[/]   users log in to the application {found.application_id}", highlight=False)
     elif found.problem is LoginProblem.NO_APPLICATION:
@@ -92,11 +91,17 @@ def _check_login_application(settings: Settings) -> None:
 
 def _check_redis(settings: Settings) -> None:
     try:
-        run_async(with_gateway(settings, lambda gateway: gateway.bus.check()))
+        run_async(_check_bus(settings))
     except Unavailable as error:
         err.print(f"[red]Redis[/]   cannot be used: {escape(error.message)}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]Redis[/]   answers")
+
+
+async def _check_bus(settings: Settings) -> None:
+    bus, _ = create_cluster_state(settings, utc_now)
+    async with bus:
+        await bus.check()
 
 
 def _check_broker(settings: Settings) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wattgate import __version__
+import wattgate as package
 from wattgate.app.cli.application_commands import app_app
 from wattgate.app.cli.audit_commands import audit_app
 from wattgate.app.cli.consoles import out
@@ -57,7 +57,7 @@ def main() -> None:
 
 def _print_version(requested: bool) -> None:
     if requested:
-        out.print(f"wattgate {__version__}", highlight=False)
+        out.print(f"wattgate {package.__version__}", highlight=False)
         raise typer.Exit
 
 

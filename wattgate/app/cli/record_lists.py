@@ -9,14 +9,13 @@ from rich.table import Table
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import run_async
-from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_options import MAX_LIMIT
 from wattgate.app.homes.applications import require_application
-from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
 from wattgate.db.rows import Rows
-from wattgate.graphql.resolvers import provisioning
+from wattgate.graphql.core.row_reader import RowReader
 from wattgate.principal import Permission, Principal, Role
 
 T = TypeVar("T")
@@ -25,14 +24,13 @@ T = TypeVar("T")
 def run_in_application(application: str | None, query: Callable[[Rows], Awaitable[T]]) -> T:
     """Return the result of a query on the rows of an application, which is named or the only one."""
 
-    async def run(gateway: Components) -> T:
-        applications = await gateway.runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
-        found = require_application(applications, application)
+    async def run(reader: RowReader) -> T:
+        found = require_application(await reader.list_applications(), application)
         system = Principal(Role.SYSTEM, application_id=found.application_id)
-        result: T = await gateway.runner.read(system, Permission.SYSTEM, query)
+        result: T = await reader.read(system, Permission.SYSTEM, query)
         return result
 
-    return run_async(with_current_gateway(Settings(), run))
+    return run_async(with_current_reader(Settings(), run))
 
 
 def print_records(records: Sequence[Mapping[str, Any]], limit: int, *, as_json: bool) -> None:

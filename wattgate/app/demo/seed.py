@@ -248,7 +248,7 @@ def _simulate_readings(
 
 
 async def _ensure_application(runner: Runner) -> None:
-    applications = await runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
+    applications = await runner.list_applications()
     if any(application.application_id == APPLICATION_ID for application in applications):
         return
     new_application = {

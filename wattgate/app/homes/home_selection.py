@@ -9,7 +9,6 @@ from wattgate.db.models import VirtualEntity
 from wattgate.energy.meter_messages import ELECTRICITY, EXPORT, GAS
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.provisioning import list_applications
 from wattgate.graphql.resolvers.reading_imports import MAX_HOMES, NamedHome, applications_with_home, homes_named
 from wattgate.principal import Principal, Role
 
@@ -61,11 +60,10 @@ async def find_home(runner: Runner, choice: HomeChoice) -> VirtualEntity:
 
 async def _find_applications(runner: Runner, choice: HomeChoice) -> Sequence[str]:
     """Return the IDs of the applications in which the home may be: that of the choice, else all that have the home."""
-    system = Principal(Role.SYSTEM)
     if choice.application is None:
-        found: list[str] = await runner.run(applications_with_home, system, {"home": choice.home})
+        found: list[str] = await runner.run(applications_with_home, Principal(Role.SYSTEM), {"home": choice.home})
         return found
-    applications = await runner.run(list_applications, system, {})
+    applications = await runner.list_applications()
     return [require_application(applications, choice.application).application_id]
 
 

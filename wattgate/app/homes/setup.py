@@ -81,9 +81,7 @@ async def set_up_home(
     `choose_password` returns the password of a new user. Raise Conflict, without a change, if stored records contradict
     the request. After another error, `setup` has the records that exist, and the secrets that no later run can show.
     """
-    applications: list[ApplicationSummary] = await runner.run(
-        provisioning.list_applications, Principal(Role.SYSTEM), {}
-    )
+    applications = await runner.list_applications()
     application = find_application(applications, request.application)
     state = HomeState()
     if application is not None:

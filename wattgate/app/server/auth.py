@@ -17,6 +17,8 @@ UNKNOWN_APPLICATION_ID = "unknown"
 
 _WRONG_TOKEN = "The token is unknown, revoked or expired. Log in again."  # noqa: S105 (not a credential)
 
+_NOBODY = Principal(Role.ANONYMOUS)
+
 
 class Authenticator:
     """Authenticator for two schemes: Basic and token.
@@ -36,7 +38,7 @@ class Authenticator:
         """
         application_id = headers.get("applicationid") or None
         # for log records during authentication
-        CURRENT_PRINCIPAL.set(Principal(Role.ANONYMOUS, application_id=application_id))
+        CURRENT_PRINCIPAL.set(_anonymous(application_id))
         principal = await self._resolve_principal(headers, application_id)
         CURRENT_PRINCIPAL.set(principal)
         return principal
@@ -68,9 +70,9 @@ class Authenticator:
     async def _anonymous_principal(self, application_id: str | None) -> Principal:
         """Return an anonymous principal. All applications that do not exist share the ID `unknown`."""
         if application_id is None:
-            return Principal(Role.ANONYMOUS)
+            return _NOBODY
         principal = await self._identity.anonymous_principal(application_id)
-        return principal or Principal(Role.ANONYMOUS, application_id=UNKNOWN_APPLICATION_ID)
+        return principal or _anonymous(UNKNOWN_APPLICATION_ID)
 
     async def _authenticate_basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:
@@ -97,6 +99,10 @@ class Authenticator:
         if not await self._identity.has_user(principal.application_id, user_id):
             raise Forbidden("The header userId names no user of the application. Correct it, or leave it out.")
         return replace(principal, user_id=user_id)
+
+
+def _anonymous(application_id: str | None) -> Principal:
+    return _NOBODY if application_id is None else Principal(Role.ANONYMOUS, application_id=application_id)
 
 
 def _wrong_basic(application_id: str | None) -> str:

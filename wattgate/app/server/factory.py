@@ -59,6 +59,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.openapi.document import build_openapi_document
+from wattgate.rest_compat.rest_router import RestRouter
 from wattgate.rest_compat.routes import build_routes
 from wattgate.tracer import NOOP_TRACER, Tracer
 
@@ -185,9 +186,9 @@ def create_app(
         _openapi_route(settings, gateway),
         Mount(
             f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
-            routes=[route for route in rest_routes if _is_notification_route(route)],
+            RestRouter([route for route in rest_routes if _is_notification_route(route)]),
         ),
-        Mount(settings.base_path, routes=rest_routes),
+        Mount(settings.base_path, RestRouter(rest_routes)),
     ]
     lifespan = _lifespan(settings, gateway, tracing, workers)
     return serve_gateway(settings, gateway, routes, tracing=tracing, lifespan=lifespan, demonstration=demonstration)

@@ -8,16 +8,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.datastructures import QueryParams
 
 from wattgate.app.application_ids import parse_application_id
 from wattgate.db.applications import ApplicationSummary
 from wattgate.errors import Unavailable
-from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers import provisioning
-from wattgate.principal import Principal, Role
+from wattgate.graphql.core.row_reader import RowReader
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +52,18 @@ class LoginApplication:
     is_only: bool = False
 
 
-async def find_login_application(runner: Runner, configured_id: str | None, query: QueryParams) -> LoginApplication:
+class Parameters(Protocol):
+    """The parameters of a page's address."""
+
+    def getlist(self, key: str) -> list[str]:
+        """Return all values of a parameter."""
+
+
+async def find_login_application(
+    reader: RowReader, configured_id: str | None, query: Parameters | None = None
+) -> LoginApplication:
     """Return the application of a page with these parameters. `configured_id` is the one of the setting."""
-    named = _named_applications(query)
+    named = [] if query is None else _named_applications(query)
     requested = named[0] if named else ""
     if len(named) > 1:
         return LoginApplication(problem=LoginProblem.AMBIGUOUS_ADDRESS, requested=requested)
@@ -65,7 +72,7 @@ async def find_login_application(runner: Runner, configured_id: str | None, quer
     wanted = requested or configured_id
     try:
         async with asyncio.timeout(MAX_LOOKUP_SECONDS):
-            applications = await _list_applications(runner, wanted)
+            applications = await _list_applications(reader, wanted)
     except (Unavailable, SQLAlchemyError, OSError) as error:
         log.warning("The application of a log-in page is unknown: the database does not respond: %s", error)
         return LoginApplication(problem=LoginProblem.NO_DATABASE, requested=requested)
@@ -78,9 +85,9 @@ async def find_login_application(runner: Runner, configured_id: str | None, quer
     return LoginApplication(problem=problem, requested=requested)
 
 
-async def log_unknown_default(runner: Runner, configured_id: str | None) -> None:
+async def log_unknown_default(reader: RowReader, configured_id: str | None) -> None:
     """Log a warning if WATTGATE_DISPLAY_APPLICATION_ID names no application. The gateway serves all others."""
-    if configured_id is not None and not await _list_applications(runner, configured_id):
+    if configured_id is not None and not await _list_applications(reader, configured_id):
         log.warning(
             "No application has the ID %s of WATTGATE_DISPLAY_APPLICATION_ID, so nobody can log in at /display without "
             "naming another. Set it to an ID that `wattgate app list` prints, or unset it.",
@@ -88,16 +95,14 @@ async def log_unknown_default(runner: Runner, configured_id: str | None) -> None
         )
 
 
-async def _list_applications(runner: Runner, application_id: str | None) -> Sequence[ApplicationSummary]:
+async def _list_applications(reader: RowReader, application_id: str | None) -> Sequence[ApplicationSummary]:
     """Return the application with the ID. Without an ID, return the first two, which shows whether there is one."""
-    arguments = {"limit": 2} if application_id is None else {"application_id": application_id}
-    found: list[ApplicationSummary] = await runner.run(
-        provisioning.list_applications, Principal(Role.SYSTEM), arguments
-    )
-    return found
+    if application_id is None:
+        return await reader.list_applications(limit=2)
+    return await reader.list_applications(application_id=application_id)
 
 
-def _named_applications(query: QueryParams) -> list[str]:
+def _named_applications(query: Parameters) -> list[str]:
     """Return the different values of the parameters, in order. IDs are in lower case."""
     texts = [text.strip() for name in APPLICATION_PARAMETERS for text in query.getlist(name)]
     return list(dict.fromkeys(parse_application_id(text) or text for text in texts if text))

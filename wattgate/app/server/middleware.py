@@ -25,7 +25,7 @@ def normalize_path(path: str) -> str:
 
 def begin_trace(traceparent: str) -> str:
     """Give the current request a trace ID, and return it: that of the header `traceparent`, or a new one."""
-    trace_id = parse_traceparent(traceparent) or new_trace_id()
+    trace_id = (traceparent and parse_traceparent(traceparent)) or new_trace_id()
     TRACE_ID.set(trace_id)
     return trace_id
 

@@ -16,6 +16,9 @@ SQLModel.metadata.naming_convention = {
     "pk": "pk_%(table_name)s",
 }
 
+# Rows are never validated by pydantic, so its validators are built only if somebody asks for one.
+SQLModel.model_config["defer_build"] = True
+
 
 class Tenanted(SQLModel):
     """A record of an application. Only `Rows` reads and writes such records.

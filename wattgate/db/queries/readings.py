@@ -19,6 +19,8 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
 
+_COLUMNS = {Function.SUM: "sum", Function.MIN: "min", Function.MAX: "max"}
+
 MAX_WRITE_DURATION = timedelta(minutes=1)
 """The maximum duration of a write. Readings received within this time before a response may be missing in it."""
 
@@ -26,6 +28,7 @@ MAX_WRITE_DURATION = timedelta(minutes=1)
 async def readings(
     rows: Rows,
     resources: Sequence[Resource],
+    values_only: bool = False,
     *,
     range: TimeRange,
     period: Period,
@@ -38,13 +41,15 @@ async def readings(
     """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
     With `revised_since`, the series selects only the buckets with readings received after it. Totals always cover all
-    buckets.
+    buckets. With `values_only`, nobody reads the quality and the revisions of the buckets. It is not keyword-only,
+    because the keyword-only parameters are the arguments of the GraphQL field.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)
     grid = buckets.build_grid(start, end, period, time_zone, week_start)
     fields = [require_field(resource, field) for resource in resources]
-    aggregates = await load_aggregates(rows, resources, fields, grid)
+    values_only = values_only and revised_since is None
+    aggregates = await load_aggregates(rows, resources, fields, grid, values_only=values_only)
     values = await load_values(rows, resources, fields, aggregates, function)
     series = [
         amounts
@@ -71,12 +76,17 @@ async def readings(
 
 
 async def load_aggregates(
-    rows: Rows, resources: Sequence[Resource], fields: Sequence[ReadingField], grid: BucketGrid
+    rows: Rows,
+    resources: Sequence[Resource],
+    fields: Sequence[ReadingField],
+    grid: BucketGrid,
+    *,
+    values_only: bool = False,
 ) -> list[Aggregates | GatewayError]:
     """Aggregate one field of each resource in each bucket. The costs of resources with `cost_of` are computed."""
     pairs = list(zip(resources, fields, strict=True))
     keys = {series_key(resource, field): field.interval_ms for resource, field in pairs if not resource.cost_of}
-    stored = await rows.readings.aggregates(keys, grid)
+    stored = await rows.readings.aggregates(keys, grid, values_only=values_only)
     costs = [(resource, field) for resource, field in pairs if resource.cost_of]
     computed = iter(await cost_queries.compute_cost_aggregates(rows, costs, grid) if costs else ())
     return [next(computed) if resource.cost_of else stored[series_key(resource, field)] for resource, field in pairs]
@@ -158,7 +168,4 @@ def _compute_values(amounts: Aggregates, field: ReadingField, function: Function
             pairs = zip(amounts.sum, amounts.count, strict=True)
             return [total / scale / count if count else None for total, count in pairs]
         case _:
-            column = {Function.SUM: amounts.sum, Function.MIN: amounts.min, Function.MAX: amounts.max}[function]
-            if all(amounts.count):
-                return [value / scale for value in column]
-            return [value / scale if count else None for value, count in zip(column, amounts.count, strict=True)]
+            return [*amounts.scaled_values(_COLUMNS[function], scale)]

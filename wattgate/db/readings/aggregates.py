@@ -6,13 +6,15 @@ chooses the spans. All instants and lengths are in milliseconds, all values are 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import numpy as np
+from sqlalchemy import TextClause
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
+from wattgate.db.readings.encoded_columns import decode_column, decode_scaled
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.db.readings.tables import own_table
 from wattgate.db.table_parameter import TableParameter, cached_text
@@ -20,9 +22,6 @@ from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.cost_basis import CostBasis
 from wattgate.energy.storage_fields import has_hourly_rollup
 from wattgate.enums import NoValueReason
-
-BIGINT_DTYPE = np.dtype(">i8")
-"""The format of PostgreSQL's int8send."""
 
 SeriesKey = tuple[int, int]
 """The number of a resource and the index of its storage field."""
@@ -74,6 +73,13 @@ class Aggregates:
         has_readings = any(self.energy_count[first : last + 1])
         return self.cost_basis.no_value_reason(edges[first], edges[last + 1], has_readings=has_readings)
 
+    def scaled_values(self, column: str, scale: int) -> Sequence[float | None]:
+        """Return the sum, minimum or maximum of each bucket, divided by `scale`; None for a bucket without readings."""
+        amounts = getattr(self, column)
+        if all(self.count):
+            return [amount / scale for amount in amounts]
+        return [amount / scale if count else None for amount, count in zip(amounts, self.count, strict=True)]
+
     def add(self, position: int, amounts: Sequence[int]) -> None:
         """Add the amounts of further readings to a bucket, in the order of AGGREGATE_COLUMNS."""
         if not self.count[position]:
@@ -90,6 +96,46 @@ class Aggregates:
         self.estimated[position] += estimated
         self.revision[position] += revision
         self.received_at[position] = max(self.received_at[position], received_at)
+
+
+class EncodedSamples(Aggregates):
+    """The aggregates of buckets with exactly one sample each. A column is decoded when it is read first.
+
+    `starts` are the instants of the samples. The other columns are encoded as `decode_column` expects them. `origin`
+    is empty, or has the columns of quality, revision and time of receipt.
+    """
+
+    __slots__ = ("_origin", "_starts", "_value")
+
+    def __init__(self, starts: list[int], value: bytes, *origin: bytes) -> None:
+        self._starts, self._value, self._origin = starts, value, origin
+        self.samples, self.cost_basis, self.energy_count = None, None, ()
+
+    def __getattr__(self, name: str) -> list[int]:  # Python calls it for a column that is not set yet
+        column = self._decode(name)
+        setattr(self, name, column)
+        return column
+
+    def scaled_values(self, column: str, scale: int) -> list[float]:
+        """Return the sum, minimum or maximum of each bucket, which is its sample, divided by `scale`."""
+        assert column in {"sum", "min", "max"}
+        return decode_scaled(self._value, scale)
+
+    def _decode(self, name: str) -> list[int]:
+        match name:
+            case "count":
+                return [1] * len(self._starts)
+            case "sum" | "min" | "max":
+                return decode_column(self._value)
+            case "first_at" | "last_at":
+                return [*self._starts]
+            case "estimated" if self._origin:
+                return [int(code != 0) for code in decode_column(self._origin[0])]
+            case "revision" if self._origin:
+                return decode_column(self._origin[1])
+            case "received_at" if self._origin:
+                return decode_column(self._origin[2])
+        raise AttributeError(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,42 +223,47 @@ _SELECT_AGGREGATES = {
 
 
 _SAMPLE_COLUMNS = ("at", "value", "quality", "revision", "received_at")
+_VALUE_COLUMNS = _SAMPLE_COLUMNS[:2]
+_ORIGIN_COLUMNS = ("estimated", "revision", "received_at")
+"""The columns of aggregates that samples without the columns after `value` do not have."""
+
 _SELECT_SAMPLES = {
-    "sqlite": f"""
-        SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE_COLUMNS)}
-        FROM {{series}} s CROSS JOIN {{reading}} r
-        WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",  # noqa: S608 (names of our own columns only; values are parameters)
+    "sqlite": """
+        SELECT s.number, s.field, {columns}
+        FROM {series} s CROSS JOIN {reading} r
+        WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",
     # one byte string for each series and column, which takes half the time of arrays
-    "postgresql": f"""
-        SELECT s.number, s.field, {", ".join(f"a.{name}" for name in _SAMPLE_COLUMNS)}
-        FROM {{series}} s
+    "postgresql": """
+        SELECT s.number, s.field, a.*
+        FROM {series} s
         CROSS JOIN LATERAL (
-            SELECT {", ".join(f"string_agg(int8send(r.{name}), '') AS {name}" for name in _SAMPLE_COLUMNS)}
+            SELECT {columns}
             FROM (
-                SELECT {", ".join(_SAMPLE_COLUMNS)} FROM {{reading}}
+                SELECT {names} FROM {reading}
                 WHERE resource_number = s.number AND field = s.field AND at >= :first AND at < :last ORDER BY at
             ) r
         ) a
-        WHERE a.at IS NOT NULL""",  # noqa: S608 (names of our own columns only; values are parameters)
+        WHERE a.at IS NOT NULL""",
 }
 
 
 async def fetch_aggregates(
-    session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid, interval_ms: int | None
+    session: DatabaseSession,
+    series: Sequence[SeriesKey],
+    grid: BucketGrid,
+    interval_ms: int | None,
+    *,
+    values_only: bool = False,
 ) -> dict[SeriesKey, Aggregates]:
     """Aggregate each series in the buckets of a grid, with one statement for each source that the plan uses.
 
     `interval_ms` is the sampling interval of the fields of all series (`ReadingField.interval_ms`). If no bucket can
-    have more than one sample, samples are read without aggregation, which takes a third of the time.
+    have more than one sample, samples are read without aggregation, which takes a third of the time. If `values_only`,
+    they may be read without _ORIGIN_COLUMNS; to read such a column raises AttributeError.
     """
-    aggregates = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
-        for key, (at, *columns) in (await _fetch_samples(session, series, grid)).items():
-            if at == grid.starts:  # the usual case: one sample for each bucket
-                aggregates[key] = Aggregates(*_aggregate_samples(at, *columns))
-            else:
-                store_columns(aggregates, key, (grid.positions_of(at), *_aggregate_samples(at, *columns)))
-        return aggregates
+        return await _fetch_samples(session, series, grid, _VALUE_COLUMNS if values_only else _SAMPLE_COLUMNS)
+    aggregates = {key: Aggregates.empty(grid.count) for key in series}
     levels = (
         (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
     )
@@ -237,31 +288,53 @@ async def fetch_aggregates(
 
 
 async def _fetch_samples(
-    session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid
-) -> dict[SeriesKey, Sequence[list[int]]]:
-    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series."""
+    session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid, names: tuple[str, ...]
+) -> dict[SeriesKey, Aggregates]:
+    """Return the aggregates of series that have at most one sample in each bucket, from these columns of samples."""
     dialect = dialect_name(session)
-    statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect), reading=own_table("reading", dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
-    rows = await fetch(session, cached_text(statement), parameters)
+    rows = await fetch(session, _samples_statement(dialect, names), parameters)
+    aggregates: dict[SeriesKey, Aggregates] = {}
     if dialect == "sqlite":
-        return {(number, field_index): columns for number, field_index, *columns in _columns_by_series(rows)}
-    return {
-        (number, field_index): [
-            grid.starts if at == grid.encoded_starts else _decode_column(at),
-            *map(_decode_column, texts),
-        ]
-        for number, field_index, at, *texts in rows
-    }
+        for number, field_index, *columns in _columns_by_series(rows):
+            aggregates[number, field_index] = _place_samples(grid, *columns)
+    else:
+        for number, field_index, *texts in rows:
+            is_complete = texts[0] == grid.encoded_starts  # the usual case: one sample for each bucket
+            aggregates[number, field_index] = (
+                EncodedSamples(grid.starts, *texts[1:])
+                if is_complete
+                else _place_samples(grid, *map(decode_column, texts))
+            )
+    return aggregates | {key: Aggregates.empty(grid.count) for key in series if key not in aggregates}
 
 
-def _decode_column(text: bytes) -> list[int]:
-    """Return the numbers of a column that is encoded as bytes."""
-    first, size = text[:8], len(text) // 8
-    if text == first * size:  # such as the quality of readings, or the time at which they were received together
-        return [int.from_bytes(first, "big", signed=True)] * size
-    numbers: list[int] = np.frombuffer(text, BIGINT_DTYPE).astype(np.int64).tolist()
-    return numbers
+@cache
+def _samples_statement(dialect: str, names: tuple[str, ...]) -> TextClause:
+    column = "r.{0}" if dialect == "sqlite" else "string_agg(int8send(r.{0}), '') AS {0}"
+    sql = _SELECT_SAMPLES[dialect].format(
+        series=_SERIES.sql(dialect),
+        reading=own_table("reading", dialect),
+        names=", ".join(names),
+        columns=", ".join(map(column.format, names)),
+    )
+    return cached_text(sql)
+
+
+def _place_samples(grid: BucketGrid, at: list[int], *columns: list[int]) -> Aggregates:
+    """Return the aggregates of samples, each of which is the only one of its bucket."""
+    has_origin = len(columns) > 1
+    amounts = _aggregate_samples(at, *columns, *() if has_origin else ([0] * len(at),) * 3)
+    if at == grid.starts:
+        aggregates = Aggregates(*amounts)
+    else:
+        aggregates = Aggregates.empty(grid.count)
+        for position, *bucket_amounts in zip(grid.positions_of(at), *amounts, strict=True):
+            aggregates.add(position, bucket_amounts)
+    if not has_origin:
+        for name in _ORIGIN_COLUMNS:
+            delattr(aggregates, name)
+    return aggregates
 
 
 def _columns_by_series(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:

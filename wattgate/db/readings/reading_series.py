@@ -130,10 +130,11 @@ class ReadingSeries:
     @property
     def buckets(self) -> SerializedRows[ReadingBucket]:
         """The buckets as rows. Raise BadInput if there are more than MAX_BUCKET_OBJECTS."""
-        if len(self.selected_positions) > MAX_BUCKET_OBJECTS:
+        size = self.grid.count if self.received_after is None else len(self.selected_positions)
+        if size > MAX_BUCKET_OBJECTS:
             raise BadInput(
                 f"A series returns at most {MAX_BUCKET_OBJECTS:,} buckets as objects, but this one has "
-                f"{len(self.selected_positions):,}. Request columns, or "
+                f"{size:,}. Request columns, or "
                 f"{suggest_range(self.start, self.effective_end, self.period, MAX_BUCKET_OBJECTS)}."
             )
         return SerializedRows(self.columns, self._build_buckets)

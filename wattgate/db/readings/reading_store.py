@@ -177,15 +177,19 @@ class ReadingStore:
                 await partitions.drop_empty_partitions(connection, unused_since)
                 await partitions.ensure_upcoming_partitions(connection, now)
 
-    async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: BucketGrid) -> dict[SeriesKey, Aggregates]:
+    async def aggregates(
+        self, series: Mapping[SeriesKey, int | None], grid: BucketGrid, *, values_only: bool = False
+    ) -> dict[SeriesKey, Aggregates]:
         """Aggregate each series in each bucket. The values of `series` are the sampling intervals (ms) of the fields.
 
-        Series with the same interval share their statements.
+        Series with the same interval share their statements. `values_only` is that of `fetch_aggregates`.
         """
         amounts: dict[SeriesKey, Aggregates] = {}
         for interval_ms in set(series.values()):
             keys = [key for key, interval in series.items() if interval == interval_ms]
-            amounts |= await aggregates.fetch_aggregates(self._session, keys, grid, interval_ms)
+            amounts |= await aggregates.fetch_aggregates(
+                self._session, keys, grid, interval_ms, values_only=values_only
+            )
         return amounts
 
     async def list_readings(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[StoredReading]:

@@ -56,16 +56,23 @@ class GraphQLContext:
         self._reads = RequestReads()
 
     async def run_operation(
-        self, key: str, operation: Operation, arguments: Mapping[str, Any], node_id: int | None = None
+        self,
+        key: str,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        node_id: int | None = None,
+        selected: frozenset[str] | None = None,
     ) -> Any:
         """Return the result of the operation for a response key, or raise its error.
+
+        `selected` has the names of all fields that are selected from the result; None if they are unknown.
 
         The operation runs once, on the first call for the key; later calls return the stored result or raise the
         stored error. If a plan fails midway, graphql-core continues from the stored results.
         """
         if key not in self.operation_results:
             try:
-                self.operation_results[key] = await self._run_charged(operation, arguments, node_id)
+                self.operation_results[key] = await self._run_charged(operation, arguments, node_id, selected)
             except Exception as error:  # noqa: BLE001 (it is raised below and on each later call)
                 self.operation_results[key] = error
         result = self.operation_results[key]
@@ -73,13 +80,19 @@ class GraphQLContext:
             raise result
         return result
 
-    async def _run_charged(self, operation: Operation, arguments: Mapping[str, Any], node_id: int | None) -> Any:
+    async def _run_charged(
+        self,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        node_id: int | None,
+        selected: frozenset[str] | None,
+    ) -> Any:
         """Run an operation. Charge for the size of its result, if it is a list."""
         if self.charge is None:
-            return await self.runner.run(operation, self.principal, arguments, self._reads)
+            return await self.runner.run(operation, self.principal, arguments, self._reads, selected)
         if self.charge.is_refused:
             await self.charge.settle()  # raises the refusal
-        result = await self.runner.run(operation, self.principal, arguments, self._reads)
+        result = await self.runner.run(operation, self.principal, arguments, self._reads, selected)
         if node_id is not None and result.__class__ is list:
             self.charge.count(node_id, 1, len(result))
         if operation.kind is OperationKind.MUTATION:

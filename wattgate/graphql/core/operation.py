@@ -89,7 +89,8 @@ class Call(msgspec.Struct, frozen=True):
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
     meter network, the renderer of templates, the policy for outbound connections, the client, the limits of client
-    addresses, and the result of the operation's `prepare`.
+    addresses, and the result of the operation's `prepare`. `selected` has the names of all fields that are selected
+    from the result, at any depth; None if they are unknown.
     """
 
     principal: Principal
@@ -101,6 +102,7 @@ class Call(msgspec.Struct, frozen=True):
     client: Client = msgspec.field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES
     prepared: Any = None
+    selected: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ publish events.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
-from datetime import datetime
 from functools import partial
 from typing import Any, Self
 
@@ -19,48 +18,28 @@ from wattgate.db.credential_changes import changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
-from wattgate.db.reader import DatabaseSession
 from wattgate.db.row_scope import RowScope, Scope
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
-from wattgate.errors import NO_CREDENTIALS, Forbidden, GatewayError, Unauthenticated
+from wattgate.errors import GatewayError
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
-from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
+from wattgate.graphql.core.row_reader import RowReader, check_permission, scope_of_rows
+from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
-NO_APPLICATION = ""
-"""The application of callers that have none. It owns no rows."""
 
-EXCHANGE_FIRST = (
-    "The token is one of an external directory. Send it as directoryToken to POST /auth or authenticate, and use the "
-    "token that they return."
-)
-"""The message for a caller who sent the token of an external directory where only the gateway's own are accepted."""
-
-ENROL_FIRST = (
-    "Administrators need a second factor. Enrol one: POST /account/secondfactor or enrolSecondFactor, then confirm it."
-)
-"""The message for an administrator without the second factor that a setting requires."""
-
-DISPLAY_ONLY = (
-    "The token belongs to a paired display, which only reads its home. Send the token of an account, or none if the "
-    "operation needs no credentials."
-)
-"""The message for a paired display that calls any other operation."""
-
-
-class Runner:
-    """Run operations and edges for principals. Nothing else opens a session or commits.
+class Runner(RowReader):
+    """Run operations and edges for principals. Nothing else opens a session that writes, or commits.
 
     Close `templates` before the event loop closes.
     """
@@ -80,18 +59,15 @@ class Runner:
         access_log: AccessLog | None = None,
         budgets: Budgets = UNLIMITED_BUDGETS,
     ) -> None:
+        super().__init__(database, clock=clock, quotas=quotas, consent_required=consent_required)
         self._budgets = budgets
         self._openid = OpenIdClient(outbound_policy.egress)
         self._address_limits = address_limits
         self.tracer = tracer
         self.templates = TemplateRenderer()
-        self._database = database
         self._bus = bus
         self._network = network
-        self._clock = clock
         self._outbound_policy = outbound_policy
-        self._quotas = quotas or QuotaChecker()
-        self._consent_required = consent_required
         self._access_log = access_log
 
     def with_clock(self, clock: Clock) -> Self:
@@ -100,26 +76,30 @@ class Runner:
         runner._clock = clock
         return runner
 
-    def now(self) -> datetime:
-        """Return the time of the clock of the operations."""
-        return self._clock()
-
     async def run(
         self,
         operation: Operation,
         principal: Principal,
         arguments: Mapping[str, Any],
         reads: RequestReads | None = None,
+        selected: frozenset[str] | None = None,
     ) -> Any:
         """Return the result of an operation. Commit a mutation and publish its events first.
 
-        `reads` holds the reads of the request that the access log has already.
+        `reads` holds the reads of the request that the access log has already. `selected` is that of `Call`.
         """
-        with self.tracer.step_span(to_camel_case(operation.name)) if self.tracer.is_enabled else NO_SPAN:
-            return await self._run(operation, principal, arguments, reads)
+        if not self.tracer.is_enabled:
+            return await self._run(operation, principal, arguments, reads, selected)
+        with self.tracer.step_span(to_camel_case(operation.name)):
+            return await self._run(operation, principal, arguments, reads, selected)
 
     async def _run(
-        self, operation: Operation, principal: Principal, arguments: Mapping[str, Any], reads: RequestReads | None
+        self,
+        operation: Operation,
+        principal: Principal,
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None,
+        selected: frozenset[str] | None,
     ) -> Any:
         scope = check_permission(principal, operation.needs)
         arguments = operation.rename_arguments(arguments)
@@ -129,13 +109,11 @@ class Runner:
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
-        write = operation.kind is OperationKind.MUTATION
         events: list[Event] = []
-        rows_scope = _rows_scope(principal, scope)
+        rows_scope = scope_of_rows(principal, scope)
         prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
-        session_scope = _session_scope(operation, principal, rows_scope)
-        open_session = self._database.session if write else self._database.reader
-        async with open_session(session_scope) as session:
+        open_session = self._database.session if operation.kind is OperationKind.MUTATION else self._database.reader
+        async with open_session(_session_scope(operation, principal, rows_scope)) as session:
             rows, network = self._rows(session, principal, rows_scope), self._network(session)
             rows.accesses = self._access_recorder(principal, operation.name, reads)
             if is_audited(operation, principal):
@@ -150,20 +128,19 @@ class Runner:
                 client=client,
                 address_limits=self._address_limits,
                 prepared=prepared,
+                selected=selected,
             )
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:
                 if error.commits_changes and isinstance(session, AsyncSession):
-                    await session.commit()
-                    _add_credential_change(session, events)
+                    await _commit(session, events)
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
                 if rows.recorder is not None:
                     await record_act(rows, operation, principal, arguments)
-                await session.commit()
-                _add_credential_change(session, events)
+                await _commit(session, events)
         if events:
             await self._publish(events)
         return result
@@ -200,7 +177,7 @@ class Runner:
         reads: RequestReads | None = None,
     ) -> list[Any]:
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
-        scope = _rows_scope(principal, check_permission(principal, edge.needs))
+        scope = scope_of_rows(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
         name = edge.load.__name__
         with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
@@ -212,12 +189,6 @@ class Runner:
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
-
-    async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
-        """Return the result of a query function over the rows that the permission lets the principal see."""
-        scope = _rows_scope(principal, check_permission(principal, needs))
-        async with self._database.reader(scope) as session:
-            return await query(self._rows(session, principal, scope))
 
     def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
         """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""
@@ -233,38 +204,12 @@ class Runner:
         """Overwrite what the write-ahead log of SQLite still has of deleted rows."""
         await self._database.clear_log()
 
-    def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
-        quotas = None if principal.role is Role.SYSTEM else self._quotas
-        key_ring = self._database.key_ring
-        return Rows(
-            session,
-            scope.application_id,
-            scope.user_id,
-            scope.ve_id,
-            now=self._clock(),
-            quotas=quotas,
-            key_ring=key_ring,
-            consent_required=self._consent_required,
-        )
 
-
-def _add_credential_change(session: AsyncSession, events: list[Event]) -> None:
-    """Add the event for a change of credentials. A revocation is one already."""
+async def _commit(session: AsyncSession, events: list[Event]) -> None:
+    """Commit a transaction, and add the event for a change of credentials. A revocation is one already."""
+    await session.commit()
     if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
         events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
-
-
-def _rows_scope(principal: Principal, scope: AccessScope) -> RowScope:
-    """Return the rows that a principal may see. Raise Forbidden if these are a user's and it names none."""
-    application_id = principal.application_id or NO_APPLICATION
-    if scope is AccessScope.HOME:
-        if principal.user_id is None or principal.ve_id is None:
-            raise Forbidden("these credentials belong to no home")
-        return RowScope(application_id, principal.user_id, principal.ve_id)
-    own_rows_only = scope is AccessScope.OWN
-    if own_rows_only and principal.user_id is None:
-        raise Forbidden("this needs a user; applications name one in the header userId")
-    return RowScope(application_id, principal.user_id if own_rows_only else None)
 
 
 def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:
@@ -274,20 +219,3 @@ def _session_scope(operation: Operation, principal: Principal, rows_scope: RowSc
     if operation.system_access is None:  # without it, PostgreSQL would hide the rows of every application
         raise RuntimeError(f"{operation.name} runs without an application. Declare its `system_access`.")
     return operation.system_access
-
-
-def check_permission(principal: Principal, permission: Permission) -> AccessScope:
-    """Return the scope of a permission for the principal. Raise Unauthenticated or Forbidden if it is not granted."""
-    scope = principal.access_scope(permission)
-    if scope is not None:
-        return scope
-    if principal.role is Role.ANONYMOUS:
-        raise Unauthenticated(EXCHANGE_FIRST if principal.directory_token else NO_CREDENTIALS)
-    if principal.role is Role.UNENROLLED_ADMINISTRATOR:
-        raise Forbidden(ENROL_FIRST)
-    if principal.role is Role.DISPLAY:
-        raise Forbidden(DISPLAY_ONLY)
-    subject = permission.name.lower().replace("_", " ")
-    if principal.acts_for_user and permission in GRANTS[Role.APPLICATION]:
-        raise Forbidden(f"an application that acts for a user is not allowed {subject}; leave out the header userId")
-    raise Forbidden(f"these credentials do not allow {subject}")

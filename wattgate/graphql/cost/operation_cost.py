@@ -81,7 +81,8 @@ class OperationCost:
         if self._fixed_estimate is not None:
             return self._fixed_estimate
         now = EPOCH if self._clock is None else self._clock()
-        coerced, numbers = variables.coerced, list[int]()
+        coerced = variables.coerced
+        numbers: list[int] = []
         push = numbers.append
         for step in self._steps:
             push(step(numbers, coerced, now))

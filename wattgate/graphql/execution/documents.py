@@ -67,10 +67,10 @@ class Document:
     use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     is_long: bool = False
+    kind: OperationType = field(init=False)
 
-    @property
-    def kind(self) -> OperationType:
-        return self.operation.operation
+    def __post_init__(self) -> None:
+        self.kind = self.operation.operation
 
 
 class InvalidRequest(Exception):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
+from wattgate.db.serialized_column import SerializedColumn
 from wattgate.stored_json import encode_json
 
 LARGE_COST = 500
@@ -13,7 +14,7 @@ LARGE_COST = 500
 PIECE_VALUES = 20_000
 """Maximum values in a piece. They are encoded within some milliseconds."""
 
-_CONTAINERS = frozenset({dict, list})
+_CONTAINERS = frozenset({dict, list, SerializedColumn})
 
 
 async def encode_large_json(body: Any) -> bytes:

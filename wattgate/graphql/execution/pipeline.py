@@ -1,10 +1,10 @@
 """Request pipeline for HTTP, WebSocket and SSE: resolve the document, validate, charge, execute."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
@@ -16,11 +16,12 @@ from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted, OperationCharge
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine
+from wattgate.graphql.execution.compiled.value_bounds import BoundValues
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
 from wattgate.graphql.execution.documents import Document, DocumentCache
 from wattgate.graphql.execution.input_worker import InputWorker
-from wattgate.graphql.execution.json_encoding import LARGE_COST, encode_large_json
+from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments, needs_resolution
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
@@ -42,16 +43,17 @@ DRY_RUN = "dryRun"
 """The request extension that requests the cost of an operation without executing it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineResult:
+class PipelineResult(msgspec.Struct, frozen=True):
     """The result of a query or mutation. `data` is None if an error has reached the root.
 
-    `charge` has the cost of the operation, and the remaining budget of the caller if there is one.
+    `charge` has the cost of the operation, and the remaining budget of the caller if there is one. `bound_values`
+    returns an upper bound of the number of values in the data, if there is one.
     """
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError]
     charge: OperationCharge
+    bound_values: BoundValues | None = None
 
     @property
     def balance(self) -> Balance | None:
@@ -69,7 +71,15 @@ class PipelineResult:
         return await self._encode(body)
 
     async def _encode(self, body: dict[str, Any]) -> bytes:
-        return encode_json(body) if self.charge.charged < LARGE_COST else await encode_large_json(body)
+        return encode_json(body) if self._is_small() else await encode_large_json(body)
+
+    def _is_small(self) -> bool:
+        """Return whether the result is certainly small. If not, `encode_large_json` counts its values."""
+        if self.charge.charged < LARGE_COST:
+            return True
+        if self.bound_values is None or self.data is None or self.errors:
+            return False
+        return self.bound_values(self.data) <= PIECE_VALUES
 
     def _to_dict(self) -> dict[str, Any]:
         if self.errors:
@@ -190,7 +200,7 @@ class GraphQLPipeline:
                 return PipelineResult(None, [_to_graphql_error(timed_out)], charge)
         if document.kind is OperationType.QUERY:
             _raise_refusal(charge)
-        return PipelineResult(outcome.data, outcome.errors, charge)
+        return PipelineResult(outcome.data, outcome.errors, charge, outcome.bound_values)
 
     async def charge(
         self, principal: Principal, document: Document, variables: VariableValues, size_units: int = 0

@@ -25,7 +25,7 @@ from wattgate.errors import GatewayError
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.fields import operation_of
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.runner import check_permission
+from wattgate.graphql.core.row_reader import check_permission
 from wattgate.principal import Principal
 
 Directives = tuple[DirectiveNode, ...]

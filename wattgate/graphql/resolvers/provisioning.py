@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from wattgate.db import models
-from wattgate.db.applications import ApplicationSummary
 from wattgate.db.column_types import new_id
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.row_scope import SystemAccess
@@ -55,19 +54,6 @@ async def create_application(
         account_mail_alert_types(),
     )
     return CreatedApplication(application.application_id, username, chosen)
-
-
-@operation(
-    OperationKind.QUERY,
-    returns=list[ApplicationSummary],
-    needs=Permission.SYSTEM,
-    system_access=SystemAccess.LIST_APPLICATIONS,
-)
-async def list_applications(
-    call: Call, *, application_id: str | None = None, limit: int | None = None
-) -> list[ApplicationSummary]:
-    """Return all applications, oldest first: up to `limit`, or only the one with the ID."""
-    return await call.rows.applications(application_id, limit)
 
 
 @operation(

@@ -17,6 +17,9 @@ from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.readings import SERIES_SIZES
 from wattgate.principal import Permission
 
+VALUE_FIELDS = frozenset({"__typename", "buckets", "columns", "count", "end", "mean", "start", "total", "value"})
+"""Fields of a series and of its buckets that need no quality, revision or time of receipt of readings."""
+
 
 @operation(
     OperationKind.QUERY,
@@ -52,6 +55,7 @@ async def readings(
         field=field,
         week_start=week_start,
         revised_since=revised_since,
+        values_only=call.selected is not None and call.selected <= VALUE_FIELDS,
     )
     if isinstance(series, GatewayError):
         raise series

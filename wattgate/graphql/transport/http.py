@@ -9,7 +9,6 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import parse_qsl
 
@@ -44,8 +43,7 @@ GZIP_LEVEL = 5
 _REQUEST = msgspec.json.Decoder(OperationRequest)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphQLResponse:
+class GraphQLResponse(msgspec.Struct, frozen=True):
     """A response as an ASGI application: status, body, media type, and headers beside those of every response."""
 
     status: int
@@ -158,6 +156,8 @@ def _check_content_type(content_type: str) -> None:
 
     A page of any origin could send other types, such as forms, without a preflight request.
     """
+    if content_type == JSON:
+        return
     media, _, parameters = content_type.partition(";")
     name, _, charset = parameters.strip().lower().partition("=")
     if media.strip().lower() != JSON or (name == "charset" and charset.strip('"') not in ("utf-8", "utf8")):
@@ -234,8 +234,11 @@ async def _digest(content: bytes) -> str:
 def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLResponse:
     """Return the response for a caller with an exhausted budget."""
     response = error_response(exhausted.error, media)
-    return replace(response, headers=[*response.headers, *_budget_headers(exhausted.balance)])
+    return msgspec.structs.replace(response, headers=[*response.headers, *_budget_headers(exhausted.balance)])
 
 
 def _budget_headers(balance: Balance | None) -> Headers:
-    return [(name.lower().encode(), value.encode()) for name, value in rate_limit_headers(balance).items()]
+    if balance is None:
+        return []
+    policy, state = rate_limit_headers(balance).values()
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]

@@ -19,7 +19,8 @@ from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.input_limits import TEXT_LIMITS
 from wattgate.graphql.core.operation import Operation, OperationKind
-from wattgate.graphql.core.runner import Runner, check_permission
+from wattgate.graphql.core.row_reader import check_permission
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.documents import Document, InvalidRequest

@@ -59,6 +59,12 @@ MAX_LOGGED_KINDS = 100
 """Maximum number of unknown kinds that a decoder logs."""
 
 _KIND_BY_TYPE = {payload: name for name, payload in PAYLOAD_TYPES.items()}
+_EVENT_DECODERS: Mapping[bytes, msgspec.json.Decoder[Any]] = {
+    b'["%b"' % name.encode(): msgspec.json.Decoder(tuple[str, str, kind])  # type: ignore[valid-type]
+    for name, kind in PAYLOAD_TYPES.items()
+}
+"""Decoders of whole events, by the bytes up to the first comma as `encode_event` writes them."""
+
 _PAYLOAD_DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in PAYLOAD_TYPES.items()
 }
@@ -79,6 +85,17 @@ class EventDecoder:
 
     def decode(self, topic: str, position: str, body: bytes) -> Event | None:
         """Return the event, or None if its kind is unknown or its payload invalid."""
+        decoder = _EVENT_DECODERS.get(body[: body.find(b",")])
+        if decoder is not None:
+            try:
+                _, key, payload = decoder.decode(body)
+            except msgspec.DecodeError:
+                return self._decode_parts(topic, position, body)
+            return Event(topic, key, payload, position)
+        return self._decode_parts(topic, position, body)
+
+    def _decode_parts(self, topic: str, position: str, body: bytes) -> Event | None:
+        """Decode the kind before the payload, and log why that fails."""
         kind = ""
         try:
             kind, key, payload = _ENVELOPE_DECODER.decode(body)

@@ -341,14 +341,15 @@ class RedisBus:
         topic = self._topics.get(channel)
         if topic is None:
             return
-        position, _, body = message.partition(b" ")
+        encoded_position, _, body = message.partition(b" ")
+        position = encoded_position.decode()
         self._message_count += 1
         if self._message_count % LAG_SAMPLE_INTERVAL == 0:
-            PUB_SUB_LAG_SECONDS.observe(max(0.0, time() - int(position.partition(b"-")[0]) / 1000))
+            PUB_SUB_LAG_SECONDS.observe(max(0.0, time() - parse_position(position)[0] / 1000))
         if topic.pending is None:
-            self._dispatch(topic, position.decode(), body)
+            self._dispatch(topic, position, body)
         else:
-            topic.pending.append((position.decode(), body))
+            topic.pending.append((position, body))
 
     def _dispatch(self, topic: _WatchedTopic, position: str, body: bytes) -> None:
         if topic.known_until is not None:

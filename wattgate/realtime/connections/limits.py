@@ -35,6 +35,12 @@ class ConnectionLimits:
     offline_recheck_seconds: float = 5.0
     """Interval between these checks while the gateway has no connection to Redis."""
 
+    max_concurrent_logins: int = 64
+    """Maximum WebSockets of a process that log in at once. The others wait in the order of arrival."""
+
+    max_waiting_logins: int = 5_000
+    """Maximum WebSockets of a process that wait to log in. It closes the ones above it, and they reconnect."""
+
     max_operations: int = 100
     """Maximum concurrent operations on a connection."""
 

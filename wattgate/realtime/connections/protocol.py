@@ -128,7 +128,7 @@ CLOSE_CODE_MEANINGS: Mapping[CloseCode, tuple[str, str]] = MappingProxyType(
         CloseCode.SUBSCRIBER_ALREADY_EXISTS: ("the id of an operation is in use", "fix the client"),
         CloseCode.TOO_MANY_INITIALISATION_REQUESTS: ("connection_init arrived twice", "fix the client"),
         CloseCode.GOING_AWAY: (
-            "the gateway shuts down or has failed",
+            "the gateway shuts down, has failed, or too many connections log in at once",
             "reconnect after a random part of 5 s and resume",
         ),
         CloseCode.TOO_SLOW: ("the client does not read its messages", "reconnect and resume"),

@@ -6,6 +6,7 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
 from wattgate.realtime.connections.connection_slots import ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.login_queue import LoginQueue
 from wattgate.realtime.connections.service import OperationService
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.subscriber_groups import SubscriberGroups
@@ -20,6 +21,7 @@ class RealtimeRuntime:
     ) -> None:
         self.service = service
         self.limits = limits
+        self.login_queue = LoginQueue(limits.max_concurrent_logins, limits.max_waiting_logins)
         self.timer_wheel = TimerWheel()
         self.groups = SubscriberGroups(hub, self.timer_wheel, service.now)
         self.connections = ConnectionRegistry(hub, bus, slots, service, limits)

@@ -37,6 +37,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,7 @@ from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
 from wattgate.realtime.connections.close_log import log_close
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
+from wattgate.realtime.connections.login_queue import uses_password
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import (
     TABLE,
@@ -211,9 +213,11 @@ class Session:
     # authentication
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
-        await self._authenticate({**(self._headers or {}), **protocol.string_members(payload)})
-        self._headers = None
-        await self._runtime.connections.acquire_slots(self)
+        headers = {**(self._headers or {}), **protocol.string_members(payload)}
+        async with nullcontext() if uses_password(headers) else self._runtime.login_queue:
+            await self._authenticate(headers)
+            self._headers = None
+            await self._runtime.connections.acquire_slots(self)
         if self._state is ConnectionState.CLOSED:  # the credentials were revoked in the meantime
             return
         self._state = ConnectionState.READY

@@ -65,15 +65,15 @@ def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, Sequence[RateBucket]]:
     """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
-    allowances = [scope.allowance for scope in scopes]
-    deficits = [_deficit_at(bucket, allowance, now) for bucket, allowance in zip(buckets, allowances, strict=True)]
-    granted = True
-    for deficit, allowance in zip(deficits, allowances, strict=True):
-        if deficit + cost > allowance.capacity + ROUNDING_TOLERANCE:
+    deficits, granted = [], True
+    for bucket, scope in zip(buckets, scopes, strict=True):
+        deficit = _deficit_at(bucket, scope.allowance, now)
+        deficits.append(deficit)
+        if deficit + cost > scope.allowance.capacity + ROUNDING_TOLERANCE:
             granted = False
     charged = cost if granted else 0
     return granted, [
-        bucket_at(now, deficit + charged, allowance) for deficit, allowance in zip(deficits, allowances, strict=True)
+        bucket_at(now, deficit + charged, scope.allowance) for deficit, scope in zip(deficits, scopes, strict=True)
     ]
 
 

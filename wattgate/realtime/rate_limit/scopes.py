@@ -1,7 +1,6 @@
 """Rate limit scopes: the budgets to which a request is charged."""
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -30,8 +29,7 @@ class Allowance(msgspec.Struct, frozen=True, gc=False):
         return Allowance(max(1, int(self.capacity * factor)), self.per_second * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetLimits:
+class BudgetLimits(msgspec.Struct, frozen=True, gc=False):
     """The allowance of one caller, and of all callers of an application together. None means no limit."""
 
     caller: Allowance | None

@@ -112,11 +112,13 @@ class StreamGroup(Group):
 
     def on_event(self, event: Event) -> None:
         """Handle an event. A withdrawn consent ends the part of its topic."""
-        if self._consent is None or not isinstance(event.payload, MeterPointConsentRevoked):
+        if type(event.payload) is not MeterPointConsentRevoked:
+            self._handle_event(event)
+        elif self._consent is None:
             super().on_event(event)
-            return
-        self._positions[event.topic] = str(event.position)
-        self._consent.revoke(event.topic, consent_revoked_error(event.payload))
+        else:
+            self._positions[event.topic] = str(event.position)
+            self._consent.revoke(event.topic, consent_revoked_error(event.payload))
 
     def close(self) -> None:
         super().close()
@@ -144,24 +146,27 @@ class StreamGroup(Group):
             )
 
     def _handle_event(self, event: Event) -> None:
-        if isinstance(event.payload, ResourceChanged):
-            if self._withheld and self._consent is not None:
-                self._consent.request_check()
+        consent, execute_sync = self._consent, self._selection.execute_sync
+        if type(event.payload) is ResourceChanged:
+            if self._withheld and consent is not None:
+                consent.request_check()
             return None
-        if event.topic in self._withheld:
+        if consent is not None and event.topic in consent.errors:
             self._positions[event.topic] = str(event.position)
             return None
-        if self._queue is None and self._selection.execute_sync is not None:
+        if self._queue is None and execute_sync is not None:
             try:
-                return self._broadcast_event(event, self._selection.execute_sync(event.payload))
+                return self._broadcast_event(event, execute_sync(event.payload))
             except RequiresAsync:
                 return self._start_queue().on_event(event)
         return self._start_queue().on_event(event)
 
     def _broadcast_event(self, event: Event, result: bytes) -> None:
-        self._positions[event.topic] = str(event.position)
+        position = self._positions[event.topic] = str(event.position)
         if self._subscribers:  # without subscribers, the other topics may not be open and have no position yet
-            self._broadcast(build_message((event.topic, event.key), result, position=self._current_position))
+            if len(self.topics) > 1:
+                position = self._current_position
+            self._broadcast(build_message((event.topic, event.key), result, position=position))
 
     # asynchronous selections
 

@@ -96,7 +96,7 @@ class Group(ABC):
             else:
                 overflowing.append(subscriber)
         MESSAGES_SENT.add(count)
-        MESSAGES_SENT_BYTES.add(count * len(message.payload))
+        MESSAGES_SENT_BYTES.add(count * message.size)
         if count >= MIN_MEASURED_SUBSCRIBERS:
             BROADCAST_SECONDS.observe(perf_counter() - started)
         if overflowing:

@@ -13,6 +13,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 from wattgate.request_context import log_access_error
 
 _PLACEHOLDER = POSITION_PLACEHOLDER.encode()
+_ENCODER = msgspec.json.Encoder()
 
 ReadRows = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
 """Run a function of the caller's rows in a database session and return its result. Raise GatewayError if that fails."""
@@ -74,9 +75,17 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     """
 
     key: tuple[str, str]
-    payload: bytes
     websocket_tail: bytes
     position: str
+
+    @property
+    def payload(self) -> bytes:
+        return self.websocket_tail[:-1]
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the payload."""
+        return len(self.websocket_tail) - 1
 
 
 class Subscriber(Protocol):
@@ -100,10 +109,12 @@ def build_message(key: tuple[str, str], result: bytes, **extensions: Any) -> Mes
 
     The position in the extensions also replaces its placeholder in the data.
     """
+    position = extensions.get("position", "")
     if _PLACEHOLDER in result:
-        result = result.replace(_PLACEHOLDER, msgspec.json.encode(extensions.get("position", ""))[1:-1])
-    payload = result + (b',"extensions":' + msgspec.json.encode(extensions) + b"}" if extensions else b"}")
-    return Message(key, payload, payload + b"}", extensions.get("position", ""))
+        result = result.replace(_PLACEHOLDER, _ENCODER.encode(position)[1:-1])
+    if extensions:
+        return Message(key, b'%b,"extensions":%b}}' % (result, _ENCODER.encode(extensions)), position)
+    return Message(key, result + b"}}", position)
 
 
 def encode_errors(error: GatewayError) -> bytes:

@@ -1,0 +1,33 @@
+"""Readings as Apache Arrow IPC streams.
+
+pyarrow takes 25 MB of memory, and many gateways never get such a stream. The first one imports it, in a thread.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
+
+
+async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIterator[bytes]:
+    """Yield an Arrow stream as `readings.stream_readings` does."""
+    readings = await _import_readings()
+    async with aclosing(readings.stream_readings(result, rerun)) as pieces:
+        async for piece in pieces:
+            yield piece
+
+
+async def read_arrays(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[tuple[Any, Any], list[tuple[int, str]]]]:
+    """Yield the rows of a stream as `readings.read_arrays` does."""
+    readings = await _import_readings()
+    async with aclosing(readings.read_arrays(chunks)) as batches:
+        async for batch in batches:
+            yield batch
+
+
+async def _import_readings() -> ModuleType:
+    return await asyncio.to_thread(import_module, f"{__name__}.readings")

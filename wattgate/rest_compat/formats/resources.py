@@ -8,7 +8,7 @@ from wattgate.db.queries.current_readings import COST_PER_HOUR_UNIT
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import UnreadableInput
-from wattgate.rest_compat.arrow import readings as arrow_readings
+from wattgate.rest_compat import arrow
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.formats import readings as legacy_readings
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -67,7 +67,7 @@ def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[s
 _STREAM_FORMAT = LegacyFormat(
     parse_arguments=legacy_readings.parse_raw_readings_query,
     request_paths=legacy_readings.READINGS_REQUEST_PATHS,
-    render_stream=arrow_readings.stream_readings,
+    render_stream=arrow.stream_readings,
     query=wire.RawReadingsQuery,
 )
 

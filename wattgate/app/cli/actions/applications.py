@@ -5,9 +5,7 @@ import typer
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.cli.record_lists import print_records, to_text
 from wattgate.app.settings import Settings
-from wattgate.db.applications import ApplicationSummary
 from wattgate.enums import AccountRule, TokenCheck
 from wattgate.graphql.resolvers import directories, provisioning
 from wattgate.graphql.types import directories as types
@@ -24,24 +22,6 @@ def app_create(*, name: str, username: str, culture: str) -> None:
         )
     )
     _print_credential(application)
-
-
-def app_list(*, as_json: bool) -> None:
-    """List the applications, with the usernames of their Basic credentials."""
-    system = Principal(Role.SYSTEM)
-    applications: list[ApplicationSummary] = run_async(
-        with_current_gateway(Settings(), lambda gateway: gateway.runner.run(provisioning.list_applications, system, {}))
-    )
-    records = [
-        {
-            "name": application.name,
-            "applicationId": application.application_id,
-            "usernames": list(application.usernames),
-            "createdAt": to_text(application.created_at),
-        }
-        for application in applications
-    ]
-    print_records(records, len(records), as_json=as_json)
 
 
 def app_rotate_secret(*, username: str) -> None:

@@ -10,9 +10,10 @@ from rich.table import Table
 
 from wattgate.app.cli.consoles import err, out
 from wattgate.app.cli.database_context import require_keys, run_async
-from wattgate.app.cli.gateway_context import unreachable_database_reported, with_gateway
+from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.app.cli.passwords import PasswordChoice
+from wattgate.app.cli.reading_context import unreachable_database_reported
 from wattgate.app.homes.request import HomeOptions, HomeRequest, parse_options
 from wattgate.app.homes.setup import HomeSetup, set_up_home
 from wattgate.app.server.components import Components

@@ -1,17 +1,17 @@
-"""Carry out the commands for homes."""
+"""Carry out `wattgate home show`."""
 
 from functools import partial
 from typing import Any
 
+from wattgate.app.cli.actions.listing import home_record
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.cli.record_lists import print_records, run_in_application, to_cell, to_text
+from wattgate.app.cli.record_lists import print_records, to_cell, to_text
 from wattgate.app.homes.home_selection import HomeChoice, find_home
 from wattgate.app.homes.lists import (
     ListedHome,
     ResourceDetails,
-    list_homes,
     load_home_details,
     load_resource_details,
 )
@@ -19,12 +19,6 @@ from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.db.rows import Rows
 from wattgate.principal import Permission, Principal, Role
-
-
-def home_list(*, application: str | None, limit: int, as_json: bool) -> None:
-    """List the homes of an application, with their owners and resources."""
-    homes = run_in_application(application, partial(list_homes, limit=limit + 1))
-    print_records([_home_record(listed) for listed in homes], limit, as_json=as_json)
 
 
 def home_show(*, home: str, application: str | None, user: str | None, as_json: bool) -> None:
@@ -61,15 +55,4 @@ async def _show_home(gateway: Components, *, choice: HomeChoice) -> dict[str, An
         }
         for shown in details
     ]
-    return {**_home_record(listed), "resources": records}
-
-
-def _home_record(listed: ListedHome) -> dict[str, Any]:
-    home = listed.home
-    return {
-        "name": home.name,
-        "user": listed.username,
-        "timeZone": home.time_zone,
-        "veId": home.ve_id,
-        "resources": [resource.classifier for resource in listed.resources],
-    }
+    return {**home_record(listed), "resources": records}

@@ -22,7 +22,7 @@ from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.enums import JobState
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.resolvers import data_exports, erasures, provisioning, users
+from wattgate.graphql.resolvers import data_exports, erasures, users
 from wattgate.graphql.services.login import find_account
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission, Principal, Role
@@ -105,7 +105,7 @@ class _Job:
 
 def _run(application: str | None, user: str, work: Any) -> Any:
     async def run(gateway: Components) -> Any:
-        applications = await gateway.runner.run(provisioning.list_applications, Principal(Role.SYSTEM), {})
+        applications = await gateway.runner.list_applications()
         application_id = require_application(applications, application).application_id
         system = Principal(Role.SYSTEM, application_id=application_id)
 

@@ -1,12 +1,8 @@
 """Carry out the commands for users and their accounts."""
 
-from functools import partial
-
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_current_gateway
-from wattgate.app.cli.record_lists import print_records, run_in_application
-from wattgate.app.homes.lists import list_accounts
 from wattgate.app.settings import Settings
 from wattgate.graphql.resolvers import provisioning
 from wattgate.principal import Principal, Role
@@ -40,21 +36,3 @@ def user_create(
         )
     )
     out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
-
-
-def user_list(*, application: str | None, limit: int, as_json: bool) -> None:
-    """List the accounts of the users of an application."""
-    accounts = run_in_application(application, partial(list_accounts, limit=limit + 1))
-    records = [
-        {
-            "username": account.username,
-            "name": account.name,
-            "status": account.status,
-            "administrator": account.administrator,
-            "templateEditor": account.template_editor,
-            "userId": account.user_id,
-            "accountId": account.account_id,
-        }
-        for account in accounts
-    ]
-    print_records(records, limit, as_json=as_json)

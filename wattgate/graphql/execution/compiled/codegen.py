@@ -16,7 +16,7 @@ For `{ resources { name type { name } } }` the source is, shortened:
             D.append(o)
         return D
     async def root_1(c, v):
-        x = await c.run_operation('resources', operation_2, arguments_3, node_4)
+        x = await c.run_operation('resources', operation_2, arguments_3, node_5, selected_4)
         R, F = [x], [...]                               # F: the objects in R
         D = await level_5(c, v, F) if F else []
         ...                                             # replace each object in R by its dict in D
@@ -181,7 +181,8 @@ class _CodeGenerator:
             case Operation():
                 operation = self._add_constant("operation", selected.source)
                 call = f"{selected.key!r}, {operation}, {self._arguments_expression(selected)}"
-                body.add(f"x = await c.run_operation({call}, {self._node_id(selected)})")
+                names = self._add_constant("selected", selected.names_below())
+                body.add(f"x = await c.run_operation({call}, {self._node_id(selected)}, {names})")
             case TypenameSource():
                 body.add(f"x = {kind.name!r}")
             case PayloadSource():

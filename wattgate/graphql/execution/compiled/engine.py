@@ -26,6 +26,7 @@ from wattgate.graphql.core.field_source import NotCompilable
 from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
 from wattgate.graphql.execution.compiled.codegen import RootFunction, TypeChecks, generate_functions
 from wattgate.graphql.execution.compiled.selection_tree import SelectedField, SelectionTreeBuilder
+from wattgate.graphql.execution.compiled.value_bounds import BoundValues, bound_response
 from wattgate.graphql.execution.compiled.values import gather_or_cancel
 from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
 from wattgate.graphql.execution.documents import Document, InvalidRequest
@@ -64,10 +65,14 @@ _is_awaitable: Any = optimized_is_awaitable  # Any, because graphql-core expects
 
 
 class ExecutionOutcome(NamedTuple):
-    """The result of an operation: its data, None if an error has reached the root, and its errors."""
+    """The result of an operation: its data, None if an error has reached the root, and its errors.
+
+    `bound_values` returns an upper bound of the number of values in the data, if the operation has one.
+    """
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError] = ()
+    bound_values: BoundValues | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class Plan:
     roots: Mapping[str, RootFunction]
     fields: Mapping[str, SelectedField]
     source: str
+    bound_values: BoundValues | None = None
     failures: int = 0
     disabled_until: float = 0.0
 
@@ -153,7 +159,10 @@ class ExecutionEngine:
                 )
         completed: dict[str, ExecutionOutcome] = {}
         try:
-            outcome = await self._run_plan(plan, context, document, variables, completed)
+            if len(plan.roots) == 1:
+                outcome = await self._run_single(plan, context, variables)
+            else:
+                outcome = await self._run_plan(plan, context, document, variables, completed)
             plan.failures = 0
         except Exception:  # noqa: BLE001 (graphql-core executes the failed fields again and reports their errors)
             if _is_refused(document, context):
@@ -173,14 +182,12 @@ class ExecutionEngine:
         variables: VariableValues,
         completed: dict[str, ExecutionOutcome],
     ) -> ExecutionOutcome:
-        """Return the outcome. Also store that of each complete field in `completed`, in case of an error.
+        """Return the outcome of a plan. Also store that of each complete field in `completed`, in case of an error.
 
         An operation that raises a GatewayError completes its field with null and this error. For any other error,
         graphql-core has to execute the field. Mutations run one after another. If a field of a query fails, the others
         run to their end, so that graphql-core can use their results and nothing runs twice.
         """
-        if len(plan.roots) == 1:
-            return await self._run_single(plan, context, variables)
         errors: list[Exception] = []
 
         async def complete(key: str, root: RootFunction) -> None:
@@ -202,13 +209,13 @@ class ExecutionEngine:
             await gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
         if errors:
             raise errors[0]
-        return _join_outcomes(completed[key] for key in plan.roots)
+        return _join_outcomes(completed[key] for key in plan.roots)._replace(bound_values=plan.bound_values)
 
     async def _run_single(self, plan: Plan, context: GraphQLContext, variables: VariableValues) -> ExecutionOutcome:
         """Return the outcome of a plan with one root field, as `_run_plan` does."""
         ((key, root),) = plan.roots.items()
         try:
-            return ExecutionOutcome({key: await root(context, variables)})
+            return ExecutionOutcome({key: await root(context, variables)}, (), plan.bound_values)
         except Exception as error:
             rejection = _rejection_outcome(plan, key, context, error)
             if rejection is None:
@@ -285,7 +292,8 @@ class ExecutionEngine:
                 error,
             )
             return None
-        return Plan(functions.roots, {selected.key: selected for selected in root.fields}, functions.source)
+        fields = {selected.key: selected for selected in root.fields}
+        return Plan(functions.roots, fields, functions.source, bound_response(root))
 
 
 def _normalize_outcome(outcome: ExecutionOutcome) -> ExecutionOutcome:

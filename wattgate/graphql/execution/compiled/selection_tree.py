@@ -45,6 +45,13 @@ class SelectedField:
     nodes: Sequence[FieldDetails]
     selections_by_type: dict[str, "ObjectSelection"]
 
+    def names_below(self) -> frozenset[str]:
+        """Return the names of all fields that are selected below this one, at any depth."""
+        selections = self.selections_by_type.values()
+        fields = [field for selection in selections for field in selection.fields]
+        names = frozenset(field.nodes[0].node.name.value for field in fields)
+        return names.union(*(field.names_below() for field in fields))
+
     @property
     def has_nested_edges(self) -> bool:
         return any(selection.has_edges for selection in self.selections_by_type.values())

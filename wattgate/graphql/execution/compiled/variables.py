@@ -62,7 +62,8 @@ def coerce_plain_variables(
     variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
 ) -> VariableValues | None:
     """Return the values unchanged or decoded, or None if one is missing, null, out of range, or in another form."""
-    sources, coerced = dict[str, VariableValueSource](), dict[str, Any]()
+    sources: dict[str, VariableValueSource] = {}
+    coerced: dict[str, Any] = {}
     for name, signature, value_class, decode in variables:
         value = raw_variables.get(name)
         if decode is not None:

@@ -21,7 +21,7 @@ const REASONS = Object.freeze({
   4408: "The credentials did not arrive in time.",
   4409: "The connection has a subscription with this ID already.",
   4429: "The credentials were sent twice.",
-  4503: "The gateway shuts down, or has failed.",
+  4503: "The gateway shuts down, has failed, or too many connections log in at once.",
   4508: "This page did not read its messages in time.",
   4509: "Newer connections of the same account or application replaced this one.",
   4510: "This page sent too many messages.",

@@ -1,0 +1,63 @@
+"""Series of which a query selects few fields, so that fewer columns are read: the answers are those of all columns."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from graphql import GraphQLObjectType, get_named_type, is_leaf_type, is_object_type
+
+from tests.support.house import STORAGE
+from tests.support.timed import Timed, half_hours
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.edge import EdgeField
+from wattgate.graphql.core.field_source import field_source_of
+from wattgate.graphql.execution.schema import build_schema
+from wattgate.graphql.resolvers.readings import VALUE_FIELDS
+
+DAY = datetime(2026, 5, 1, tzinfo=UTC)
+HALF_HOUR = timedelta(minutes=30)
+
+
+def selections() -> list[str]:
+    """Return the selections of each single field of a series, of each field of its parts, and of common groups."""
+    kind = build_schema(OPERATIONS)._schema.type_map["ReadingSeries"]
+    assert isinstance(kind, GraphQLObjectType)
+    found = ["completeTo", "columns { start value }", "total buckets { start value count }"]
+    for name, field in kind.fields.items():
+        inner = get_named_type(field.type)
+        if is_leaf_type(inner):
+            found.append(name)
+        elif is_object_type(inner) and name != "resource" and not isinstance(field_source_of(kind, field), EdgeField):
+            found += [f"{name} {{ {leaf} }}" for leaf in inner.fields]
+    return found
+
+
+SELECTIONS = selections()
+
+
+async def ask(timed: Timed, resource_id: str, selection: str, since: str | None) -> Any:
+    query = f"""query ($id: ID!, $range: TimeRange!, $since: DateTime) {{ # {resource_id} {since}
+        readings(resourceId: $id, range: $range, period: PT30M, revisedSince: $since) {{ {selection} }}
+    }}"""
+    range_ = {"start": DAY.isoformat(), "end": (DAY + 4 * HALF_HOUR).isoformat()}
+    return (await timed.ask(query, id=resource_id, range=range_, since=since))["readings"]
+
+
+@pytest.mark.parametrize("values", [["1", "2", "3", "4"], ["1", "2"], []], ids=["complete", "partial", "empty"])
+async def test_answers_do_not_depend_on_the_columns_that_are_read(timed: Timed, values: list[str]) -> None:
+    (resource_id,) = await timed.add_resources(await timed.add_type(STORAGE), 1)
+    await timed.record(resource_id, *half_hours(DAY, values))
+    timed.pass_time(timedelta(hours=1))
+    if values:
+        await timed.record(resource_id, (DAY + HALF_HOUR, "2.5", "ESTIMATED"))
+    as_of = (await ask(timed, resource_id, "asOf", None))["asOf"]
+    for since in (None, as_of):
+        for selection in SELECTIONS:
+            of_all_columns = await ask(timed, resource_id, selection, since)  # graphql-core executes the first use
+            assert await ask(timed, resource_id, selection, since) == of_all_columns, selection
+
+
+def test_each_field_of_a_series_and_of_its_buckets_is_tried() -> None:
+    others = {"quality", "revision", "buckets { quality }", "columns { estimated }", "highest { revision }"}
+    assert others <= {*SELECTIONS}
+    assert {"__typename", *" ".join(SELECTIONS).split()} > VALUE_FIELDS

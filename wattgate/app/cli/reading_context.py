@@ -1,0 +1,58 @@
+"""The stored records for the time of a command that only reads them.
+
+Such a command needs the database and the permission of the system. It needs no operations, bus or templates, whose
+modules take longer to import than the command takes to run.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from wattgate.app.cli.database_context import with_database
+from wattgate.app.settings import Settings
+from wattgate.db.engine import Database
+from wattgate.db.migrate import is_current
+from wattgate.errors import Conflict, Unavailable
+from wattgate.graphql.core.row_reader import RowReader
+
+T = TypeVar("T")
+
+
+async def with_reader(settings: Settings, work: Callable[[RowReader], Awaitable[T]]) -> T:
+    """Run `work` with a reader of the stored records, then close the database."""
+    return await with_database(settings, lambda database: work(_create_reader(settings, database)))
+
+
+async def with_current_reader(settings: Settings, work: Callable[[RowReader], Awaitable[T]]) -> T:
+    """Run `work` as `with_reader` does. Raise Conflict unless the database has the schema of this version."""
+
+    async def check_and_work(database: Database) -> T:
+        await require_current(database)
+        return await work(_create_reader(settings, database))
+
+    return await with_database(settings, check_and_work)
+
+
+async def require_current(database: Database) -> None:
+    """Raise Conflict unless the database has the schema of this version."""
+    with unreachable_database_reported():
+        is_ready = await is_current(database)
+    if not is_ready:
+        raise Conflict("The database does not have the schema of this version. Run `wattgate db upgrade` first.")
+
+
+@contextmanager
+def unreachable_database_reported() -> Iterator[None]:
+    """Raise Unavailable, with what to check, if the first statement on the database fails."""
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        raise Unavailable(
+            f"The database does not answer: {error}. Check WATTGATE_DATABASE_URL, and run `wattgate doctor`."
+        ) from None
+
+
+def _create_reader(settings: Settings, database: Database) -> RowReader:
+    return RowReader(database, consent_required=settings.consent_required)
