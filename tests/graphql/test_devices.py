@@ -175,6 +175,14 @@ async def test_device_of_an_unknown_type_or_with_another_tenants_resource_is_rej
     ]
 
 
+async def test_list_of_a_device_cannot_be_null(served: House) -> None:
+    path = f"/device/{await add_device(served.one)}"
+    rejected = await served.call("PUT", path, served.one.headers["account"], json={"parentHardwareId": None})
+    assert (rejected.status_code, rejected.json()["code"]) == (400, "BAD_INPUT")
+    assert rejected.json()["problems"] == [{"path": ["parentHardwareId"], "message": "must not be null"}]
+    assert (await get(served, path)).json()["parentHardwareId"] == []
+
+
 async def test_device_status_follows_recorded_readings(served: House) -> None:
     tenant = served.one
     resource_id = await tenant.add_resource()

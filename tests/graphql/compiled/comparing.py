@@ -18,6 +18,7 @@ from strawberry.execution import optimized_is_awaitable
 from tests.graphql.compiled.documents import Request
 from wattgate.graphql.execution.compiled.engine import PLAN_DISABLED_SECONDS, ExecutionEngine
 from wattgate.graphql.execution.documents import Document, InvalidRequest
+from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.json_encoding import count_values
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
@@ -57,7 +58,8 @@ def build_answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequen
 async def run_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
     """Return the answer of graphql-core alone."""
     result = await _execute(schema, document, request, context)
-    return build_answer(result.data, normalize_errors(result.errors or ()), getattr(context.runner, "calls", ()))
+    errors = list_enum_values(result.errors or (), schema._schema)  # the gateway replaces suggestions by all values
+    return build_answer(result.data, normalize_errors(errors), getattr(context.runner, "calls", ()))
 
 
 async def _execute(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:

@@ -31,7 +31,7 @@ def to_column_values(input: Any, model: type[Tenanted], *, exclude: Collection[s
         if value is strawberry.UNSET or name in exclude:
             continue
         column_type = columns[name].type
-        if value is None and not columns[name].nullable and not _accepts_json_null(column_type):
+        if value is None and not columns[name].nullable and not _accepts_json_null(model, name):
             problems.append(Problem(("input", to_camel_case(name)), "must not be null"))
         elif value is not None and isinstance(column_type, StructColumn):
             value = msgspec.convert(value, column_type.value_type, from_attributes=True)
@@ -72,5 +72,6 @@ def apply_input(record: M, input: Any, *, exclude: Collection[str] = ()) -> M:
     return record
 
 
-def _accepts_json_null(column_type: Any) -> bool:
-    return isinstance(column_type, JSON)
+def _accepts_json_null(model: type[Tenanted], name: str) -> bool:
+    """Return whether a column holds any JSON value, so that null is one. A list or an object is never null."""
+    return isinstance(model_columns(model)[name].type, JSON) and model.model_fields[name].annotation is Any
