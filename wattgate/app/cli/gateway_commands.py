@@ -14,10 +14,14 @@ oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 
 @app.command()
 @dispatched
-def doctor() -> None:
-    """Check the settings, the database, the application of the log-in pages, and Redis, MQTT broker and mail server.
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as a list of JSON objects.")] = False,
+) -> None:
+    """Check the settings and each server that they name, and print what to do.
 
-    The exit status is 1 if a check fails, and 2 for an invalid setting.
+    The checks cover the database with its schema, keys, partitions and disk, the application of the log-in pages,
+    Redis, MQTT broker, mail server, certificates and clocks. All checks run, even after one has failed. The exit status
+    is 1 if a check fails, and 2 for an invalid setting.
 
     Example: wattgate doctor
     """
