@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, PydanticBaseSettingsSource
 
-PREFIX = "WATTGATE_"
+from wattgate.app.setting_sources import ENV_FILE, PREFIX
 
 COMMAND_VARIABLES = frozenset({f"{PREFIX}{name}" for name in ("URL", "TOKEN", "USER", "PASSWORD", "APPLICATION")})
 """Variables of the environment that are options of commands, not settings."""
@@ -20,8 +20,8 @@ MIN_SIMILARITY = 0.6
 MIN_TEST_SIMILARITY = 0.8
 """Similarity from which a name with TEST_PREFIX counts as a misspelt setting."""
 
-ENVIRONMENT, ENV_FILE = "the environment", ".env"
-"""Where an unknown setting was found: the input of the error that pydantic raises for it."""
+ENVIRONMENT = "the environment"
+"""Where an unknown setting was found, if not in ENV_FILE: the input of the error that pydantic raises for it."""
 
 
 def nearest_setting(name: str, fields: Iterable[str], similarity: float = MIN_SIMILARITY) -> str | None:

@@ -36,6 +36,24 @@ async def is_current(database: Database) -> bool:
         return await connection.run_sync(_applied_revisions) == {NEWEST_REVISION}
 
 
+async def find_schema_problem(database: Database) -> str | None:
+    """Return why the schema is not the one of this version, and what to do; None if it is."""
+    async with database.engine.connect() as connection:
+        applied = await connection.run_sync(_applied_revisions)
+    if applied == {NEWEST_REVISION}:
+        return None
+    if newer := max((revision for revision in applied if revision > NEWEST_REVISION), default=None):
+        return (
+            f"has the schema of a newer version: its revision is {newer}, and this version knows {NEWEST_REVISION}. "
+            "Install the newer version, or restore the backup from before the upgrade"
+        )
+    revision = f"its revision is {max(applied)}" if applied else "it has none"
+    return (
+        f"does not have the schema of this version: {revision}, and this version needs {NEWEST_REVISION}. "
+        "To correct that, run wattgate db upgrade"
+    )
+
+
 async def is_empty(database: Database) -> bool:
     """Return whether no migration is applied, so that the database has no schema."""
     async with database.engine.connect() as connection:

@@ -12,7 +12,8 @@ from wattgate.app.server.database import create_database
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
-from wattgate.db.migrate import is_current
+from wattgate.db.migrate import find_schema_problem
+from wattgate.db.server_state import read_server_state
 
 T = TypeVar("T")
 
@@ -39,15 +40,16 @@ def require_keys(settings: Settings) -> None:
 
 
 def require_ready_database(settings: Settings) -> None:
-    """Exit with a message unless the database has this version's schema and the keys decrypt its secrets."""
+    """Exit with a message unless the database accepts changes, has this version's schema, and the keys fit."""
     require_keys(settings)
 
-    async def check(database: Database) -> bool:
-        if not await is_current(database):
-            return False
-        await verify_keys(database)
-        return True
+    async def find_problem(database: Database) -> str | None:
+        server = await read_server_state(database)
+        problem = (server and server.write_problem) or await find_schema_problem(database)
+        if problem is None:
+            await verify_keys(database)
+        return problem
 
-    if not run_async(with_database(settings, check)):
-        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
+    if problem := run_async(with_database(settings, find_problem)):
+        err.print(f"The database {problem}.", highlight=False, soft_wrap=True)
         raise typer.Exit(1)

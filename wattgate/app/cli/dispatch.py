@@ -21,6 +21,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "worker": "actions.worker",
         "demo": "actions.demonstration",
         "doctor": "doctor",
+        "check_health": "actions.health_check",
         "watch": "watch",
         "print_routes": "actions.operations",
         "print_schema": "actions.operations",

@@ -8,7 +8,8 @@ from pydantic_settings import SettingsError
 from rich.markup import escape
 
 from wattgate.app.cli.consoles import err
-from wattgate.app.setting_names import ENV_FILE, PREFIX, nearest_setting
+from wattgate.app.setting_names import nearest_setting
+from wattgate.app.setting_sources import ENV_FILE, PREFIX
 from wattgate.app.settings import Settings
 from wattgate.errors import MAX_LISTED_PROBLEMS, GatewayError
 

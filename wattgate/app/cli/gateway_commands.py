@@ -1,4 +1,4 @@
-"""Commands of the gateway itself: serve, worker, demo, doctor, watch, routes, schema, db and oauth-client."""
+"""Commands of the gateway itself: serve, worker, demo, checks, watch, routes, schema, db and oauth-client."""
 
 from typing import Annotated
 
@@ -14,12 +14,35 @@ oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 
 @app.command()
 @dispatched
-def doctor() -> None:
-    """Check the settings, the database, the application of the log-in pages, and Redis, MQTT broker and mail server.
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as a list of JSON objects.")] = False,
+) -> None:
+    """Check the settings and each server that they name, and print what to do.
 
-    The exit status is 1 if a check fails, and 2 for an invalid setting.
+    The checks cover the database with its schema, keys, partitions and disk, the application of the log-in pages,
+    Redis, MQTT broker, mail server, certificates and clocks. All checks run, even after one has failed. The exit status
+    is 1 if a check fails, and 2 for an invalid setting.
 
     Example: wattgate doctor
+    """
+
+
+@app.command("check-health")
+@dispatched
+def check_health(
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of the gateway. If not set, the one of WATTGATE_HOST and WATTGATE_PORT."),
+    ] = None,
+    ready: Annotated[bool, typer.Option("--ready", help="Ask /readyz instead of /healthz.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, max=300, help="Seconds to wait for the gateway.")] = 3.0,
+) -> None:
+    """Ask a running gateway whether it is healthy: the HEALTHCHECK of a container image.
+
+    The exit status is 0 if /healthz answers with status 200, else 1. With --ready, the command asks /readyz, which also
+    needs the database. A worker has no port: its service manager watches the process.
+
+    Example: wattgate check-health
     """
 
 

@@ -45,6 +45,12 @@ async def ensure_upcoming_partitions(connection: AsyncConnection, now: datetime)
     await ensure_partitions(connection, [to_ms(month) for month in (this_month, next_month, _next_month(next_month))])
 
 
+async def find_missing_upcoming(connection: AsyncConnection, now: datetime) -> list[str]:
+    """Return the names of the missing partitions of this month and the next."""
+    this_month = _month_start(now)
+    return await _find_missing(connection, [_partition_name(month) for month in (this_month, _next_month(this_month))])
+
+
 async def drop_empty_partitions(connection: AsyncConnection, before: datetime) -> list[str]:
     """Drop the empty partitions of months that ended before an instant. Return their names.
 

@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha1
+from time import time
 from typing import Any, TypeVar
 from uuid import uuid4
 from zlib import crc32
@@ -187,6 +188,15 @@ class RedisClient:
     async def server_version(self) -> tuple[int, ...]:
         (info,) = _raise_on_error(await self._exchange([("INFO", "server")]))
         return tuple(int(part) for part in _info_field(info, b"redis_version").split(b"."))
+
+    async def read_server_info(self) -> tuple[dict[str, str], float]:
+        """Return the fields of INFO, and the seconds by which the clock of Redis is ahead of ours."""
+        (info,) = _raise_on_error(await self._exchange([("INFO",)]))
+        sent_at = time()
+        ((seconds, microseconds),) = _raise_on_error(await self._exchange([("TIME",)]))
+        offset = int(seconds) + int(microseconds) / 1_000_000 - (sent_at + time()) / 2
+        lines = (line.partition(":") for line in info.decode().splitlines() if not line.startswith("#"))
+        return {name: value for name, _, value in lines if name}, offset
 
     async def close(self) -> None:
         """Wait for commands, and close the connection. From then on, the client opens none and runs nothing."""

@@ -1,0 +1,156 @@
+"""`wattgate doctor` and the start of `serve` and `worker`: each problem of a deployment is named with its remedy."""
+
+import asyncio
+import json
+import sqlite3
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import trustme
+
+from tests.support.command import wattgate_in
+from tests.support.postgresql_server import postgresql_server
+from tests.support.redis_server import redis_server
+from tests.support.smtp import mail_server
+from wattgate.app.cli.checks.certificates import TlsServer, check_certificate
+from wattgate.app.cli.checks.clocks import check_clock
+from wattgate.app.cli.checks.result import CheckState
+from wattgate.clock import utc_now
+from wattgate.db.engine import Database
+from wattgate.db.readings.partitions import ensure_upcoming_partitions
+from wattgate.realtime.bus.redis_state import find_state_problems
+
+
+async def results_of(folder: Path, expected_status: int, **settings: str) -> dict[str, list[Any]]:
+    """Return the results of `wattgate doctor` by state."""
+    outcome = await asyncio.to_thread(wattgate_in, folder, "doctor", "--json", **settings)
+    assert outcome.returncode == expected_status, outcome.stderr
+    found: dict[str, list[Any]] = {"ok": [], "warning": [], "error": []}
+    for row in json.loads(outcome.stdout):
+        found[row["state"]].append(f"{row['subject']}: {row['text']}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("revision", "text"),
+    [
+        ("0001", "its revision is 0001, and this version needs"),
+        ("9999", "has the schema of a newer version: its revision is 9999"),
+    ],
+)
+def test_another_schema_is_named_at_start_and_by_doctor(tmp_path: Path, revision: str, text: str) -> None:
+    assert wattgate_in(tmp_path, "db", "upgrade").returncode == 0
+    with sqlite3.connect(tmp_path / "wattgate.sqlite3") as database:
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+    remedy = "Install the newer version" if revision == "9999" else "run wattgate db upgrade"
+    for command in ("serve", "worker", "doctor"):
+        refused = wattgate_in(tmp_path, command)
+        assert refused.returncode == 1, (command, refused.stderr)
+        assert text in refused.stderr
+        assert remedy in refused.stderr
+
+
+async def test_all_checks_run_after_an_error(tmp_path: Path) -> None:
+    found = await results_of(
+        tmp_path,
+        1,
+        REDIS_URL="redis://127.0.0.1:1",
+        SMTP_URL="smtp://127.0.0.1:1",
+        MAIL_FROM="a@energy.example",
+        PUBLIC_URL="https://energy.example",
+        LINK_KEY="k" * 32,
+    )
+    assert [text.partition(":")[0] for text in found["error"]] == ["database", "Redis", "mail server"]
+
+
+async def test_redis_that_evicts_is_an_error(tmp_path: Path) -> None:
+    await asyncio.to_thread(wattgate_in, tmp_path, "db", "upgrade")
+    async with redis_server(tmp_path, "--maxmemory-policy", "allkeys-lru") as redis:
+        found = await results_of(tmp_path, 1, REDIS_URL=redis.url)
+        assert len(found["error"]) == 1
+        assert found["error"][0].startswith("Redis: has the eviction policy allkeys-lru")
+        assert found["error"][0].endswith("set maxmemory-policy to noeviction")
+        assert "clock and Redis: agree" in found["ok"]
+        await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        assert "Redis: answers" in (await results_of(tmp_path, 0, REDIS_URL=redis.url))["ok"]
+        await redis.command("CONFIG", "SET", "maxmemory", "1")
+        full = await results_of(tmp_path, 1, REDIS_URL=redis.url)
+        assert full["error"][0].endswith("rejects changes: increase maxmemory")
+
+
+def test_a_replica_of_redis_is_named() -> None:
+    (problem,) = find_state_problems({"role": "slave"})
+    assert problem.endswith("set WATTGATE_REDIS_URL to the primary")
+    assert find_state_problems({"role": "master", "maxmemory_policy": "noeviction"}) == []
+
+
+async def test_postgresql_that_is_read_only_or_lacks_partitions_is_named(tmp_path: Path) -> None:
+    async with postgresql_server() as server:
+        url = server.url
+        created = await asyncio.to_thread(wattgate_in, tmp_path, "db", "upgrade", DATABASE_URL=url)
+        assert created.returncode == 0, created.stderr
+        database = Database(url)
+        async with database.engine.begin() as transaction:
+            await ensure_upcoming_partitions(transaction, utc_now())
+        await database.close()
+        found = await results_of(tmp_path, 0, DATABASE_URL=url)
+        assert "partitions: this month and the next have partitions" in found["ok"]
+        assert "clock and database: agree" in found["ok"]
+        connection = await asyncpg.connect(url.replace("+asyncpg", ""))
+        try:
+            for row in await connection.fetch(
+                "SELECT inhrelid::regclass AS name FROM pg_inherits WHERE inhparent = 'reading'::regclass"
+            ):
+                await connection.execute(f"DROP TABLE {row['name']}")
+            await connection.execute("ALTER ROLE postgres SET default_transaction_read_only = on")
+        finally:
+            await connection.close()
+        broken = await results_of(tmp_path, 1, DATABASE_URL=url)
+        assert any(text.startswith("partitions: missing: reading_") for text in broken["warning"])
+        assert any("is read-only: set default_transaction_read_only" in text for text in broken["error"])
+        for command in ("serve", "worker"):
+            refused = await asyncio.to_thread(wattgate_in, tmp_path, command, DATABASE_URL=url)
+            assert (refused.returncode, "The database is read-only" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("offset", "state"),
+    [(0.2, CheckState.OK), (-1.5, CheckState.WARNING), (31.0, CheckState.ERROR), (-3600.0, CheckState.ERROR)],
+)
+def test_clocks_that_differ_are_named(offset: float, state: CheckState) -> None:
+    result = check_clock("database", offset)
+    assert result.state is state
+    assert (state is CheckState.OK) != ("NTP" in result.text)
+
+
+@pytest.mark.parametrize("starttls", [False, True])
+async def test_certificates_are_checked(tmp_path: Path, starttls: bool) -> None:
+    authority = trustme.CA()
+    ca_file = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(ca_file))
+    for days, state in ((100, CheckState.OK), (10, CheckState.WARNING), (-1, CheckState.ERROR)):
+        certificate = authority.issue_cert(
+            "127.0.0.1",
+            not_before=datetime.now(UTC) - timedelta(days=30),
+            not_after=datetime.now(UTC) + timedelta(days=days),
+        )
+        context = trustme_context(certificate)
+        async with mail_server(starttls=context if starttls else None, tls=None if starttls else context) as server:
+            checked = TlsServer("mail server", "127.0.0.1", server.port, starttls, ca_file)
+            result = await check_certificate(checked)
+            assert result.state is state, result
+            assert ("expired" in result.text) == (days < 0)
+            unknown = await check_certificate(TlsServer("mail server", "127.0.0.1", server.port, starttls))
+            assert unknown.state is CheckState.ERROR
+            assert "trusted ones" in unknown.text
+
+
+def trustme_context(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    """Return the context of a server with a certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate.configure_cert(context)
+    return context

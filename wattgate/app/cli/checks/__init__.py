@@ -1,0 +1,1 @@
+"""The checks of `wattgate doctor`, one module for each subject."""

@@ -1,0 +1,42 @@
+"""Read the state of the database server: whether it accepts changes, and its clock."""
+
+from dataclasses import dataclass
+from time import time
+
+from sqlalchemy import text
+
+from wattgate.db.engine import Database
+
+_SELECT_STATE = text(
+    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', "
+    "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS double precision)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The state of a PostgreSQL server. A positive `clock_offset` (seconds) means that its clock is ahead of ours."""
+
+    is_standby: bool
+    is_read_only: bool
+    clock_offset: float
+
+    @property
+    def write_problem(self) -> str | None:
+        """Why the server accepts no changes, and what to do; None if it accepts them."""
+        if self.is_standby:
+            return "is a standby, which accepts no changes: set WATTGATE_DATABASE_URL to the primary"
+        if self.is_read_only:
+            return "is read-only: set default_transaction_read_only of its role, database and server to off"
+        return None
+
+
+async def read_server_state(database: Database) -> ServerState | None:
+    """Return the state of the server, or None for SQLite, which has no server."""
+    if database.is_sqlite:
+        return None
+    async with database.autocommit_engine.connect() as connection:
+        await connection.execute(text("SELECT 1"))  # the first statement takes longer
+        sent_at = time()
+        standby, read_only, server_time = (await connection.execute(_SELECT_STATE)).one()
+        return ServerState(standby, read_only, server_time - (sent_at + time()) / 2)
