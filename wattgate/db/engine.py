@@ -55,8 +55,16 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     "connect_args": {"connection_class": ScopedConnection},
 }
 
-UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
-"""Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
+UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006")
+"""Beginnings of SQLSTATEs that mean "unavailable".
+
+They are: connection, insufficient resources, operator intervention, and a server that is read-only or a standby.
+"""
+
+DISK_FULL_SQLSTATE = "53100"
+
+DISK_FULL_RETRY_SECONDS = 60
+"""Seconds after which a client may try again while the disk of the database is full."""
 
 UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
 """Errors of the drivers that mean that the database is unavailable."""
@@ -133,7 +141,7 @@ class Database:
         On SQLite the session takes the write lock immediately, because two transactions that begin as readers cannot
         both become writers. If the task is cancelled, its statement is interrupted.
         """
-        with _translate_errors():
+        with translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
                 session.info["scope"] = ScopeHolder(scope)
                 watch_credentials(session, self.on_credentials_changed)
@@ -172,7 +180,7 @@ class Database:
         """Return whether the policies of PostgreSQL restrict the statements of sessions and readers."""
         if self.is_sqlite:
             return False
-        with _translate_errors():
+        with translate_errors():
             connection = await self.borrow_connection(None)
             try:
                 return bool(connection.driver.row_role == ROW_ROLE)
@@ -182,7 +190,7 @@ class Database:
     async def clear_log(self) -> None:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
         if self.is_sqlite:
-            with _translate_errors():
+            with translate_errors():
                 async with self._reader_engine.connect() as connection:
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -240,7 +248,7 @@ def _ignore() -> None:
 
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Translate errors of the database to GatewayErrors."""
     try:
         yield
@@ -263,7 +271,7 @@ def _translated(error: Exception) -> GatewayError | None:
         if _sqlstate_of(error).startswith(DATA_EXCEPTION_SQLSTATE_CLASS):
             return BadInput(INVALID_VALUE_MESSAGE)
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
-        if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATE_CLASSES):
+        if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATES):
             return _database_unavailable(error)
     elif isinstance(error, StatementError) and isinstance(error.orig, UnstorableJson):  # the statement was not sent
         return BadInput(f"A JSON value cannot be stored: it {error.orig}.")
@@ -271,8 +279,21 @@ def _translated(error: Exception) -> GatewayError | None:
 
 
 def _database_unavailable(error: Exception) -> Unavailable:
+    if _is_disk_full(error):
+        log.error("The disk of the database is full: delete files or move the database to a larger disk. %r", error)
+        return Unavailable(
+            "The database cannot store changes: its disk is full. Try again later.", retry_after=DISK_FULL_RETRY_SECONDS
+        )
     log.warning("The database is unavailable: %r", error)
     return Unavailable("The database is unavailable at the moment. Try again.", retry_after=1)
+
+
+def _is_disk_full(error: Exception) -> bool:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return (
+        getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        or getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
+    )
 
 
 def _sqlstate_of(error: DBAPIError | asyncpg.PostgresError) -> str:
