@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import SQLModel, col
 
 from tests.support.house import House, Tenant, house, tenant_on
+from tests.support.pgbouncer import pgbouncer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from wattgate.clock import to_ms
@@ -40,11 +42,16 @@ MARKED = {**SCOPED_OPTION, "synchronize_session": False}
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture(scope="module")
-async def home(postgresql_url: str, postgresql_template: str) -> AsyncIterator[House]:
-    """A gateway on PostgreSQL with two tenants."""
-    async with database_on(postgresql_url, postgresql_template) as url, house(url) as house_with_tenants:
-        yield house_with_tenants
+@pytest.fixture(scope="module", params=["direct", "pooled"])
+async def home(request: pytest.FixtureRequest, postgresql_url: str, postgresql_template: str) -> AsyncIterator[House]:
+    """A gateway on PostgreSQL with two tenants: alone, and behind a pooler with two connections to the server."""
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(database_on(postgresql_url, postgresql_template))
+        settings: dict[str, Any] = {}
+        if request.param == "pooled":
+            pooler = await stack.enter_async_context(pgbouncer(postgresql_url))
+            url, settings = pooler.url_of(url), {"database_pooler": "transaction"}
+        yield await stack.enter_async_context(house(url, **settings))
 
 
 def scope_of(tenant: Tenant) -> RowScope:

@@ -21,9 +21,9 @@ from wattgate.realtime.redis_url import RedisServers
 SHORT_BACKOFF = Backoff(min_seconds=0.02, max_seconds=0.1)
 
 
-@pytest.fixture(scope="module")
-async def sentinels(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SentinelServers]:
-    async with sentinel_servers(tmp_path_factory.mktemp("sentinels")) as servers:
+@pytest.fixture
+async def sentinels(tmp_path: Path) -> AsyncIterator[SentinelServers]:
+    async with sentinel_servers(tmp_path) as servers:
         yield servers
 
 
@@ -53,9 +53,9 @@ async def test_commanded_failover_moves_commands_and_events(sentinels: SentinelS
         assert await since(display.bus, "moved", opened["moved"]) is None
         assert (await new.command("ROLE"))[0] == "master"
         assert display.values("moved") == sorted(display.values("moved"))
-    await sentinels.wait_until_ready()
 
 
+@pytest.mark.long("a failover by command stays in the short form")
 async def test_killed_primary_is_replaced(sentinels: SentinelServers) -> None:
     old = await sentinels.primary()
     async with gateway(sentinels) as publisher, gateway(sentinels) as display:
@@ -64,10 +64,9 @@ async def test_killed_primary_is_replaced(sentinels: SentinelServers) -> None:
         await sentinels.wait_for_failover(old)
         await display.until(lambda: ("killed", False) in display.resyncs)
         await publish_until_received(publisher, display, "killed", 1)
-    await old.start()
-    await sentinels.wait_until_ready()
 
 
+@pytest.mark.long("a failover by command stays in the short form")
 async def test_gateway_leaves_a_primary_that_hangs_and_returns(
     sentinels: SentinelServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +83,6 @@ async def test_gateway_leaves_a_primary_that_hangs_and_returns(
             old.go_on()
         await display.until(lambda: ("hung", False) in display.resyncs)
         await publish_until_received(publisher, display, "hung", 2)
-    await sentinels.wait_until_ready()
 
 
 class ChosenPrimary(SinglePrimary):
@@ -149,6 +147,7 @@ async def test_sentinels_that_cannot_be_reached(tmp_path: Path) -> None:
             await bus.check()
 
 
+@pytest.mark.long("a failover by command stays in the short form")
 async def test_answer_of_a_separated_sentinel_does_not_count(sentinels: SentinelServers) -> None:
     """A sentinel that missed the failover names the old primary with an older epoch."""
     finder = create_finder(sentinels.url)
@@ -160,7 +159,6 @@ async def test_answer_of_a_separated_sentinel_does_not_count(sentinels: Sentinel
     finally:
         sentinels.sentinels[2].go_on()
     assert (await finder.find()).port == new.port
-    await sentinels.wait_until_ready()
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +187,7 @@ async def test_cluster_carries_events_and_follows_a_failover(cluster: ClusterSer
     await cluster.wait_until_ready()
 
 
+@pytest.mark.long("a failover by command stays in the short form")
 async def test_killed_node_of_the_cluster_is_replaced(cluster: ClusterServers) -> None:
     old = await cluster.primary()
     async with gateway(cluster) as publisher, gateway(cluster) as display:
@@ -200,6 +199,7 @@ async def test_killed_node_of_the_cluster_is_replaced(cluster: ClusterServers) -
     await cluster.wait_until_ready()
 
 
+@pytest.mark.long("a failover by command stays in the short form")
 async def test_gateways_follow_the_hash_slot_to_another_node(
     cluster: ClusterServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ class SentinelServers:
     async def fail_over(self) -> RedisServer:
         """Command a failover and return the new primary. Both servers stay alive.
 
-        A sentinel that had no time to run refuses or abandons the failover. Then the next one is asked.
+        A sentinel that had no time to run refuses or abandons the failover. Then the next one gets the command.
         """
         old = await self.primary()
         async with asyncio.timeout(120):

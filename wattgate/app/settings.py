@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.account_settings import AccountSettings
+from wattgate.app.database_settings import DatabaseSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.app.personal_data_settings import PersonalDataSettings
 from wattgate.app.redis_settings import RedisSettings
@@ -26,23 +25,16 @@ from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
 from wattgate.realtime.server_address import ServerAddress
 
-SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
-class Settings(PersonalDataSettings, AccountSettings, RedisSettings):
+class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSettings):
     """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(
         env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
-    database_url: str = Field(
-        default="sqlite:///wattgate.sqlite3", description="SQLAlchemy URL of the database: SQLite or PostgreSQL."
-    )
-    database_pool_size: int = Field(
-        default=20, ge=1, le=200, description="Maximum number of database connections in each process."
-    )
     secret_keys: SecretStr | None = Field(
         default=None,
         description=(
@@ -234,17 +226,6 @@ class Settings(PersonalDataSettings, AccountSettings, RedisSettings):
     def egress_policy(self) -> EgressPolicy:
         """Destinations that requests to user-supplied addresses may reach."""
         return EgressPolicy(allowed_networks=tuple(self.callout_networks), allow_http=self.callout_http)
-
-    @field_validator("database_url")
-    @classmethod
-    def _check_database_url(cls, url: str) -> str:
-        try:
-            backend = make_url(url).get_backend_name()
-        except ArgumentError:
-            raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
-        if backend not in SUPPORTED_DATABASES:
-            raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
-        return url
 
     @field_validator("secret_keys")
     @classmethod

@@ -30,7 +30,7 @@ from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
 from wattgate.db.row_scope import Scope, ScopeHolder
-from wattgate.db.scoped_connection import ROW_ROLE, ScopedConnection
+from wattgate.db.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, GatewayError, Unavailable
 from wattgate.stored_json import UnstorableJson, encode_stored
@@ -50,11 +50,6 @@ SQLITE_PRAGMAS = (
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
 
-POSTGRESQL_OPTIONS: dict[str, Any] = {
-    "isolation_level": "AUTOCOMMIT",
-    "connect_args": {"connection_class": ScopedConnection},
-}
-
 UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006")
 """Beginnings of SQLSTATEs that mean "unavailable".
 
@@ -65,6 +60,14 @@ DISK_FULL_SQLSTATE = "53100"
 
 DISK_FULL_RETRY_SECONDS = 60
 """Seconds after which a client may try again while the disk of the database is full."""
+
+LOST_STATEMENT_SQLSTATES = ("26000", "42P05")
+"""A prepared statement does not exist, or exists already: the pooler has changed the process of the server."""
+
+POOLER_REMEDY = (
+    "is behind a pooler of transactions, which loses the prepared statements of a session: set "
+    "WATTGATE_DATABASE_POOLER=transaction, or let the pooler pool sessions"
+)
 
 UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
 """Errors of the drivers that mean that the database is unavailable."""
@@ -88,23 +91,30 @@ class Database:
     no transactions: each statement commits, and a checkout from the pool sets no option of the connection.
 
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
-    encrypts the stored secrets.
+    encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server.
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 10, tracer: Tracer = NOOP_TRACER, key_ring: KeyRing = NO_KEYS
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        tracer: Tracer = NOOP_TRACER,
+        key_ring: KeyRing = NO_KEYS,
+        has_transaction_pooler: bool = False,
     ) -> None:
         parsed = make_url(url)
         parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
+        self.has_transaction_pooler = has_transaction_pooler
         self.on_credentials_changed: Callable[[], None] = _ignore
         """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
-            **({} if self.is_sqlite else POSTGRESQL_OPTIONS),
+            **({} if self.is_sqlite else _postgresql_options(has_transaction_pooler)),
             json_serializer=encode_stored,
             json_deserializer=_load_json,
             poolclass=ReadingPool,
@@ -247,6 +257,11 @@ def _ignore() -> None:
     return
 
 
+def _postgresql_options(has_transaction_pooler: bool) -> dict[str, Any]:
+    connection_class = PooledConnection if has_transaction_pooler else ScopedConnection
+    return {"isolation_level": "AUTOCOMMIT", "connect_args": {"connection_class": connection_class}}
+
+
 @contextmanager
 def translate_errors() -> Iterator[None]:
     """Translate errors of the database to GatewayErrors."""
@@ -270,6 +285,9 @@ def _translated(error: Exception) -> GatewayError | None:
     if isinstance(error, DBAPIError | asyncpg.PostgresError):
         if _sqlstate_of(error).startswith(DATA_EXCEPTION_SQLSTATE_CLASS):
             return BadInput(INVALID_VALUE_MESSAGE)
+        if _sqlstate_of(error) in LOST_STATEMENT_SQLSTATES:
+            log.error("The database %s.", POOLER_REMEDY)
+            return _database_unavailable(error)
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
         if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATES):
             return _database_unavailable(error)

@@ -7,6 +7,9 @@ role and the scope with `set_config(..., true)`, so the settings end with the tr
     to the server:    Bind+Execute (scope)   Bind+Execute+Sync (statement of asyncpg)
     from the server:  2 D C (dropped here)   2 D ... C Z (passed on to asyncpg)
 
+A connection to a transaction pooler (`PooledConnection`) also writes Parse before each Bind, here and in asyncpg. So
+the server process that the pooler selects for the implicit transaction needs no earlier message.
+
 A statement therefore never runs in the scope of an earlier one, and nothing remains on the connection for a pooler to
 pass on. asyncpg has no public interface for this, so `ScopedConnection` wraps the protocol that it receives.
 https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
@@ -43,19 +46,30 @@ _FIND_ROLE = """
 SCOPE_RESPONSES = b"2DC"
 """The types of the messages that answer the scope: BindComplete, DataRow, CommandComplete."""
 
+POOLED_SCOPE_RESPONSES = b"1" + SCOPE_RESPONSES
+"""The types if the scope is parsed as well: ParseComplete comes first."""
+
 _HEADER = struct.Struct("!ci")
+_PARSE_COMPLETE = _HEADER.pack(b"1", 4)
 _SCOPE_IS_SET = _HEADER.pack(b"C", 13) + b"SELECT 1\0"
+
+_PARSE_MESSAGE = b"\0" + _SET_SCOPE.encode() + b"\0" + struct.pack("!h", 0)
+_PARSE_SCOPE = _HEADER.pack(b"P", len(_PARSE_MESSAGE) + 4) + _PARSE_MESSAGE
 
 
 class ScopeMessages(NamedTuple):
-    """The messages that set a scope, and the answer of the server if it sets it."""
+    """The messages that set a scope, the answer of the server if it sets it, and the types of its messages."""
 
     request: bytes
     response: bytes
+    response_types: bytes
 
 
 class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
     """A connection whose statements run in the scope of its holder. Without a holder, the scope is not set."""
+
+    keeps_statements = True
+    """Whether a statement that was prepared remains prepared for later messages."""
 
     def __init__(self, protocol: Any, transport: Any, *arguments: Any) -> None:
         self.scope_holder: ScopeHolder | None = None
@@ -68,7 +82,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         privilege = "SET" if self.get_server_version() >= (16, 0) else "MEMBER"
         if await self.fetchval(_FIND_ROLE, ROW_ROLE, privilege):
             self.row_role = ROW_ROLE
-        self._scope_statement = await self.prepare(_SET_SCOPE, name=SCOPE_STATEMENT)
+        if self.keeps_statements:
+            self._scope_statement = await self.prepare(_SET_SCOPE, name=SCOPE_STATEMENT)
 
     async def fetch_rows(self, sql: str, arguments: Sequence[Any]) -> Any:
         """Return the rows of a statement, as `fetch` does with fewer calls.
@@ -92,23 +107,49 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         scope = self.scope_holder.scope
         if isinstance(scope, SystemAccess) and not self.is_in_transaction():
             return None  # the settings of every earlier statement have ended
-        return _encode_scope(scope, self.row_role)
+        return _encode_scope(scope, self.row_role, self.keeps_statements)
+
+
+class PooledConnection(ScopedConnection):
+    """A connection to a pooler that may run each transaction in another process of the server.
+
+    A statement has no name, and is parsed in the implicit transaction that executes it. asyncpg sends Parse, Bind,
+    Execute and Sync in one go for a statement that is "unprepared". The description of its parameters and its columns
+    stays in asyncpg's cache, so it costs no round trip of its own. A migration never changes the type of a column that
+    a running version reads, so the description stays right.
+    """
+
+    keeps_statements = False
+
+    async def prepare_scope(self) -> None:
+        # asyncpg would switch the setting `jit` of the session while it reads types, perhaps in two processes
+        capabilities: Any = self._server_caps  # type: ignore[has-type]
+        self._server_caps = capabilities._replace(jit=False)
+        await super().prepare_scope()
+
+    async def _get_statement(self, *arguments: Any, **options: Any) -> Any:
+        statement = await super()._get_statement(*arguments, **(options | {"named": ""}))
+        statement.mark_unprepared()
+        return statement
 
 
 @lru_cache(maxsize=1024)
-def _encode_scope(scope: Scope, row_role: str) -> ScopeMessages:
-    """Encode the Bind and Execute messages that set a scope. The values are parameters and never part of SQL."""
+def _encode_scope(scope: Scope, row_role: str, is_prepared: bool) -> ScopeMessages:
+    """Encode the messages that set a scope. The values are parameters and never part of SQL."""
     values = (NO_ROLE, "", "", "")
     if isinstance(scope, RowScope):
         values = (row_role, scope.application_id, scope.user_id or "", scope.ve_id or "")
     encoded = [value.encode(errors="surrogatepass") for value in values]  # PostgreSQL rejects invalid text
     parameters = b"".join(struct.pack("!i", len(value)) + value for value in encoded)
-    bind = b"\0" + SCOPE_STATEMENT.encode() + b"\0" + struct.pack("!hh", 0, len(encoded)) + parameters + b"\0\0"
+    name = SCOPE_STATEMENT.encode() if is_prepared else b""
+    bind = b"\0" + name + b"\0" + struct.pack("!hh", 0, len(encoded)) + parameters + b"\0\0"
     execute = b"\0" + struct.pack("!i", 0)
     request = _HEADER.pack(b"B", len(bind) + 4) + bind + _HEADER.pack(b"E", len(execute) + 4) + execute
     row = struct.pack("!h", len(encoded)) + parameters  # `set_config` returns the value
     response = _HEADER.pack(b"2", 4) + _HEADER.pack(b"D", len(row) + 4) + row + _SCOPE_IS_SET
-    return ScopeMessages(request, response)
+    if is_prepared:
+        return ScopeMessages(request, response, SCOPE_RESPONSES)
+    return ScopeMessages(_PARSE_SCOPE + request, _PARSE_COMPLETE + response, POOLED_SCOPE_RESPONSES)
 
 
 class _ScopedProtocol:
@@ -148,7 +189,7 @@ class _ScopedProtocol:
         if messages is None:
             return await send(*arguments, **options)
         self._transport.write(messages.request)
-        self._responses.expect(messages.response)
+        self._responses.expect(messages.response, messages.response_types)
         try:
             return await send(*arguments, **options)
         except asyncpg.PostgresError:
@@ -176,10 +217,10 @@ class ScopeResponses(asyncio.Protocol):
         self._whole = b""
         self.expected = b""
 
-    def expect(self, whole: bytes) -> None:
+    def expect(self, whole: bytes, types: bytes = SCOPE_RESPONSES) -> None:
         """Drop the answer to scope messages from the following data. `whole` is the answer if the scope is set."""
         self._whole = b"" if self.expected else whole
-        self.expected += SCOPE_RESPONSES
+        self.expected += types
 
     def data_received(self, data: bytes) -> None:
         if not self.expected:

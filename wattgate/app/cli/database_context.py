@@ -13,6 +13,7 @@ from wattgate.app.settings import Settings
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.migrate import find_schema_problem
+from wattgate.db.pooler import find_pooler_problem
 from wattgate.db.server_state import read_server_state
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ def require_ready_database(settings: Settings) -> None:
     require_keys(settings)
 
     async def find_problem(database: Database) -> str | None:
+        if problem := await find_pooler_problem(database):
+            return problem
         server = await read_server_state(database)
         problem = (server and server.write_problem) or await find_schema_problem(database)
         if problem is None:

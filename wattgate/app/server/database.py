@@ -9,4 +9,10 @@ from wattgate.tracer import NOOP_TRACER, Tracer
 def create_database(settings: Settings, tracer: Tracer = NOOP_TRACER) -> Database:
     """Create the database for the settings, with the keys of its secrets, without opening a connection."""
     key_ring = load_key_ring(settings)
-    return Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer, key_ring=key_ring)
+    return Database(
+        settings.database_url,
+        pool_size=settings.database_pool_size,
+        tracer=tracer,
+        key_ring=key_ring,
+        has_transaction_pooler=settings.database_pooler == "transaction",
+    )

@@ -3,8 +3,8 @@
 After a failover, another server is the primary. The old one may still answer: it hangs and returns, or a broken network
 separates it from the others. A gateway that stays connected to it receives no events and learns of no loss. Therefore:
 
-1. Each new connection first asks for the primary. With Sentinel, all sentinels are asked: the answer with the highest
-   epoch counts, because a separated sentinel keeps the old one. The server must say itself that it is the primary.
+1. Each new connection first asks for the primary. With Sentinel, it queries all sentinels. The answer with
+   the highest epoch counts, because a separated sentinel keeps the old one. The server must say itself that it is the primary.
 2. While a connection is open, `RedisClient` asks again every CHECK_SECONDS.
 3. When the primary has changed, all listeners are called, and each closes its connection to another server. So the
    connection for commands and the one for events never stay on different servers.
@@ -95,7 +95,7 @@ class PrimaryFinder(ABC):
         return
 
     async def _ask_server(self, seed: ServerAddress, commands: Sequence[Command]) -> list[Any]:
-        """Return the replies of a server to commands. Raise RedisError if it cannot be asked or replies an error."""
+        """Return the replies of a server to commands. Raise RedisError if it does not reply or replies an error."""
         connection = await CommandConnection.connect(seed, self.tls_context, ())
         try:
             replies = await connection.send(commands)

@@ -12,6 +12,7 @@ from wattgate.clock import utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.migrate import find_schema_problem
+from wattgate.db.pooler import find_pooler_problem
 from wattgate.db.readings.partitions import find_missing_upcoming
 from wattgate.db.server_state import read_server_state
 from wattgate.errors import GatewayError
@@ -26,6 +27,8 @@ async def check_database(database: Database) -> list[CheckResult]:
     """Run all checks of the database. The checks of its contents need the schema of this version."""
     try:
         disk = _check_disk(database)
+        if problem := await find_pooler_problem(database):
+            return [failed(SUBJECT, problem)]
         server = await read_server_state(database)
         problem = await find_schema_problem(database)
         results = [failed(SUBJECT, problem)] if problem else await _check_contents(database)
