@@ -99,7 +99,7 @@ async def cluster_servers(folder: Path) -> AsyncIterator[ClusterServers]:
         for number in range(2 * PRIMARIES):
             home = folder / f"node{number}"
             home.mkdir()
-            nodes.append(RedisServer(home))
+            nodes.append(RedisServer(home, is_node=True))
             stack.push_async_callback(nodes[-1].kill)
             await nodes[-1].start("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT_MILLISECONDS))
         primaries, replicas = nodes[:PRIMARIES], nodes[PRIMARIES:]

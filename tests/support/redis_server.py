@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from tests.support.ports import free_port
+from tests.support.ports import free_cluster_port, free_port
 from tests.support.system_programs import required_program
 
 
@@ -41,16 +41,23 @@ class TlsCertificates:
 class RedisServer:
     """A server on a free port that can be killed and started again, with or without its data.
 
-    A sentinel has a file with its configuration. With `tls`, the server accepts only TLS, by clients with a certificate
+    A sentinel has a file with its configuration. A node belongs to a Redis Cluster. With `tls`, the server accepts only TLS, by clients with a certificate
     of the authority.
     """
 
-    def __init__(self, folder: Path, *, sentinel_file: Path | None = None, tls: TlsCertificates | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        sentinel_file: Path | None = None,
+        tls: TlsCertificates | None = None,
+        is_node: bool = False,
+    ) -> None:
         self._folder = folder
         self._sentinel_file = sentinel_file
         self._tls = tls
         self._process: asyncio.subprocess.Process | None = None
-        self.port = free_port()
+        self.port = free_cluster_port() if is_node else free_port()
 
     @property
     def url(self) -> str:
@@ -136,9 +143,8 @@ class RedisServer:
                 "ssl_certfile": str(self._tls.certificate_file),
                 "ssl_keyfile": str(self._tls.key_file),
             }
-        async with Redis(
-            host="127.0.0.1", port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True, **tls
-        ) as client:
+        options = {"host": "127.0.0.1", "port": self.port, "decode_responses": True, **tls}
+        async with Redis(retry=Retry(NoBackoff(), 0), **options) as client:
             return await client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 

@@ -3,8 +3,8 @@
 After a failover, another server is the primary. The old one may still answer: it hangs and returns, or a broken network
 separates it from the others. A gateway that stays connected to it receives no events and learns of no loss. Therefore:
 
-1. Each new connection first asks for the primary. With Sentinel, it queries all sentinels. The answer with
-   the highest epoch counts, because a separated sentinel keeps the old one. The server must say itself that it is the primary.
+1. Each new connection first asks for the primary. With Sentinel, it queries all sentinels. The answer with the highest
+   epoch counts, because a separated sentinel keeps the old one. The server itself must say that it is the primary.
 2. While a connection is open, `RedisClient` asks again every CHECK_SECONDS.
 3. When the primary has changed, all listeners are called, and each closes its connection to another server. So the
    connection for commands and the one for events never stay on different servers.
@@ -55,6 +55,8 @@ class PrimaryFinder(ABC):
         self.certain_answers = 0
         """The number of answers that were certain: at their time, no other server had become the primary."""
         self._listeners: list[Callable[[], None]] = []
+        self._asking = asyncio.Lock()
+        """Held during a question, so that no late answer replaces that to a later question."""
 
     @cached_property
     def tls_context(self) -> ssl.SSLContext | None:
@@ -67,13 +69,14 @@ class PrimaryFinder(ABC):
 
     async def find(self) -> ServerAddress:
         """Return the address of the primary. Raise RedisError if it cannot be found."""
-        found, is_certain = await self._ask()
-        self.certain_answers += is_certain
-        previous, self.current = self.current, found
-        if previous not in (None, found):
-            for on_change in self._listeners:
-                on_change()
-        return found
+        async with self._asking:
+            found, is_certain = await self._ask()
+            self.certain_answers += is_certain
+            previous, self.current = self.current, found
+            if previous not in (None, found):
+                for on_change in self._listeners:
+                    on_change()
+            return found
 
     async def connect(self, setup: Sequence[Command] = ()) -> tuple[CommandConnection, ServerAddress]:
         """Connect to the primary, and run the commands of `setup`. Raise RedisError if anything fails."""
@@ -81,10 +84,16 @@ class PrimaryFinder(ABC):
         connection = await CommandConnection.connect(address, self.tls_context, setup)
         try:
             await self._verify(connection, address)
+            self.require_current(address)
         except BaseException:
             connection.abort(RedisConnectionError("the server is not the primary"))
             raise
         return connection, address
+
+    def require_current(self, address: ServerAddress) -> None:
+        """Raise RedisError if another server has become the primary since `address` was found."""
+        if self.current != address:
+            raise RedisConnectionError(f"{self.current} is the primary, no longer {address}")
 
     @abstractmethod
     async def _ask(self) -> tuple[ServerAddress, bool]:
@@ -120,27 +129,19 @@ class SentinelPrimary(PrimaryFinder):
     """The primary that the sentinels of a URL monitor."""
 
     async def _ask(self) -> tuple[ServerAddress, bool]:
-        questions = [asyncio.create_task(self._ask_sentinel(seed)) for seed in self.servers.seeds]
-        answers: list[tuple[int, ServerAddress]] = []
-        errors: list[str] = []
-        majority = len(questions) // 2 + 1
-        try:
-            for question in asyncio.as_completed(questions):
-                try:
-                    answers.append(await question)
-                except RedisError as error:
-                    errors.append(str(error))
-                    continue
-                agreeing = [answer for answer in answers if answer == answers[-1]]
-                if len(agreeing) == majority:
-                    return answers[-1][1], True
-        finally:
-            for task in questions:
-                task.cancel()
-            await asyncio.gather(*questions, return_exceptions=True)
+        replies = await asyncio.gather(*map(self._ask_sentinel, self.servers.seeds), return_exceptions=True)
+        answers, errors = [], set()
+        for reply in replies:
+            if isinstance(reply, RedisError):
+                errors.add(str(reply))
+            elif isinstance(reply, BaseException):
+                raise reply
+            else:
+                answers.append(reply)
         if not answers:
-            raise RedisConnectionError(f"no sentinel names the primary: {'; '.join(sorted(set(errors)))}")
-        return max(answers, key=lambda answer: answer[0])[1], False
+            raise RedisConnectionError(f"no sentinel names the primary: {'; '.join(sorted(errors))}")
+        newest = max(answers, key=lambda answer: answer[0])
+        return newest[1], answers.count(newest) > len(replies) // 2
 
     async def _ask_sentinel(self, seed: ServerAddress) -> tuple[int, ServerAddress]:
         """Return the epoch and the primary that a sentinel knows."""

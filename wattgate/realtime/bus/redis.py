@@ -13,7 +13,7 @@ The bus keeps these guarantees for each topic that a process has open:
 3. `read_since` returns all events after a position, or None. A position is trusted only while its entry exists.
 
 Opening a topic first subscribes to the channel and then creates or reads the stream. Messages between the two steps may
-have an id up to the returned position; `_WatchedTopic.known_until` filters them.
+have an id up to the returned position; `WatchedTopic.known_until` filters them.
 
 When the connection is lost, each topic collects new messages in `pending` (`_on_disconnected`). After reconnecting, the
 bus subscribes again, reads each stream from the last delivered position, and delivers these entries and then the
@@ -70,6 +70,7 @@ from wattgate.realtime.bus.redis_client import (
     stream_key,
 )
 from wattgate.realtime.bus.redis_state import find_state_problems
+from wattgate.realtime.bus.watched_topic import WatchedTopic
 from wattgate.realtime.events import Event
 
 T = TypeVar("T")
@@ -94,24 +95,6 @@ RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.5)
 """Short, because subscribers learn of lost events only after it. A process opens two connections for all clients."""
 
 
-class _WatchedTopic:
-    """An open topic.
-
-    `last_position` is the position of the last delivered entry, or the one that `open_topics` returned. It is None
-    until then. Messages up to `known_until` are duplicates; it is None when no duplicate can arrive. `pending` collects
-    messages during an interruption; it is None while messages are delivered directly.
-    """
-
-    __slots__ = ("key", "known_until", "last_position", "name", "pending")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.key = stream_key(name)
-        self.last_position: str | None = None
-        self.known_until: str | None = None
-        self.pending: deque[StreamEntry] | None = None
-
-
 class RedisBus:
     """Carry events through Redis 6.2 or later. The module docstring explains the algorithm."""
 
@@ -127,7 +110,7 @@ class RedisBus:
         self._decoder = EventDecoder()
         self._deliver: DeliverCallback = _discard
         self._on_resync: ResyncCallback = _discard
-        self._topics: dict[bytes, _WatchedTopic] = {}
+        self._topics: dict[bytes, WatchedTopic] = {}
         self._pubsub: PubSub | None = None
         self._connected = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -162,7 +145,7 @@ class RedisBus:
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._start_tasks()
         watched = [
-            self._topics.setdefault(stream_key(name).encode(), _WatchedTopic(name)) for name in dict.fromkeys(topics)
+            self._topics.setdefault(stream_key(name).encode(), WatchedTopic(name)) for name in dict.fromkeys(topics)
         ]
         return await self._retry_until_timeout(lambda: self._subscribe_and_open(watched))
 
@@ -216,7 +199,7 @@ class RedisBus:
             problems.append(f"has another time; the clocks {clock}")
         return problems
 
-    async def _subscribe_and_open(self, watched: Sequence[_WatchedTopic]) -> dict[str, str]:
+    async def _subscribe_and_open(self, watched: Sequence[WatchedTopic]) -> dict[str, str]:
         """Subscribe, then create the streams. Raise ConnectionError if messages in between may be lost."""
         await self._connected.wait()
         pubsub = self._pubsub
@@ -250,7 +233,7 @@ class RedisBus:
         events = (self._decoder.decode(topic, position, body) for position, body in entries if body)
         return [event for event in events if event is not None]
 
-    async def _open_streams(self, topics: Sequence[_WatchedTopic]) -> list[str]:
+    async def _open_streams(self, topics: Sequence[WatchedTopic]) -> list[str]:
         """Create missing streams and renew the leases. Return the newest position of each topic."""
         return [position.decode() for position in await self.client.run(open_calls(topic.key for topic in topics))]
 
@@ -283,14 +266,12 @@ class RedisBus:
             try:
                 async with asyncio.timeout(RESYNC_TIMEOUT_SECONDS):
                     address = await self._primary.find()
-                    pubsub = await PubSub.connect(
+                    self._pubsub = pubsub = await PubSub.connect(
                         address, self._primary.tls_context, self._on_message, self._ping_seconds
                     )
                     # record a new run of Redis before `open_topics` returns any position of it
                     run_id, _ = await self.client.lossless_since()
-                    if self._primary.current != address:
-                        pubsub.abort()
-                        raise ConnectionError("another server is the primary")
+                    self._primary.require_current(address)
                     is_same_run, self._run_id = self._run_id in (None, run_id), run_id
                     await self._resync(pubsub, is_same_run)
                 attempt = 0
@@ -325,7 +306,6 @@ class RedisBus:
 
         Another run of Redis may lack events that its streams do not show to be missing.
         """
-        self._pubsub = pubsub
         self._connected.set()
         await pubsub.subscribe(topic.key for topic in self._topics.values())
         outdated = [topic for topic in self._topics.values() if topic.pending is not None]
@@ -336,7 +316,7 @@ class RedisBus:
             for topic, entries in zip(batch, results, strict=True):
                 self._replay(topic, entries or (), restart_positions.get(topic), is_same_run)
 
-    async def _restart_positions(self, topics: Sequence[_WatchedTopic]) -> dict[_WatchedTopic, str]:
+    async def _restart_positions(self, topics: Sequence[WatchedTopic]) -> dict[WatchedTopic, str]:
         """Return the positions at which topics continue whose last delivered entry no longer exists.
 
         A stream that ends before that entry is from an old state of Redis. Reset it: a client that resumes from one of
@@ -352,7 +332,7 @@ class RedisBus:
         return newest | dict(zip(rolled_back, await self._open_streams(rolled_back), strict=True))
 
     def _replay(
-        self, topic: _WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None, is_same_run: bool
+        self, topic: WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None, is_same_run: bool
     ) -> None:
         """Deliver missed entries, then pending messages. If `restart_position` is set, events are lost: start there."""
         pending, topic.pending = topic.pending or (), None
@@ -384,7 +364,7 @@ class RedisBus:
         else:
             topic.pending.append((position, body))
 
-    def _dispatch(self, topic: _WatchedTopic, position: str, body: bytes) -> None:
+    def _dispatch(self, topic: WatchedTopic, position: str, body: bytes) -> None:
         if topic.known_until is not None:
             if parse_position(position) <= parse_position(topic.known_until):
                 return

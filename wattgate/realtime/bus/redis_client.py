@@ -268,7 +268,9 @@ class RedisClient:
             self._connection = task.result()
             if self._is_closed:
                 self._abort("the client is closed")
-            elif not self.primary.is_fixed and self._checking is None:
+                return
+            self._on_primary_changed()  # it may have changed since the connection was opened
+            if not self.primary.is_fixed and self._checking is None:
                 self._checking = asyncio.create_task(self._check_primary())
 
     async def _check_primary(self) -> None:
