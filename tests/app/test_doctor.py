@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 import ssl
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from tests.support.smtp import mail_server
 from wattgate.app.cli.checks.certificates import TlsServer, check_certificate
 from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.result import CheckState
+from wattgate.app.server.components import build_components
+from wattgate.app.settings import Settings
+from wattgate.app.workers.server_problems import log_server_problems
 from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
@@ -80,6 +85,42 @@ async def test_redis_that_evicts_is_an_error(tmp_path: Path) -> None:
         await redis.command("CONFIG", "SET", "maxmemory", "1")
         full = await results_of(tmp_path, 1, REDIS_URL=redis.url)
         assert full["error"][0].endswith("rejects changes: increase maxmemory")
+
+
+async def test_gateway_logs_that_redis_evicts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with redis_server(tmp_path, "--maxmemory-policy", "volatile-lru") as redis:
+        settings = Settings(
+            _env_file=None, database_url=f"sqlite:///{tmp_path / 'gateway.sqlite3'}", redis_url=redis.url
+        )
+        components = build_components(settings)
+        await log_server_problems(components.database, components.bus)
+        await components.bus.__aexit__()
+        await components.database.close()
+    assert "Redis has the eviction policy volatile-lru" in caplog.text
+    assert "set maxmemory-policy to noeviction" in caplog.text
+
+
+async def test_worker_process_logs_problems_at_its_start(tmp_path: Path) -> None:
+    upgraded = await asyncio.to_thread(wattgate_in, tmp_path, "db", "upgrade")
+    assert upgraded.returncode == 0, upgraded.stderr
+    async with redis_server(tmp_path, "--maxmemory-policy", "volatile-lru") as redis:
+        settings = {"WATTGATE_REDIS_URL": redis.url, "WATTGATE_SECRET_KEYS": os.environ["WATTGATE_SECRET_KEYS"]}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "wattgate", "worker"),
+            cwd=tmp_path,
+            env=os.environ | settings,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        assert process.stdout is not None
+        try:
+            while line := (await process.stdout.readline()).decode():
+                if "Redis has the eviction policy volatile-lru" in line:
+                    break
+            assert "set maxmemory-policy to noeviction" in line
+        finally:
+            process.terminate()
+            await process.communicate()
 
 
 def test_a_replica_of_redis_is_named() -> None:

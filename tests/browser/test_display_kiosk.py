@@ -152,10 +152,12 @@ async def stored_shell(page: Page) -> dict[str, str]:
 
 
 async def log_in_at(page: Page, address: str) -> None:
+    """Log in at an address of the display, and wait until the browser has the session."""
     await open_login_form(page, address)
     await page.get_by_test_id("username").fill(USERNAME)
     await page.get_by_test_id("password").fill(PASSWORD)
     await page.get_by_test_id("login").click()
+    await expect(page.get_by_test_id("login-form")).to_be_hidden()
 
 
 async def assert_no_numbers(page: Page) -> None:

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, delete, select, text, update
 from sqlmodel import SQLModel, col
 
-from tests.support.house import House, tenant_on
+from tests.support.house import House, Tenant, tenant_on
 from tests.support.scopes import EVERYTHING
 from tests.support.tables import put
 from wattgate.app.server.factory import build_gateway
@@ -147,7 +147,7 @@ async def test_unreachable_database_raises_unavailable(url: str) -> None:
     await gateway.database.close()
 
 
-@pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
+@pytest.mark.parametrize("state", ["57P03", "53300", "08006", "25006"])
 async def test_server_error_states_raise_unavailable(postgresql_url: str, state: str) -> None:
     gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
@@ -155,6 +155,44 @@ async def test_server_error_states_raise_unavailable(postgresql_url: str, state:
         async with gateway.database.reader(EVERYTHING) as session:
             await session.execute(text(fault))
     await gateway.database.close()
+
+
+async def test_full_disk_is_named(postgresql_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
+    fault = "DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$"
+    with pytest.raises(Unavailable, match="its disk is full") as refused:
+        async with gateway.database.reader(EVERYTHING) as session:
+            await session.execute(text(fault))
+    await gateway.database.close()
+    assert refused.value.retry_after == 60
+    assert "The disk of the database is full: delete files or move the database to a larger disk" in caplog.text
+
+
+async def test_sqlite_on_a_full_disk_stores_again_when_it_has_space(tmp_path: Path) -> None:
+    async with tenant_on(f"sqlite:///{tmp_path / 'full.sqlite3'}") as tenant:
+        engine = tenant.gateway.database.engine
+        async with engine.connect() as connection:  # the next operation uses the same connection of the pool
+            await connection.exec_driver_sql("PRAGMA max_page_count = 1")  # no more than the file has
+        before = await resource_ids(tenant)
+        acknowledged: set[str] = set()
+        with pytest.raises(Unavailable, match="its disk is full"):
+            await fill_database(tenant, acknowledged)
+        assert await resource_ids(tenant) == before | acknowledged
+        async with engine.connect() as connection:
+            await connection.exec_driver_sql("PRAGMA max_page_count = 1000000000")
+        added = await tenant.add_resource()
+        assert await resource_ids(tenant) == before | acknowledged | {added}
+
+
+async def fill_database(tenant: Tenant, acknowledged: set[str]) -> None:
+    for _ in range(1000):
+        acknowledged.add(await tenant.add_resource())
+
+
+async def resource_ids(tenant: Tenant) -> set[str]:
+    async with tenant.gateway.database.reader(EVERYTHING) as session:
+        rows = Rows(session, tenant.application_id, now=utc_now())
+        return {row.resource_id for row in await rows.all(Resource)}
 
 
 async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:

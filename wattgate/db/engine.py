@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import asyncpg
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, ExceptionContext, make_url
+from sqlalchemy.engine import Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -50,8 +50,16 @@ SQLITE_PRAGMAS = (
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
 
-UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
-"""Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
+UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006")
+"""Beginnings of SQLSTATEs that mean "unavailable".
+
+They are: connection, insufficient resources, operator intervention, and a server that is read-only or a standby.
+"""
+
+DISK_FULL_SQLSTATE = "53100"
+
+DISK_FULL_RETRY_SECONDS = 60
+"""Seconds after which a client may try again while the disk of the database is full."""
 
 LOST_STATEMENT_SQLSTATES = ("26000", "42P05")
 """A prepared statement does not exist, or exists already: the pooler has changed the process of the server."""
@@ -76,6 +84,20 @@ _DRIVERS = {
 }
 
 
+class ReadReplica(Protocol):
+    """A second server for readers, see `db.replica`."""
+
+    @property
+    def sync_engines(self) -> list[Engine]:
+        """The engines of SQLAlchemy that execute the statements."""
+
+    def reader(self, scope: Scope) -> AbstractAsyncContextManager[DatabaseReader]:
+        """Open a reader that sees all changes of this moment."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
 class Database:
     """The engine and its sessions.
 
@@ -85,6 +107,8 @@ class Database:
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
     encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server.
     """
+
+    replica: ReadReplica | None = None
 
     def __init__(
         self,
@@ -120,7 +144,8 @@ class Database:
             if self.is_sqlite
             else self.autocommit_engine.execution_options(isolation_level="READ COMMITTED")
         )
-        self._reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
+        self.reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
+        """The engine of the statements that readers execute with SQLAlchemy."""
         sync_engine = self.autocommit_engine.sync_engine
         if self.is_sqlite:
             event.listen(sync_engine, "connect", _prepare_sqlite)
@@ -143,7 +168,7 @@ class Database:
         On SQLite the session takes the write lock immediately, because two transactions that begin as readers cannot
         both become writers. If the task is cancelled, its statement is interrupted.
         """
-        with _translate_errors():
+        with translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
                 session.info["scope"] = ScopeHolder(scope)
                 watch_credentials(session, self.on_credentials_changed)
@@ -157,6 +182,10 @@ class Database:
         transaction, two round trips to the server are saved. Errors are raised as in `session`.
         """
         return OpenReader(self, scope)
+
+    def query_reader(self, scope: Scope) -> AbstractAsyncContextManager[DatabaseReader]:
+        """Open a reader as `reader` does: on the read replica if it has all changes of this moment."""
+        return self.reader(scope) if self.replica is None else self.replica.reader(scope)
 
     async def borrow_connection(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection of the pool without SQLAlchemy's wrapper.
@@ -172,7 +201,7 @@ class Database:
     def build_reader(self, connection: LentConnection, holder: ScopeHolder) -> DatabaseReader:
         """Return a reader on a borrowed connection."""
         reader_class = SqliteReader if self.is_sqlite else PostgresqlReader
-        return reader_class(self._reader_engine, connection, self._tracer, holder)
+        return reader_class(self.reader_engine, connection, self._tracer, holder)
 
     async def lacks_row_security(self) -> bool:
         """Return whether this is PostgreSQL without policies that restrict the statements."""
@@ -182,7 +211,7 @@ class Database:
         """Return whether the policies of PostgreSQL restrict the statements of sessions and readers."""
         if self.is_sqlite:
             return False
-        with _translate_errors():
+        with translate_errors():
             connection = await self.borrow_connection(None)
             try:
                 return bool(connection.driver.row_role == ROW_ROLE)
@@ -192,12 +221,20 @@ class Database:
     async def clear_log(self) -> None:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
         if self.is_sqlite:
-            with _translate_errors():
-                async with self._reader_engine.connect() as connection:
+            with translate_errors():
+                async with self.reader_engine.connect() as connection:
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @property
+    def sync_engines(self) -> list[Engine]:
+        """The engines of SQLAlchemy that execute the statements."""
+        engines = [self.autocommit_engine.sync_engine]
+        return engines if self.replica is None else [*engines, *self.replica.sync_engines]
 
     async def close(self) -> None:
         await self.autocommit_engine.dispose()
+        if self.replica is not None:
+            await self.replica.close()
 
 
 class OpenReader:
@@ -214,7 +251,7 @@ class OpenReader:
         try:
             self._connection = await self._database.borrow_connection(self._holder)
         except Exception as error:
-            if (translated := _translated(error)) is None:
+            if (translated := translate_error(error)) is None:
                 raise
             raise translated from error
         return self._database.build_reader(self._connection, self._holder)
@@ -224,7 +261,7 @@ class OpenReader:
     ) -> None:
         assert self._connection is not None
         self._connection.close()
-        if isinstance(error, Exception) and (translated := _translated(error)) is not None:
+        if isinstance(error, Exception) and (translated := translate_error(error)) is not None:
             raise translated from error
 
 
@@ -255,17 +292,17 @@ def _postgresql_options(has_transaction_pooler: bool) -> dict[str, Any]:
 
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Translate errors of the database to GatewayErrors."""
     try:
         yield
     except Exception as error:
-        if (translated := _translated(error)) is None:
+        if (translated := translate_error(error)) is None:
             raise
         raise translated from error
 
 
-def _translated(error: Exception) -> GatewayError | None:
+def translate_error(error: Exception) -> GatewayError | None:
     """Return an error of the database as a GatewayError; None for any other error."""
     if isinstance(error, IntegrityError):
         log.info("The database rejected a change: %s", error.orig)
@@ -281,7 +318,7 @@ def _translated(error: Exception) -> GatewayError | None:
             log.error("The database %s.", POOLER_REMEDY)
             return _database_unavailable(error)
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
-        if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATE_CLASSES):
+        if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATES):
             return _database_unavailable(error)
     elif isinstance(error, StatementError) and isinstance(error.orig, UnstorableJson):  # the statement was not sent
         return BadInput(f"A JSON value cannot be stored: it {error.orig}.")
@@ -289,8 +326,21 @@ def _translated(error: Exception) -> GatewayError | None:
 
 
 def _database_unavailable(error: Exception) -> Unavailable:
+    if _is_disk_full(error):
+        log.error("The disk of the database is full: delete files or move the database to a larger disk. %r", error)
+        return Unavailable(
+            "The database cannot store changes: its disk is full. Try again later.", retry_after=DISK_FULL_RETRY_SECONDS
+        )
     log.warning("The database is unavailable: %r", error)
     return Unavailable("The database is unavailable at the moment. Try again.", retry_after=1)
+
+
+def _is_disk_full(error: Exception) -> bool:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return (
+        getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        or getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
+    )
 
 
 def _sqlstate_of(error: DBAPIError | asyncpg.PostgresError) -> str:

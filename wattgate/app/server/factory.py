@@ -36,6 +36,7 @@ from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
 from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
+from wattgate.app.workers.server_problems import run_server_checks
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
@@ -172,7 +173,11 @@ def create_app(
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
     rest_routes = _rest_routes(gateway, clock)
-    workers = [*background_workers(settings, gateway.hub, clock, gateway.access_log), *background]
+    workers: list[BackgroundTask] = [
+        lambda runner: run_server_checks(gateway.database, gateway.bus),
+        *background_workers(settings, gateway.hub, clock, gateway.access_log),
+        *background,
+    ]
 
     async def serve_readiness(request: Request) -> Response:
         return await check_readiness(gateway.readiness, gateway.database, gateway.bus)

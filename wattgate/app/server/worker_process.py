@@ -8,6 +8,7 @@ from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
+from wattgate.app.workers.server_problems import run_server_checks
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
@@ -29,10 +30,14 @@ async def run_worker(settings: Settings, components: Components) -> None:
         lease=settings.delivery_lease,
         grace=GRACE_SECONDS,
     )
-    task = asyncio.create_task(worker.run())
+    tasks = [
+        asyncio.create_task(worker.run()),
+        asyncio.create_task(run_server_checks(components.database, components.bus)),
+    ]
     log.info("Delivering as worker %s", worker.worker_id)
     await stopping.wait()
     log.info("Stopping: running deliveries have %g s to finish", GRACE_SECONDS)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
     log.info("Stopped")

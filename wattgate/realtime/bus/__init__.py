@@ -89,3 +89,9 @@ class Bus(Protocol):
 
     async def check(self) -> None:
         """Raise Unavailable, with the reason, if the server of the bus does not reply or is too old."""
+
+    async def find_problems(self) -> list[str]:
+        """Return what is wrong with the server of the bus, although it replies, and what to do.
+
+        Raise Unavailable if it does not reply.
+        """

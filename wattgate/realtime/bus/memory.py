@@ -118,6 +118,9 @@ class MemoryBus:
     async def check(self) -> None:
         return
 
+    async def find_problems(self) -> list[str]:
+        return []
+
     @property
     def retained_topic_count(self) -> int:
         """The number of topics whose events are retained."""

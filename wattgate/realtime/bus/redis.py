@@ -47,6 +47,7 @@ from typing import Any, Self, TypeVar
 from redis.exceptions import RedisError
 
 from wattgate.cancellation import raise_if_cancelled
+from wattgate.clock_offset import describe_clock_offset
 from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS
 from wattgate.realtime.backoff import Backoff
@@ -64,6 +65,7 @@ from wattgate.realtime.bus.redis_client import (
     reset_calls,
     stream_key,
 )
+from wattgate.realtime.bus.redis_state import find_state_problems
 from wattgate.realtime.events import Event
 from wattgate.realtime.server_address import ServerAddress
 
@@ -197,6 +199,14 @@ class RedisBus:
                 f"Redis at {self._address} has version {'.'.join(map(str, version))}. "
                 f"Install {'.'.join(map(str, MIN_REDIS_VERSION))} or later."
             )
+
+    async def find_problems(self) -> list[str]:
+        try:
+            info, offset = await self.client.read_server_info()
+        except (RedisError, OSError) as error:
+            raise Unavailable(f"Redis at {self._address} does not answer: {error}", retry_after=1) from error
+        clock = describe_clock_offset(offset)
+        return find_state_problems(info) + ([f"has another time; the clocks {clock}"] if clock else [])
 
     async def _subscribe_and_open(self, watched: Sequence[_WatchedTopic]) -> dict[str, str]:
         """Subscribe, then create the streams. Raise ConnectionError if messages in between may be lost."""
