@@ -55,6 +55,16 @@ ACCESSES_DROPPED = Counter(
     "wattgate_access_log_dropped",
     "Reads of households' data that the access log does not hold, because too many waited for storage.",
 )
+REPLICA_READS = Counter(
+    "wattgate_database_replica_reads",
+    "Readers of queries while a read replica is set, by outcome: replica, or the reason to use the primary.",
+    ["outcome"],
+)
+REPLICA_LAG = Gauge(
+    "wattgate_database_replica_lag_bytes",
+    "Bytes of the write-ahead log that the read replica lacked when a query last asked it.",
+    multiprocess_mode="livemax",
+)
 OPEN_CONNECTIONS = Gauge(
     "wattgate_num_clients", "Open WebSocket connections and event streams.", multiprocess_mode="livesum"
 )
@@ -146,6 +156,8 @@ METRICS = (
     LOOP_DELAY_SECONDS,
     HTTP_SECONDS,
     ACCESSES_DROPPED,
+    REPLICA_READS,
+    REPLICA_LAG,
 )
 """All metrics, in the order of the documentation."""
 

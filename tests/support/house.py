@@ -45,7 +45,7 @@ ADDRESS_LIMITS = (
     *("address_shared_previews", "address_pairings"),
 )
 """Settings that are as high, because all tests of a run share the address."""
-OWN_RECORDS = {"database_pooler", "redis_url", "secret_keys"}
+OWN_RECORDS = {"database_pooler", "database_replica_url", "redis_url", "secret_keys"}
 """Settings with which a house has records of its own: ids meet in Redis, keys encrypt secrets, poolers copy none."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [

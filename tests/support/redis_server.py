@@ -41,8 +41,8 @@ class TlsCertificates:
 class RedisServer:
     """A server on a free port that can be killed and started again, with or without its data.
 
-    A sentinel has a file with its configuration. A node belongs to a Redis Cluster. With `tls`, the server accepts only TLS, by clients with a certificate
-    of the authority.
+    A sentinel has a file with its configuration. A node belongs to a Redis Cluster. With `tls`, the server accepts only
+    TLS, by clients with a certificate of the authority.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -28,13 +28,45 @@ class DatabaseSettings(StrictSettings):
         ),
     )
 
+    database_replica_url: str | None = Field(
+        default=None,
+        description=(
+            "URL of a streaming replica of WATTGATE_DATABASE_URL. Queries then read from it if it has all changes of "
+            "the moment, else from the primary. It must be one server, without a pooler of transactions."
+        ),
+    )
+    database_replica_wait: float = Field(
+        default=0.1,
+        ge=0,
+        le=10,
+        description=(
+            "Maximum seconds that a query waits until the replica has the changes. Then, and for one second, queries "
+            "read from the primary."
+        ),
+    )
+
+    @field_validator("database_replica_url")
+    @classmethod
+    def _check_replica_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is None:
+            return None
+        if not all(
+            _backend_of(address).startswith("postgres") for address in (url, info.data.get("database_url", url))
+        ):
+            raise ValueError("needs PostgreSQL: the URLs of the database and of its replica")
+        return url
+
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, url: str) -> str:
-        try:
-            backend = make_url(url).get_backend_name()
-        except ArgumentError:
-            raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
+        backend = _backend_of(url)
         if backend not in SUPPORTED_DATABASES:
             raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
         return url
+
+
+def _backend_of(url: str) -> str:
+    try:
+        return make_url(url).get_backend_name()
+    except ArgumentError:
+        raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None

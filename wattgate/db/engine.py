@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import asyncpg
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, ExceptionContext, make_url
+from sqlalchemy.engine import Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -84,6 +84,20 @@ _DRIVERS = {
 }
 
 
+class ReadReplica(Protocol):
+    """A second server for readers, see `db.replica`."""
+
+    @property
+    def sync_engines(self) -> list[Engine]:
+        """The engines of SQLAlchemy that execute the statements."""
+
+    def reader(self, scope: Scope) -> AbstractAsyncContextManager[DatabaseReader]:
+        """Open a reader that sees all changes of this moment."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
 class Database:
     """The engine and its sessions.
 
@@ -93,6 +107,8 @@ class Database:
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
     encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server.
     """
+
+    replica: ReadReplica | None = None
 
     def __init__(
         self,
@@ -128,7 +144,8 @@ class Database:
             if self.is_sqlite
             else self.autocommit_engine.execution_options(isolation_level="READ COMMITTED")
         )
-        self._reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
+        self.reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
+        """The engine of the statements that readers execute with SQLAlchemy."""
         sync_engine = self.autocommit_engine.sync_engine
         if self.is_sqlite:
             event.listen(sync_engine, "connect", _prepare_sqlite)
@@ -166,6 +183,10 @@ class Database:
         """
         return OpenReader(self, scope)
 
+    def query_reader(self, scope: Scope) -> AbstractAsyncContextManager[DatabaseReader]:
+        """Open a reader as `reader` does: on the read replica if it has all changes of this moment."""
+        return self.reader(scope) if self.replica is None else self.replica.reader(scope)
+
     async def borrow_connection(self, holder: ScopeHolder | None) -> LentConnection:
         """Return a connection of the pool without SQLAlchemy's wrapper.
 
@@ -180,7 +201,7 @@ class Database:
     def build_reader(self, connection: LentConnection, holder: ScopeHolder) -> DatabaseReader:
         """Return a reader on a borrowed connection."""
         reader_class = SqliteReader if self.is_sqlite else PostgresqlReader
-        return reader_class(self._reader_engine, connection, self._tracer, holder)
+        return reader_class(self.reader_engine, connection, self._tracer, holder)
 
     async def lacks_row_security(self) -> bool:
         """Return whether this is PostgreSQL without policies that restrict the statements."""
@@ -201,11 +222,19 @@ class Database:
         """Copy the write-ahead log of SQLite into the database and empty it, unless a reader still needs it."""
         if self.is_sqlite:
             with translate_errors():
-                async with self._reader_engine.connect() as connection:
+                async with self.reader_engine.connect() as connection:
                     await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @property
+    def sync_engines(self) -> list[Engine]:
+        """The engines of SQLAlchemy that execute the statements."""
+        engines = [self.autocommit_engine.sync_engine]
+        return engines if self.replica is None else [*engines, *self.replica.sync_engines]
 
     async def close(self) -> None:
         await self.autocommit_engine.dispose()
+        if self.replica is not None:
+            await self.replica.close()
 
 
 class OpenReader:
@@ -222,7 +251,7 @@ class OpenReader:
         try:
             self._connection = await self._database.borrow_connection(self._holder)
         except Exception as error:
-            if (translated := _translated(error)) is None:
+            if (translated := translate_error(error)) is None:
                 raise
             raise translated from error
         return self._database.build_reader(self._connection, self._holder)
@@ -232,7 +261,7 @@ class OpenReader:
     ) -> None:
         assert self._connection is not None
         self._connection.close()
-        if isinstance(error, Exception) and (translated := _translated(error)) is not None:
+        if isinstance(error, Exception) and (translated := translate_error(error)) is not None:
             raise translated from error
 
 
@@ -268,12 +297,12 @@ def translate_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if (translated := _translated(error)) is None:
+        if (translated := translate_error(error)) is None:
             raise
         raise translated from error
 
 
-def _translated(error: Exception) -> GatewayError | None:
+def translate_error(error: Exception) -> GatewayError | None:
     """Return an error of the database as a GatewayError; None for any other error."""
     if isinstance(error, IntegrityError):
         log.info("The database rejected a change: %s", error.orig)

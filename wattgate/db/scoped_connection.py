@@ -57,6 +57,16 @@ _PARSE_MESSAGE = b"\0" + _SET_SCOPE.encode() + b"\0" + struct.pack("!h", 0)
 _PARSE_SCOPE = _HEADER.pack(b"P", len(_PARSE_MESSAGE) + 4) + _PARSE_MESSAGE
 
 
+class LogPosition(NamedTuple):
+    """A position in the write-ahead log: its timeline, which changes with each failover, and the byte in it."""
+
+    timeline: int
+    byte: int
+
+
+NO_POSITION = LogPosition(0, 0)
+
+
 class ScopeMessages(NamedTuple):
     """The messages that set a scope, the answer of the server if it sets it, and the types of its messages."""
 
@@ -74,6 +84,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
     def __init__(self, protocol: Any, transport: Any, *arguments: Any) -> None:
         self.scope_holder: ScopeHolder | None = None
         self.row_role = NO_ROLE
+        self.replayed = NO_POSITION
+        """The position that the server, a replica, had replayed at the last query for it."""
         self._scope_statement: Any = None
         super().__init__(_ScopedProtocol(protocol, transport, self), transport, *arguments)
 

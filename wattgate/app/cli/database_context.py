@@ -14,6 +14,7 @@ from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.migrate import find_schema_problem
 from wattgate.db.pooler import find_pooler_problem
+from wattgate.db.replica_state import read_replica_state
 from wattgate.db.server_state import read_server_state
 
 T = TypeVar("T")
@@ -45,14 +46,16 @@ def require_ready_database(settings: Settings) -> None:
     require_keys(settings)
 
     async def find_problem(database: Database) -> str | None:
-        if problem := await find_pooler_problem(database):
-            return problem
-        server = await read_server_state(database)
-        problem = (server and server.write_problem) or await find_schema_problem(database)
+        problem = await find_pooler_problem(database)
         if problem is None:
-            await verify_keys(database)
-        return problem
+            server = await read_server_state(database)
+            problem = (server and server.write_problem) or await find_schema_problem(database)
+        if problem is not None:
+            return f"The database {problem}"
+        await verify_keys(database)
+        replica = await read_replica_state(database)
+        return f"The read replica {replica.error}" if replica is not None and replica.error else None
 
     if problem := run_async(with_database(settings, find_problem)):
-        err.print(f"The database {problem}.", highlight=False, soft_wrap=True)
+        err.print(f"{problem}.", highlight=False, soft_wrap=True)
         raise typer.Exit(1)

@@ -26,6 +26,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "print_routes": "actions.operations",
         "print_schema": "actions.operations",
         "db_upgrade": "actions.migration",
+        "db_backup": "actions.backup",
         "oauth_client_create": "actions.oauth_clients",
         "app_create": "actions.applications",
         "app_list": "actions.listing",

@@ -1,5 +1,6 @@
 """Commands of the gateway itself: serve, worker, demo, checks, watch, routes, schema, db and oauth-client."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ from wattgate.app.cli.command_group import CommandGroup
 from wattgate.app.cli.dispatch import dispatched
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
-db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
+db_app = typer.Typer(no_args_is_help=True, help="Upgrade and back up the database.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 
 
@@ -127,6 +128,20 @@ def db_upgrade() -> None:
     """Create or upgrade the database schema to the one of this version.
 
     Example: wattgate db upgrade
+    """
+
+
+@db_app.command("backup")
+@dispatched
+def db_backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file.", dir_okay=False)],
+) -> None:
+    """Copy the SQLite database into a new file while gateways use it.
+
+    The copy has all changes that were committed before the command started. The command checks the copy. It does not
+    copy the keys of the stored secrets. Back up PostgreSQL with pg_dump or pg_basebackup.
+
+    Example: wattgate db backup backup.sqlite3
     """
 
 

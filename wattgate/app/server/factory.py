@@ -171,7 +171,8 @@ def create_app(
         demonstration = None
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
-    tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
+    for engine in gateway.database.sync_engines:
+        tracing.instrument_engine(engine)
     rest_routes = _rest_routes(gateway, clock)
     workers: list[BackgroundTask] = [
         lambda runner: run_server_checks(gateway.database, gateway.bus),

@@ -61,7 +61,7 @@ class RowReader:
     async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
         """Return the result of a query function over the rows that the permission lets the principal see."""
         scope = scope_of_rows(principal, check_permission(principal, needs))
-        async with self._database.reader(scope) as session:
+        async with self._database.query_reader(scope) as session:
             return await query(self._rows(session, principal, scope))
 
     async def list_applications(

@@ -3,6 +3,7 @@ publish events.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from copy import copy
 from functools import partial
 from typing import Any, Self
@@ -18,6 +19,7 @@ from wattgate.db.credential_changes import changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
+from wattgate.db.reader import DatabaseSession
 from wattgate.db.row_scope import RowScope, Scope
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
@@ -112,8 +114,7 @@ class Runner(RowReader):
         events: list[Event] = []
         rows_scope = scope_of_rows(principal, scope)
         prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
-        open_session = self._database.session if operation.kind is OperationKind.MUTATION else self._database.reader
-        async with open_session(_session_scope(operation, principal, rows_scope)) as session:
+        async with self._open_session(operation, _session_scope(operation, principal, rows_scope)) as session:
             rows, network = self._rows(session, principal, rows_scope), self._network(session)
             rows.accesses = self._access_recorder(principal, operation.name, reads)
             if is_audited(operation, principal):
@@ -144,6 +145,11 @@ class Runner(RowReader):
         if events:
             await self._publish(events)
         return result
+
+    def _open_session(self, operation: Operation, scope: Scope) -> AbstractAsyncContextManager[DatabaseSession]:
+        if operation.kind is OperationKind.MUTATION:
+            return self._database.session(scope)
+        return self._database.query_reader(scope)
 
     async def _run_delegated(
         self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]
@@ -181,7 +187,7 @@ class Runner(RowReader):
         check_edge_arguments(edge, arguments)
         name = edge.load.__name__
         with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
-            async with self._database.reader(scope) as session:
+            async with self._database.query_reader(scope) as session:
                 rows = self._rows(session, principal, scope)
                 rows.accesses = self._access_recorder(principal, name, reads)
                 rows.read_budget = partial(self._budgets.charge, principal, 0)

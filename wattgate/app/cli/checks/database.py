@@ -14,6 +14,7 @@ from wattgate.db.engine import Database
 from wattgate.db.migrate import find_schema_problem
 from wattgate.db.pooler import find_pooler_problem
 from wattgate.db.readings.partitions import find_missing_upcoming
+from wattgate.db.replica_state import read_replica_state
 from wattgate.db.server_state import read_server_state
 from wattgate.errors import GatewayError
 
@@ -38,6 +39,7 @@ async def check_database(database: Database) -> list[CheckResult]:
         if server.write_problem:
             results.append(failed(SUBJECT, server.write_problem))
         results.append(check_clock("database", server.clock_offset))
+        results += await _check_replica(database)
     return results + disk
 
 
@@ -53,6 +55,17 @@ async def _check_contents(database: Database) -> list[CheckResult]:
     if not database.is_sqlite:
         results.append(await _check_partitions(database))
     return results
+
+
+async def _check_replica(database: Database) -> list[CheckResult]:
+    state = await read_replica_state(database)
+    if state is None:
+        return []
+    if state.error:
+        return [failed("read replica", state.error)]
+    if state.warning:
+        return [warning("read replica", f"{state.warning}. Queries go to the primary meanwhile")]
+    return [passed("read replica", "has all changes of the primary")]
 
 
 async def _check_partitions(database: Database) -> CheckResult:

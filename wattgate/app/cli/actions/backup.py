@@ -1,0 +1,25 @@
+"""Carry out `wattgate db backup`."""
+
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from wattgate.app.cli.consoles import out
+from wattgate.app.secret_keys import KEY_FILE_SUFFIX
+from wattgate.app.settings import Settings
+from wattgate.db.backup import back_up_sqlite
+from wattgate.errors import BadInput
+
+
+def db_backup(*, file: Path) -> None:
+    """Copy the SQLite database into a new file while gateways use it."""
+    url = make_url(Settings().database_url)
+    if url.get_backend_name() != "sqlite":
+        raise BadInput("This command backs up SQLite only. Back up PostgreSQL with pg_dump or pg_basebackup.")
+    if url.database in (None, "", ":memory:"):
+        raise BadInput("The database is in memory, so there is no file to back up.")
+    size = back_up_sqlite(Path(str(url.database)), file)
+    out.print(f"The backup {file} has {size:,} bytes and is complete.", highlight=False, soft_wrap=True)
+    keys = Path(f"{url.database}{KEY_FILE_SUFFIX}")
+    if keys.exists():
+        out.print(f"Keep a copy of the keys {keys} in another place. The backup has none.", highlight=False)
