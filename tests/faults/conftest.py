@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.environment import Environment, running_environment
+from tests.faults.environment import Environment, ReportRow, running_environment
 
 ROW_PROPERTY = "scene"
 
@@ -21,12 +21,18 @@ async def shared_environment(tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 async def environment(shared_environment: Environment, request: pytest.FixtureRequest) -> Environment:
     """Two gateways, a Redis and a PostgreSQL, which all run when a test starts."""
 
-    def report_row(title: str, row: Mapping[str, int]) -> None:
-        request.node.user_properties.append((ROW_PROPERTY, json.dumps({"scene": title, **row})))
-
-    shared_environment.report_row = report_row
+    shared_environment.report_row = report_rows_of(request.node)
     await shared_environment.start_all()
     return shared_environment
+
+
+def report_rows_of(item: pytest.Item) -> ReportRow:
+    """Return the function that adds rows of the table of results to the report of a test."""
+
+    def report_row(title: str, row: Mapping[str, int]) -> None:
+        item.user_properties.append((ROW_PROPERTY, json.dumps({"scene": title, **row})))
+
+    return report_row
 
 
 @pytest.hookimpl(wrapper=True)

@@ -62,6 +62,11 @@ class Environment:
     _accounts: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @property
+    def urls(self) -> list[str]:
+        """The addresses to which meters send."""
+        return [gateway.url for gateway in self.gateways]
+
+    @property
     def ports(self) -> list[int]:
         return [gateway.port for gateway in self.gateways]
 
@@ -211,8 +216,9 @@ async def open_scene(
     scale = environment.scale
     resource_ids = [await environment.tenant.add_resource() for _ in range(resources or scale.resources)]
     ledger = Ledger(resource_ids)
-    urls = [gateway.url for gateway in environment.gateways]
-    meters = Meters(urls, environment.tenant.headers["account"], ledger, meters=scale.meters, pace=scale.pace)
+    meters = Meters(
+        environment.urls, environment.tenant.headers["account"], ledger, meters=scale.meters, pace=scale.pace
+    )
     count = scale.displays if displays is None else displays
     tokens = iter(await environment.add_tokens(-(-count // DISPLAYS_PER_ACCOUNT) + -(-slow // DISPLAYS_PER_ACCOUNT)))
     ways = ports or environment.ports

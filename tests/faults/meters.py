@@ -15,6 +15,9 @@ API = "/api/v0-1"
 TIMEOUT_SECONDS = 60
 """Maximum wait of a test for an event. It is much longer than needed."""
 
+PROXY_FAILURES = (502, 503, 504)
+"""Responses of a proxy that reaches no gateway. Those of a gateway are JSON."""
+
 NEXT_MS = timedelta(milliseconds=1)
 
 
@@ -121,6 +124,8 @@ class Meters:
             return None
         if response.status_code == 503 and "Retry-After" in response.headers:
             return float(response.headers["Retry-After"])
+        if response.status_code in PROXY_FAILURES and "json" not in response.headers.get("Content-Type", ""):
+            return random.uniform(0.02, 0.1)
         self.problems.append(f"a meter received status {response.status_code}: {response.text[:200]}")
         return self._pace
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import trustme
 from pydantic import ValidationError
 
+from tests.support.certificates import issue_certificates
 from tests.support.command import wattgate_in
 from tests.support.redis_sentinel import sentinel_servers
 from tests.support.redis_server import RedisServer, TlsCertificates
@@ -21,14 +21,7 @@ from wattgate.realtime.redis_url import SYSTEM_TLS, TlsFiles
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> TlsCertificates:
-    folder = tmp_path_factory.mktemp("certificates")
-    authority = trustme.CA()
-    issued = authority.issue_cert("127.0.0.1")
-    files = TlsCertificates(folder / "ca.pem", folder / "certificate.pem", folder / "key.pem")
-    authority.cert_pem.write_to_path(str(files.ca_file))
-    issued.cert_chain_pems[0].write_to_path(str(files.certificate_file))
-    issued.private_key_pem.write_to_path(str(files.key_file))
-    return files
+    return issue_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture
