@@ -270,3 +270,8 @@ class Display:
         """Handle the end of the subscription. Subscribe again on another connection."""
         self.history.append(SubscriptionEnded(code))
         connection.abort()
+
+
+def reported_losses(display: Display) -> int:
+    """Return how often a display received `recovered: false`."""
+    return sum(isinstance(entry, PositionReceived) and entry.recovered is False for entry in display.history)

@@ -1,11 +1,12 @@
 """Each server of a deployment for high availability fails while meters send and displays are subscribed."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import pytest
 
 from tests.faults.conftest import report_rows_of
 from tests.faults.deployment import Deployment, running_deployment
+from tests.faults.displays import Display, reported_losses
 from tests.faults.environment import Scene, open_scene
 from tests.support.certificates import issue_certificates
 
@@ -26,15 +27,28 @@ async def environment(shared_deployment: Deployment, request: pytest.FixtureRequ
 
 
 async def command_redis_failover(environment: Deployment, scene: Scene) -> None:
+    counts = {display: reported_losses(display) for display in scene.displays}
     await environment.sentinels.fail_over()
+    await wait_for_reports(scene, counts)
+    await environment.sentinels.wait_until_ready()
 
 
 async def kill_redis_primary(environment: Deployment, scene: Scene) -> None:
     old = await environment.sentinels.primary()
+    counts = {display: reported_losses(display) for display in scene.displays}
     await old.kill()
     await environment.sentinels.wait_for_failover(old)
-    await scene.meters.wait_for_rounds(environment.scale.rounds)
+    await wait_for_reports(scene, counts)
     await old.start()
+    await environment.sentinels.wait_until_ready()
+
+
+async def wait_for_reports(scene: Scene, counts: Mapping[Display, int]) -> None:
+    """Wait until each display has received `recovered: false`: the new primary may lack events."""
+    await scene.wait_until(
+        lambda: all(reported_losses(display) > count for display, count in counts.items()),
+        "every display receives recovered: false",
+    )
 
 
 async def restart_database_primary(environment: Deployment, scene: Scene) -> None:

@@ -4,14 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.faults.displays import Display
+from tests.faults.displays import Display, reported_losses
 from tests.faults.environment import Environment, open_scene
-from tests.faults.history import Disconnected, PositionReceived, SubscriptionEnded
-
-
-def reported_losses(display: Display) -> int:
-    """Return how often a display received `recovered: false`."""
-    return sum(isinstance(display, PositionReceived) and display.recovered is False for display in display.history)
+from tests.faults.history import Disconnected, SubscriptionEnded
 
 
 def interruptions(displays: Iterable[Display]) -> list[str]:

@@ -45,6 +45,16 @@ class DatabaseSettings(StrictSettings):
         ),
     )
 
+    database_lock_seconds: float = Field(
+        default=5.0,
+        ge=0.1,
+        le=600,
+        description=(
+            "Maximum seconds that `wattgate db upgrade` waits for a lock of PostgreSQL, while other statements wait "
+            "behind it. It tries 10 times."
+        ),
+    )
+
     @field_validator("database_replica_url")
     @classmethod
     def _check_replica_url(cls, url: str | None, info: ValidationInfo) -> str | None:

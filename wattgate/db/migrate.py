@@ -3,16 +3,22 @@
 Alembic is imported only to run migrations. A gateway that serves requests does not need it.
 """
 
+import asyncio
+import logging
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
 
 from wattgate.db.encryption.key_ring import KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.row_security import install_policies
+from wattgate.errors import Unavailable
+
+log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -22,12 +28,56 @@ NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "ver
 _VERSION_TABLE = "alembic_version"
 
 
-async def upgrade(database: Database) -> None:
-    """Run every migration that is not applied yet, in one transaction if the database supports that."""
-    async with database.engine.begin() as connection:
-        await connection.run_sync(_upgrade, database.key_ring)
+LOCK_SECONDS = 5.0
+"""The default wait for a lock. While a migration waits, all statements that begin on the table wait behind it."""
+
+LOCK_ATTEMPTS = 10
+LOCK_PAUSE_SECONDS = 1.0
+"""After a wait without a lock, the statements that waited behind it run for this time."""
+
+LOCK_NOT_AVAILABLE = "55P03"
+
+
+async def upgrade(
+    database: Database, *, lock_seconds: float = LOCK_SECONDS, lock_attempts: int = LOCK_ATTEMPTS
+) -> None:
+    """Run every migration that is not applied yet, in one transaction if the database supports that.
+
+    On PostgreSQL, an attempt ends without a change if it waits for a lock for `lock_seconds`. Raise Unavailable if all
+    attempts end so.
+    """
+    for attempt in range(1, lock_attempts + 1):
+        try:
+            await _upgrade_once(database, lock_seconds)
+            break
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+                raise
+        if attempt == lock_attempts:
+            raise Unavailable(
+                f"Another transaction uses a table, so the upgrade got no lock in {lock_attempts} attempts of "
+                f"{lock_seconds:g} s. Nothing was changed. Find the transaction in pg_stat_activity, end it, and run "
+                "the upgrade again."
+            )
+        log.warning(
+            "Another transaction uses a table: no lock within %g s (attempt %d of %d). Nothing was changed; next "
+            "attempt in %g s",
+            lock_seconds,
+            attempt,
+            lock_attempts,
+            LOCK_PAUSE_SECONDS,
+        )
+        await asyncio.sleep(LOCK_PAUSE_SECONDS)
     if not database.is_sqlite:
         await database.close()  # new connections find out whether the policies exist
+
+
+async def _upgrade_once(database: Database, lock_seconds: float) -> None:
+    async with database.engine.begin() as connection:
+        if not database.is_sqlite:
+            milliseconds = {"milliseconds": str(int(lock_seconds * 1000))}
+            await connection.execute(text("SELECT set_config('lock_timeout', :milliseconds, true)"), milliseconds)
+        await connection.run_sync(_upgrade, database.key_ring)
 
 
 async def is_current(database: Database) -> bool:

@@ -1,0 +1,92 @@
+"""Upgrades on PostgreSQL: a long transaction delays them, and they do not block the statements of gateways."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from alembic import command
+from sqlalchemy import Connection, text
+
+from tests.support.servers import database_on
+from wattgate.db.engine import Database
+from wattgate.db.migrate import alembic_config, is_current, upgrade
+from wattgate.errors import Unavailable
+
+BEFORE = "0031"
+"""The revision before one that changes the table `token`."""
+
+READ = text("SELECT count(*) FROM token")
+WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
+LIMIT_SECONDS = 60
+"""The limit of a failed test. The waits in it end long before."""
+
+
+def downgrade(connection: Connection) -> None:
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.downgrade(config, BEFORE)
+
+
+@asynccontextmanager
+async def older(postgresql_url: str, template: str) -> AsyncIterator[Database]:
+    """Yield a database with an older schema."""
+    async with database_on(postgresql_url, template) as url:
+        database = Database(url)
+        async with database.engine.begin() as connection:
+            await connection.run_sync(downgrade)
+        try:
+            yield database
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def long_transaction(database: Database) -> AsyncIterator[None]:
+    """Hold the lock that a statement of a report holds on the table."""
+    other = Database(database.url.render_as_string(hide_password=False))
+    async with other.engine.connect() as connection:
+        await connection.execute(READ)
+        yield
+    await other.close()
+
+
+async def test_readers_run_while_an_upgrade_waits_for_a_long_transaction(
+    postgresql_url: str, postgresql_template: str
+) -> None:
+    async with older(postgresql_url, postgresql_template) as database, asyncio.timeout(LIMIT_SECONDS):
+        reader = Database(database.url.render_as_string(hide_password=False))
+        async with long_transaction(database):
+            upgrading = asyncio.create_task(upgrade(database, lock_seconds=0.5, lock_attempts=50))
+            async with reader.autocommit_engine.connect() as connection:
+                for _ in range(2):
+                    while not (await connection.execute(WAITING)).scalar_one():  # noqa: ASYNC110 (in the server)
+                        await asyncio.sleep(0.01)
+                    await connection.execute(READ)  # without the limit, it would wait for the end of the transaction
+            assert not upgrading.done()
+        await upgrading
+        assert await is_current(database)
+        await reader.close()
+
+
+async def test_an_upgrade_without_a_lock_changes_nothing_and_says_what_to_do(
+    postgresql_url: str, postgresql_template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with older(postgresql_url, postgresql_template) as database, asyncio.timeout(LIMIT_SECONDS):
+        async with long_transaction(database):
+            with pytest.raises(Unavailable, match=r"no lock in 2 attempts of 0\.1 s\. Nothing was changed") as failed:
+                await upgrade(database, lock_seconds=0.1, lock_attempts=2)
+        assert "pg_stat_activity" in failed.value.message
+        assert "attempt 1 of 2" in caplog.text
+        async with database.engine.connect() as connection:
+            version = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar_one()
+        assert version == BEFORE
+        await upgrade(database)
+        assert await is_current(database)
+
+
+async def test_the_limit_of_locks_ends_with_the_upgrade(postgresql_url: str, postgresql_template: str) -> None:
+    async with older(postgresql_url, postgresql_template) as database:
+        await upgrade(database, lock_seconds=0.5)
+        async with database.engine.connect() as connection:
+            assert (await connection.execute(text("SHOW lock_timeout"))).scalar_one() == "0"
