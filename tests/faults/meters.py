@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 60
 """Maximum wait of a test for an event. It is much longer than needed."""
 
 PROXY_FAILURES = (502, 503, 504)
-"""Responses of a proxy that reaches no gateway. Those of a gateway are JSON."""
+"""Responses of a proxy that reaches no gateway. The responses of a gateway are JSON."""
 
 NEXT_MS = timedelta(milliseconds=1)
 

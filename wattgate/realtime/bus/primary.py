@@ -31,7 +31,7 @@ from wattgate.realtime.bus.command_connection import Command, CommandConnection
 from wattgate.realtime.redis_url import SYSTEM_TLS, RedisMode, RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
 
-CHECK_SECONDS = 5.0
+CHECK_SECONDS = 2.0
 """Seconds between two questions for the primary while a connection is open."""
 
 HASH_TAG = "wattgate"
