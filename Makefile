@@ -109,11 +109,12 @@ format: .venv/installed-dev
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# Needs uv (https://docs.astral.sh/uv) on the path: writes both lock files, versions and hashes only.
+# Needs uv (https://docs.astral.sh/uv) on the path: writes the lock files, versions and hashes only.
 UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
 lock:
 	$(UV_COMPILE) -o requirements.lock
 	$(UV_COMPILE) --extra test --extra check --extra docs -o requirements-dev.lock
+	echo "setuptools>=77" | $(subst pyproject.toml,-,$(UV_COMPILE)) -o deploy/requirements-build.lock
 
 .venv/bin/python:
 	@echo "wattgate: making a virtual environment in .venv"

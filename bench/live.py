@@ -38,7 +38,7 @@ from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, ReadingRecorded
-from wattgate.realtime.server_address import ServerAddress
+from wattgate.realtime.redis_url import RedisServers
 
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
@@ -249,7 +249,7 @@ async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIter
 
 @asynccontextmanager
 async def _start_by_hand(seeded: SeededGateway, settings: Settings) -> AsyncIterator[LiveServer]:
-    database, redis = make_url(settings.database_url).database, ServerAddress.from_redis_url(str(settings.redis_url))
+    database, redis = make_url(settings.database_url).database, RedisServers.from_url(str(settings.redis_url)).login
     async with pinned_process(sys.executable, "-m", "bench.bare_live", str(database), str(redis.port)) as server:
         yield RedisFedGateway(server, seeded, {})
 

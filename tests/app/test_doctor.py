@@ -28,6 +28,7 @@ from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
 from wattgate.realtime.bus.redis_state import find_state_problems
+from wattgate.realtime.redis_url import TlsFiles
 
 
 async def results_of(folder: Path, expected_status: int, **settings: str) -> dict[str, list[Any]]:
@@ -181,7 +182,7 @@ async def test_certificates_are_checked(tmp_path: Path, starttls: bool) -> None:
         )
         context = trustme_context(certificate)
         async with mail_server(starttls=context if starttls else None, tls=None if starttls else context) as server:
-            checked = TlsServer("mail server", "127.0.0.1", server.port, starttls, ca_file)
+            checked = TlsServer("mail server", "127.0.0.1", server.port, starttls, TlsFiles(ca_file))
             result = await check_certificate(checked)
             assert result.state is state, result
             assert ("expired" in result.text) == (days < 0)

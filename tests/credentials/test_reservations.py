@@ -15,6 +15,7 @@ from wattgate.errors import RateLimited
 from wattgate.graphql.transport.sse import RESERVATION_COST
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.connections.redis_stream_reservations import RedisStreamReservations
 from wattgate.realtime.connections.stream_reservations import (
@@ -24,7 +25,6 @@ from wattgate.realtime.connections.stream_reservations import (
     StreamReservation,
     StreamReservations,
 )
-from wattgate.realtime.server_address import ServerAddress
 
 NUMBERS = itertools.count()
 
@@ -71,7 +71,7 @@ async def store(request: pytest.FixtureRequest, redis: RedisServer, clock: Clock
     if request.param == "local":
         yield local
         return
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    client = RedisClient(create_finder(redis.url))
     yield RedisStreamReservations(BestEffortRedis(client), local, clock, **maxima)
     assert len(local) == 0
     await client.close()
@@ -137,21 +137,21 @@ async def test_local_reservation_expires_and_leaves_nothing(clock: Clock) -> Non
 
 
 async def test_redis_deletes_reservations_that_were_not_opened(redis: RedisServer, clock: Clock) -> None:
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    client = RedisClient(create_finder(redis.url))
     store = RedisStreamReservations(BestEffortRedis(client), LocalStreamReservations(clock), clock)
     mine = reservation("account", application_id=f"expiring{next(NUMBERS)}")
     await store.add(mine)
     for key in (
-        f"wattgate:stream-reservation:{mine.digest}",
-        f"wattgate:stream-reservations:{{{mine.application}}}:account:account",
-        f"wattgate:stream-reservations:{{{mine.application}}}:all",
+        f"{{wattgate}}:stream-reservation:{mine.digest}",
+        f"{{wattgate}}:stream-reservations:{mine.application}:account:account",
+        f"{{wattgate}}:stream-reservations:{mine.application}:all",
     ):
         assert 0 < await redis.command("PTTL", key) <= RESERVATION_SECONDS * 1000
     await client.close()
 
 
 async def test_gateway_keeps_reservations_itself_while_redis_is_down(own_redis: RedisServer, clock: Clock) -> None:
-    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    client = RedisClient(create_finder(own_redis.url))
     local = LocalStreamReservations(clock)
     store = RedisStreamReservations(BestEffortRedis(client), local, clock)
     await own_redis.kill()

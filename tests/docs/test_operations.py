@@ -18,9 +18,9 @@ from wattgate.enums import TRACE_ID
 from wattgate.metrics import METRICS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.bus.redis_client import stream_key
-from wattgate.realtime.server_address import ServerAddress
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "how-to" / "operate.md").read_text()
@@ -104,7 +104,7 @@ def test_page_states_the_keep_alive_timeout() -> None:
 async def test_full_stream_uses_at_most_the_documented_redis_memory(tmp_path: Path) -> None:
     topic = f"readings:{uuid4()}"
     async with redis_server(tmp_path, "--appendonly", "no") as server:
-        bus = RedisBus(ServerAddress.from_redis_url(server.url))
+        bus = RedisBus(create_finder(server.url))
         async with bus:
             await bus.open_topics([topic])
             for n in range(4 * MIN_RETAINED_ENTRIES):

@@ -110,7 +110,7 @@ async def wait_until(reached: Callable[[], bool]) -> None:
 async def seats_in_redis(redis: RedisServer, house: LiveHouse) -> set[int]:
     """Return the numbers of slots in the scopes of the displays."""
     scopes = (f"application:{house.one.application_id}", f"account:{house.sessions[0].principal.account_id}")
-    return {int(await redis.command("ZCARD", f"wattgate:seats:{{{scope}}}:age")) for scope in scopes}
+    return {int(await redis.command("ZCARD", f"{{wattgate}}:seats:{scope}:age")) for scope in scopes}
 
 
 @pytest.fixture

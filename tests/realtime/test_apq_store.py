@@ -13,15 +13,15 @@ from wattgate.realtime.apq_store import (
     is_digest,
 )
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.redis_apq_store import ENTRY_OVERHEAD_BYTES, RedisApqStore
-from wattgate.realtime.server_address import ServerAddress
 
 
 @pytest.fixture
 async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
     await redis.command("FLUSHALL")
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    client = RedisClient(create_finder(redis.url))
     yield client
     await client.close()
 
@@ -88,17 +88,17 @@ async def test_redis_store_has_a_maximum_of_bytes(redis: RedisServer, commands: 
         assert await gateway_store(commands).get(digest_of("a" * 100)) == "a" * 100, "requested texts stay"
     found = [await gateway_store(commands).get(digest_of(letter * 100)) for letter in "abcd"]
     assert [text is not None for text in found] == [True, False, True, True]
-    assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size
-    assert await redis.command("HLEN", "wattgate:{texts}:text") == 3
+    assert int(await redis.command("GET", "{wattgate}:texts:bytes")) == 3 * size
+    assert await redis.command("HLEN", "{wattgate}:texts:text") == 3
     await gateway_store(commands).put(digest_of("d" * 100), "d" * 100)
-    assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size, (
+    assert int(await redis.command("GET", "{wattgate}:texts:bytes")) == 3 * size, (
         "a text that is stored twice counts once"
     )
 
 
 async def test_texts_expire_in_redis_unless_they_are_requested(redis: RedisServer, commands: RedisClient) -> None:
     await gateway_store(commands).put(digest_of("{ a }"), "{ a }")
-    keys = await redis.command("KEYS", "wattgate:{texts}:*")
+    keys = await redis.command("KEYS", "{wattgate}:texts:*")
     assert len(keys) == 3
     for key in keys:
         assert 0 < await redis.command("TTL", key) <= TTL_SECONDS
@@ -111,14 +111,14 @@ async def test_texts_expire_in_redis_unless_they_are_requested(redis: RedisServe
 async def test_redis_store_recovers_when_one_of_its_keys_is_lost(redis: RedisServer, commands: RedisClient) -> None:
     for part in ("text", "asked", "bytes"):
         await gateway_store(commands).put(digest_of("{ a }"), "{ a }")
-        await redis.command("DEL", f"wattgate:{{store}}:{part}")
+        await redis.command("DEL", f"{{wattgate}}:texts:{part}")
         await gateway_store(commands, 300 + ENTRY_OVERHEAD_BYTES).put(digest_of("b" * 300), "b" * 300)
         assert await gateway_store(commands).get(digest_of("b" * 300)) == "b" * 300
-        assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 300 + ENTRY_OVERHEAD_BYTES
+        assert int(await redis.command("GET", "{wattgate}:texts:bytes")) == 300 + ENTRY_OVERHEAD_BYTES
 
 
 async def test_gateway_uses_its_local_store_while_redis_is_unavailable(own_redis: RedisServer) -> None:
-    commands = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    commands = RedisClient(create_finder(own_redis.url))
     store = gateway_store(commands)
     await store.put(digest_of("{ a }"), "{ a }")
     await own_redis.kill()

@@ -28,6 +28,7 @@ from wattgate.graphql.cost.call_cost import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.rate_limit.address_limits import AddressLimits
 from wattgate.realtime.rate_limit.budgets import (
@@ -45,7 +46,6 @@ from wattgate.realtime.rate_limit.budgets import (
 )
 from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
-from wattgate.realtime.server_address import ServerAddress
 from wattgate.rest_compat.routes import build_routes
 
 TEN = Allowance(10, 1.0)
@@ -121,7 +121,7 @@ def test_bucket_does_not_refill_while_the_clock_is_set_back() -> None:
 
 @pytest.fixture
 async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    client = RedisClient(create_finder(redis.url))
     yield client
     await client.close()
 
@@ -228,7 +228,7 @@ async def test_redis_script_agrees_with_the_python_function(
     spendings: list[tuple[int, int]], redis: RedisServer
 ) -> None:
     scopes = [make_scope(Allowance(20, 2.125)), make_scope(Allowance(33, 0.375))]
-    clock, commands = Clock(), RedisClient(ServerAddress.from_redis_url(redis.url))
+    clock, commands = Clock(), RedisClient(create_finder(redis.url))
     local, shared = (
         LocalBucketStore(clock),
         RedisBucketStore(BestEffortRedis(commands), LocalBucketStore(Clock()), clock),
@@ -243,7 +243,7 @@ async def test_redis_script_agrees_with_the_python_function(
 
 
 async def test_gateways_on_one_redis_share_a_bucket(redis: RedisServer, commands: RedisClient) -> None:
-    other_client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    other_client = RedisClient(create_finder(redis.url))
     one = make_scope(Allowance(100, 0.001))
     gateways = [RedisBucketStore(BestEffortRedis(client), LocalBucketStore()) for client in (commands, other_client)]
     balances = await asyncio.gather(*(gateways[n % 2].spend([one], 3) for n in range(300)))
@@ -255,13 +255,13 @@ async def test_key_in_redis_expires_when_its_bucket_is_full(redis: RedisServer, 
     scope = make_scope(Allowance(1_000, 10.0))
     store = RedisBucketStore(BestEffortRedis(commands), LocalBucketStore())
     await store.spend([scope], 500)
-    key = f"wattgate:budget:{scope.key}"
+    key = f"{{wattgate}}:budget:{scope.key}"
     assert 45_000 < await redis.command("PTTL", key) <= 50_000
     await store.spend([scope], 500)
     assert 95_000 < await redis.command("PTTL", key) <= 100_000
     full = make_scope()
     await store.spend([full], 0)
-    assert await redis.command("EXISTS", f"wattgate:budget:{full.key}") == 0
+    assert await redis.command("EXISTS", f"{{wattgate}}:budget:{full.key}") == 0
 
 
 async def test_buckets_of_one_application_share_a_hash_tag() -> None:
@@ -280,7 +280,7 @@ async def test_shared_buckets_use_the_clock_of_redis(commands: RedisClient) -> N
 async def test_gateway_uses_its_own_buckets_while_redis_is_unavailable(
     own_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scope, commands = make_scope(Allowance(10, 0.001)), RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    scope, commands = make_scope(Allowance(10, 0.001)), RedisClient(create_finder(own_redis.url))
     store = RedisBucketStore(BestEffortRedis(commands, retry_seconds=0.05), LocalBucketStore())
     assert (await store.spend([scope], 8)).remaining == 2
     await own_redis.kill(keep_data=False)

@@ -17,11 +17,11 @@ from tests.support.redis_server import RedisServer
 from tests.support.tls import trusting
 from wattgate.clock import utc_now
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
-from wattgate.realtime.server_address import ServerAddress
 
 STORM = 500
 INCREMENT = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
@@ -29,7 +29,7 @@ INCREMENT = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
 
 @pytest.fixture
 async def client(own_redis: RedisServer) -> AsyncIterator[RedisClient]:
-    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    client = RedisClient(create_finder(own_redis.url))
     yield client
     await client.close()
 
@@ -82,7 +82,7 @@ async def test_seats_are_exact_after_redis_restarts_in_a_storm(own_redis: RedisS
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)  # one that does not wait for its next probe
     await store.renew(slots[limit:])
     (displaced,) = await store.acquire([slots[-1]])
-    held = await own_redis.command("ZRANGE", f"wattgate:seats:{{{scope}}}:age", "0", "-1")
+    held = await own_redis.command("ZRANGE", f"{{wattgate}}:seats:{scope}:age", "0", "-1")
     assert held == [slot.slot_id for slot in slots[limit:]]
     assert not set(displaced) & set(held)
 
@@ -132,7 +132,7 @@ async def test_tls_context_is_loaded_once_for_all_connections(
     monkeypatch.setattr(ssl, "create_default_context", load)
     async with TlsProxy.before(own_redis, authority) as proxy:
         url = f"rediss://localhost:{proxy.port}"
-        async with RedisBus(ServerAddress.from_redis_url(url)) as bus, asyncio.timeout(20):
+        async with RedisBus(create_finder(url)) as bus, asyncio.timeout(20):
             await bus.open_topics(["first"])
             await proxy.wait_for_connections(2)
             proxy.cut()

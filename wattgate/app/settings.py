@@ -16,6 +16,7 @@ from wattgate.app.account_settings import AccountSettings
 from wattgate.app.database_settings import DatabaseSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.app.personal_data_settings import PersonalDataSettings
+from wattgate.app.redis_settings import RedisSettings
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -27,7 +28,7 @@ from wattgate.realtime.server_address import ServerAddress
 MQTT_REQUIREMENT = "aiomqtt>=2.5"
 
 
-class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings):
+class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSettings):
     """Settings of a gateway. `WATTGATE_NAME` sets field `name`; an invalid value or an unknown name stops the start."""
 
     model_config = SettingsConfigDict(
@@ -45,13 +46,6 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings):
         default=None,
         validate_default=True,
         description="File with the keys of WATTGATE_SECRET_KEYS, one per line. Set one of both.",
-    )
-    redis_url: str | None = Field(
-        default=None,
-        description=(
-            "Redis server (6.2 or later) that connects several gateways: `redis://` or "
-            "`rediss://user:password@host:port/0`. If not set, live events and budgets stay within one process."
-        ),
     )
     base_path: str = Field(
         default="/api/v0-1",
@@ -248,13 +242,6 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings):
                 raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS")
             read_keys(file)
         return file
-
-    @field_validator("redis_url")
-    @classmethod
-    def _check_redis_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            ServerAddress.from_redis_url(url)
-        return url
 
     @field_validator("push_url")
     @classmethod

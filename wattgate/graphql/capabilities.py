@@ -87,7 +87,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         "Each gateway closes it with 4403. After the expiry of its token, the client can send a new one for "
         f"{_LIMITS.token_grace_seconds:g} s.",
         _BY_NOTICE,
-        ("class Session", "wattgate:seats"),
+        ("class Session", "{wattgate}:seats"),
     ),
     Capability(
         "Event stream with one operation",
@@ -105,7 +105,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         "It does not open: the gateway checks the credential that reserved it. It opens once, for the same caller and "
         "origin.",
         _AT_ONCE,
-        ("class StreamReservation", "wattgate:stream-reservation", "wattgate:stream-reservations"),
+        ("class StreamReservation", "{wattgate}:stream-reservation", "{wattgate}:stream-reservations"),
     ),
     Capability(
         "Open event stream for several operations",
@@ -129,7 +129,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         f"the events of at least {MIN_RETAINED_SECONDS / 60:g} minutes",
         "It names a place and grants nothing: each subscription checks the caller and its rows.",
         _AT_ONCE,
-        ("wattgate:{",),
+        ("{wattgate}:events",),
     ),
     Capability(
         "Persisted document (APQ)",
@@ -137,7 +137,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         f"{MAX_TEXTS:,} texts in each gateway, kept {TTL_SECONDS // 86_400} days after the last request",
         "It names a text and grants nothing: each execution checks the caller.",
         _AT_ONCE,
-        ("wattgate:{texts}",),
+        ("{wattgate}:texts",),
     ),
     Capability(
         "Trusted document",

@@ -33,7 +33,7 @@ end
 for n = 1, 3 do redis.call('EXPIRE', KEYS[n], ARGV[2]) end
 return 1
 """
-STORE_KEYS = ("wattgate:{texts}:text", "wattgate:{texts}:asked", "wattgate:{texts}:bytes")
+STORE_KEYS = ("{wattgate}:texts:text", "{wattgate}:texts:asked", "{wattgate}:texts:bytes")
 
 
 class RedisApqStore:

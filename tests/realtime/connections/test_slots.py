@@ -8,10 +8,10 @@ from tests.support.redis_server import RedisServer
 from wattgate.clock import utc_now
 from wattgate.realtime.bus import command_connection
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
-from wattgate.realtime.server_address import ServerAddress
 
 
 def build_slots(scope: str, count: int, *, limit: int) -> list[ConnectionSlot]:
@@ -19,7 +19,7 @@ def build_slots(scope: str, count: int, *, limit: int) -> list[ConnectionSlot]:
 
 
 async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -> None:
-    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    client = RedisClient(create_finder(own_redis.url))
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
     first, second, third, fourth = build_slots("account:outage", 4, limit=2)
     assert await store.acquire([first]) == [[]]
@@ -34,7 +34,7 @@ async def test_limits_hold_while_redis_does_not_answer(own_redis: RedisServer) -
 async def test_limits_hold_while_redis_does_not_read(own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers wait for a place in the queue of unsent commands, and none is refused."""
     monkeypatch.setattr(command_connection, "MAX_UNSENT_BYTES", 1)
-    client = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    client = RedisClient(create_finder(own_redis.url))
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
     await client.run([ScriptCall("return 1", (), ())])
     own_redis.pause()
@@ -56,7 +56,7 @@ async def test_limits_hold_while_redis_does_not_read(own_redis: RedisServer, mon
 
 
 async def test_many_connections_at_once_share_the_calls_to_redis(redis: RedisServer) -> None:
-    client = RedisClient(ServerAddress.from_redis_url(redis.url))
+    client = RedisClient(create_finder(redis.url))
     store = RedisConnectionSlots(BestEffortRedis(client), utc_now)
     before = await connections_received(redis)
     slots = build_slots("application:storm", 300, limit=1_000)

@@ -34,7 +34,7 @@ def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, Cluster
     """Create the event bus and the shared state: in Redis if it is configured, else in memory."""
     if settings.redis_url is not None:
         redis_state = import_module("wattgate.app.server.redis_state")  # only clusters need the client of Redis
-        in_redis: tuple[Bus, ClusterState] = redis_state.create_redis_state(settings.redis_url, clock)
+        in_redis: tuple[Bus, ClusterState] = redis_state.create_redis_state(settings, clock)
         return in_redis
     reservations = LocalStreamReservations(clock)
     return MemoryBus(), ClusterState(LocalConnectionSlots(), LocalBucketStore(), LocalApqStore(), reservations)

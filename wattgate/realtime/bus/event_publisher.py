@@ -26,6 +26,10 @@ class EventPublisher:
 
     When Redis is available again, each stream in which an event is missing is reset. A reset removes all entries, so
     that no reader takes the stream for complete, and notifies the subscribers of the topic.
+
+    When another server becomes the primary, the same happens to the streams of the last events: the new primary may
+    lack them, and its subscribers may have connected to it before. The last events are those since the last certain
+    answer that the server was the primary, and since the one before it.
     """
 
     def __init__(self, commands: RedisClient, backoff: Backoff) -> None:
@@ -35,13 +39,21 @@ class EventPublisher:
         self._reset_all_topics = False
         self._unavailable = False
         self._reset_task: asyncio.Task[None] | None = None
+        self._recent_topics: set[str] = set()
+        """Topics of events since the last certain answer. Empty if the primary never changes."""
+        self._earlier_topics: set[str] = set()
+        """Topics of events between the last two certain answers."""
+        self._known_answers = 0
         self.lost_events = 0
         """The number of events that were not published."""
+        commands.primary.add_listener(self._reset_recent_topics)
 
     async def publish(self, events: Sequence[tuple[str, bytes]]) -> None:
         """Publish events, given as pairs of topic and body."""
         if self._unavailable:
             return self._record_lost(events)
+        if not self._commands.primary.is_fixed:
+            self._remember(events)
         try:
             async with asyncio.timeout(PUBLISH_TIMEOUT_SECONDS):
                 await self._publish_with_retries(events)
@@ -86,11 +98,27 @@ class EventPublisher:
                 await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                 attempt += 1
 
-    def _record_lost(self, events: Iterable[tuple[str, bytes]]) -> None:
-        for topic, _ in events:
-            self.lost_events += 1
-            EVENTS_LOST.inc()
-            self._topics_to_reset[topic] = None
+    def _record_lost(self, events: Sequence[tuple[str, bytes]]) -> None:
+        self.lost_events += len(events)
+        EVENTS_LOST.inc(len(events))
+        self._request_resets(topic for topic, _ in events)
+
+    def _remember(self, events: Iterable[tuple[str, bytes]]) -> None:
+        answers = self._commands.primary.certain_answers
+        if answers != self._known_answers:
+            self._known_answers = answers
+            self._recent_topics, self._earlier_topics = set(), self._recent_topics
+        self._recent_topics.update(topic for topic, _ in events)
+
+    def _reset_recent_topics(self) -> None:
+        recent = self._recent_topics | self._earlier_topics
+        self._recent_topics, self._earlier_topics = set(), set()
+        if recent:
+            log.info("Another Redis server is the primary: %d topics of the last events are reset there", len(recent))
+            self._request_resets(recent)
+
+    def _request_resets(self, topics: Iterable[str]) -> None:
+        self._topics_to_reset.update(dict.fromkeys(topics))
         if len(self._topics_to_reset) > MAX_PENDING_RESETS:
             self._reset_all_topics = True
             self._topics_to_reset.clear()

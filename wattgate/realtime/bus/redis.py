@@ -13,21 +13,24 @@ The bus keeps these guarantees for each topic that a process has open:
 3. `read_since` returns all events after a position, or None. A position is trusted only while its entry exists.
 
 Opening a topic first subscribes to the channel and then creates or reads the stream. Messages between the two steps may
-have an id up to the returned position; `_WatchedTopic.known_until` filters them.
+have an id up to the returned position; `WatchedTopic.known_until` filters them.
 
 When the connection is lost, each topic collects new messages in `pending` (`_on_disconnected`). After reconnecting, the
 bus subscribes again, reads each stream from the last delivered position, and delivers these entries and then the
 pending messages (`_resync`). `known_until` removes messages that occur in both.
 
-A stream can have gaps in four cases. Each leads to the resync callback or to None:
+A stream can have gaps in five cases. Each leads to the resync callback or to None:
 
 - A publisher could not reach Redis. Its `EventPublisher` resets the stream later. A reset deletes all entries and adds
   a marker, which is an entry without an event. It publishes the marker on the channel, so that open topics learn of the
   gap.
 - The stream has expired, or its oldest entries were trimmed. The entry of the position no longer exists.
-- Redis has restarted with an old state, or a replica has replaced it. The run id changes, and positions from before the
-  first sight of the new run are not trusted (`RedisClient.lossless_since`). If the stream ends before the last
-  delivered position, it is reset, because an old position could otherwise seem current (`_restart_positions`).
+- Redis has restarted with an old state, or a replica has replaced it. The run id changes. Positions from before the
+  first sight of the new run are not trusted (`RedisClient.lossless_since`), and each open topic reports a gap. If the
+  stream ends before the last delivered position, it is reset, because an old position could otherwise seem current
+  (`_restart_positions`).
+- A publisher was still connected to the old primary when others already used the new one. When it learns of the new
+  primary, its `EventPublisher` resets the streams of its last events there. `primary.py` finds the primary.
 - More messages arrive during a resync than `MAX_PENDING_ENTRIES`.
 
 A lease limits the life of a stream: Redis deletes it when no process has renewed it for `TOPIC_LEASE_SECONDS`.
@@ -54,6 +57,7 @@ from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, DeliverCallback, ResyncCallback, is_position, parse_position
 from wattgate.realtime.bus.codec import EventDecoder, encode_event
 from wattgate.realtime.bus.event_publisher import EventPublisher
+from wattgate.realtime.bus.primary import PrimaryFinder
 from wattgate.realtime.bus.pubsub import PubSub
 from wattgate.realtime.bus.redis_client import (
     BATCH_SIZE,
@@ -66,8 +70,8 @@ from wattgate.realtime.bus.redis_client import (
     stream_key,
 )
 from wattgate.realtime.bus.redis_state import find_state_problems
+from wattgate.realtime.bus.watched_topic import WatchedTopic
 from wattgate.realtime.events import Event
-from wattgate.realtime.server_address import ServerAddress
 
 T = TypeVar("T")
 
@@ -91,44 +95,29 @@ RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.5)
 """Short, because subscribers learn of lost events only after it. A process opens two connections for all clients."""
 
 
-class _WatchedTopic:
-    """An open topic.
-
-    `last_position` is the position of the last delivered entry, or the one that `open_topics` returned. It is None
-    until then. Messages up to `known_until` are duplicates; it is None when no duplicate can arrive. `pending` collects
-    messages during an interruption; it is None while messages are delivered directly.
-    """
-
-    __slots__ = ("key", "known_until", "last_position", "name", "pending")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.key = stream_key(name)
-        self.last_position: str | None = None
-        self.known_until: str | None = None
-        self.pending: deque[StreamEntry] | None = None
-
-
 class RedisBus:
     """Carry events through Redis 6.2 or later. The module docstring explains the algorithm."""
 
     def __init__(
-        self, address: ServerAddress, *, ping_seconds: float = PING_SECONDS, backoff: Backoff = RETRY_BACKOFF
+        self, primary: PrimaryFinder, *, ping_seconds: float = PING_SECONDS, backoff: Backoff = RETRY_BACKOFF
     ) -> None:
-        self._address = address
+        self._primary = primary
         self._ping_seconds = ping_seconds
         self._backoff = backoff
-        self.client = RedisClient(address)
+        self.client = RedisClient(primary)
         """The client for commands. Other shared state of the gateways uses it too."""
         self._publisher = EventPublisher(self.client, backoff)
         self._decoder = EventDecoder()
         self._deliver: DeliverCallback = _discard
         self._on_resync: ResyncCallback = _discard
-        self._topics: dict[bytes, _WatchedTopic] = {}
+        self._topics: dict[bytes, WatchedTopic] = {}
         self._pubsub: PubSub | None = None
         self._connected = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._message_count = 0
+        self._run_id: bytes | None = None
+        """The run of Redis at the last connection."""
+        primary.add_listener(self._on_primary_changed)
 
     def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
         self._deliver, self._on_resync = deliver, on_resync
@@ -156,7 +145,7 @@ class RedisBus:
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._start_tasks()
         watched = [
-            self._topics.setdefault(stream_key(name).encode(), _WatchedTopic(name)) for name in dict.fromkeys(topics)
+            self._topics.setdefault(stream_key(name).encode(), WatchedTopic(name)) for name in dict.fromkeys(topics)
         ]
         return await self._retry_until_timeout(lambda: self._subscribe_and_open(watched))
 
@@ -193,10 +182,10 @@ class RedisBus:
         try:
             version = await self.client.server_version()
         except (RedisError, OSError) as error:
-            raise Unavailable(f"Redis at {self._address} does not answer: {error}", retry_after=1) from error
+            raise Unavailable(f"Redis at {self._primary.servers} does not answer: {error}", retry_after=1) from error
         if version < MIN_REDIS_VERSION:
             raise Unavailable(
-                f"Redis at {self._address} has version {'.'.join(map(str, version))}. "
+                f"Redis at {self._primary.servers} has version {'.'.join(map(str, version))}. "
                 f"Install {'.'.join(map(str, MIN_REDIS_VERSION))} or later."
             )
 
@@ -204,11 +193,13 @@ class RedisBus:
         try:
             info, offset = await self.client.read_server_info()
         except (RedisError, OSError) as error:
-            raise Unavailable(f"Redis at {self._address} does not answer: {error}", retry_after=1) from error
-        clock = describe_clock_offset(offset)
-        return find_state_problems(info) + ([f"has another time; the clocks {clock}"] if clock else [])
+            raise Unavailable(f"Redis at {self._primary.servers} does not answer: {error}", retry_after=1) from error
+        problems = find_state_problems(info, self._primary.servers.mode)
+        if clock := describe_clock_offset(offset):
+            problems.append(f"has another time; the clocks {clock}")
+        return problems
 
-    async def _subscribe_and_open(self, watched: Sequence[_WatchedTopic]) -> dict[str, str]:
+    async def _subscribe_and_open(self, watched: Sequence[WatchedTopic]) -> dict[str, str]:
         """Subscribe, then create the streams. Raise ConnectionError if messages in between may be lost."""
         await self._connected.wait()
         pubsub = self._pubsub
@@ -229,7 +220,7 @@ class RedisBus:
             entries for batch in _in_batches(stream_positions) for entries in await self.client.read_since(batch)
         ]
         # queried last, so that no entries are from a later run
-        lossless_since = await self.client.lossless_since() if stream_positions else 0
+        _, lossless_since = await self.client.lossless_since() if stream_positions else (b"", 0)
         positions = (position for _, position in stream_positions)
         return [
             entries if parse_position(position)[0] >= lossless_since else None
@@ -242,7 +233,7 @@ class RedisBus:
         events = (self._decoder.decode(topic, position, body) for position, body in entries if body)
         return [event for event in events if event is not None]
 
-    async def _open_streams(self, topics: Sequence[_WatchedTopic]) -> list[str]:
+    async def _open_streams(self, topics: Sequence[WatchedTopic]) -> list[str]:
         """Create missing streams and renew the leases. Return the newest position of each topic."""
         return [position.decode() for position in await self.client.run(open_calls(topic.key for topic in topics))]
 
@@ -274,16 +265,19 @@ class RedisBus:
         while True:
             try:
                 async with asyncio.timeout(RESYNC_TIMEOUT_SECONDS):
-                    pubsub = await PubSub.connect(
-                        self._address, self.client.tls_context, self._on_message, self._ping_seconds
+                    address = await self._primary.find()
+                    self._pubsub = pubsub = await PubSub.connect(
+                        address, self._primary.tls_context, self._on_message, self._ping_seconds
                     )
                     # record a new run of Redis before `open_topics` returns any position of it
-                    await self.client.lossless_since()
-                    await self._resync(pubsub)
+                    run_id, _ = await self.client.lossless_since()
+                    self._primary.require_current(address)
+                    is_same_run, self._run_id = self._run_id in (None, run_id), run_id
+                    await self._resync(pubsub, is_same_run)
                 attempt = 0
                 log.warning("Lost the connection to Redis: %s", await pubsub.closed)
             except (RedisError, OSError) as error:
-                log.warning("Cannot connect to Redis at %s: %s", self._address, error or "no answer")
+                log.warning("Cannot connect to Redis at %s: %s", self._primary.servers, error or "no answer")
             except Exception:  # supervisor: an error must not end live events until a restart
                 log.exception("The connection to Redis failed with an unexpected error")
             finally:
@@ -291,6 +285,11 @@ class RedisBus:
             raise_if_cancelled()
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
+
+    def _on_primary_changed(self) -> None:
+        """Close the connection to the server that was the primary. It would stay open and silent."""
+        if self._pubsub is not None:
+            self._pubsub.abort("another server is the primary")
 
     def _on_disconnected(self) -> None:
         """Let each topic collect messages until the next resync."""
@@ -302,9 +301,11 @@ class RedisBus:
             if topic.last_position is not None:
                 topic.pending = deque(maxlen=MAX_PENDING_ENTRIES)
 
-    async def _resync(self, pubsub: PubSub) -> None:
-        """Subscribe to all topics, and deliver the events that were missed during the interruption."""
-        self._pubsub = pubsub
+    async def _resync(self, pubsub: PubSub, is_same_run: bool) -> None:
+        """Subscribe to all topics, and deliver the events that were missed during the interruption.
+
+        Another run of Redis may lack events that its streams do not show to be missing.
+        """
         self._connected.set()
         await pubsub.subscribe(topic.key for topic in self._topics.values())
         outdated = [topic for topic in self._topics.values() if topic.pending is not None]
@@ -313,9 +314,9 @@ class RedisBus:
             expired = [topic for topic, entries in zip(batch, results, strict=True) if entries is None]
             restart_positions = await self._restart_positions(expired)
             for topic, entries in zip(batch, results, strict=True):
-                self._replay(topic, entries or (), restart_positions.get(topic))
+                self._replay(topic, entries or (), restart_positions.get(topic), is_same_run)
 
-    async def _restart_positions(self, topics: Sequence[_WatchedTopic]) -> dict[_WatchedTopic, str]:
+    async def _restart_positions(self, topics: Sequence[WatchedTopic]) -> dict[WatchedTopic, str]:
         """Return the positions at which topics continue whose last delivered entry no longer exists.
 
         A stream that ends before that entry is from an old state of Redis. Reset it: a client that resumes from one of
@@ -330,14 +331,16 @@ class RedisBus:
         await self.client.run(reset_calls(topic.key for topic in rolled_back))
         return newest | dict(zip(rolled_back, await self._open_streams(rolled_back), strict=True))
 
-    def _replay(self, topic: _WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None) -> None:
+    def _replay(
+        self, topic: WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None, is_same_run: bool
+    ) -> None:
         """Deliver missed entries, then pending messages. If `restart_position` is set, events are lost: start there."""
         pending, topic.pending = topic.pending or (), None
         if self._topics.get(topic.key.encode()) is not topic:
             return
         if restart_position is not None:
             topic.last_position = restart_position
-        recovered = restart_position is None and len(pending) < MAX_PENDING_ENTRIES
+        recovered = is_same_run and restart_position is None and len(pending) < MAX_PENDING_ENTRIES
         if not recovered:
             self._on_resync(topic.name, False, str(topic.last_position))
         for position, body in (*missed, *pending):
@@ -361,7 +364,7 @@ class RedisBus:
         else:
             topic.pending.append((position, body))
 
-    def _dispatch(self, topic: _WatchedTopic, position: str, body: bytes) -> None:
+    def _dispatch(self, topic: WatchedTopic, position: str, body: bytes) -> None:
         if topic.known_until is not None:
             if parse_position(position) <= parse_position(topic.known_until):
                 return

@@ -6,22 +6,24 @@ explains how the bus uses the scripts.
 """
 
 import asyncio
-import ssl
+import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha1
 from time import time
 from typing import Any, TypeVar
 from uuid import uuid4
-from zlib import crc32
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError
 
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, TOPIC_LEASE_SECONDS
 from wattgate.realtime.bus.command_connection import RESPONSE_TIMEOUT_SECONDS, Command, CommandConnection
+from wattgate.realtime.bus.primary import CHECK_SECONDS, PrimaryFinder
 from wattgate.realtime.server_address import ServerAddress
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -33,9 +35,6 @@ BATCH_SIZE = 500
 
 MAX_READ_ENTRIES = 1_000
 """Maximum entries that are read from a stream at once. Streams are much shorter."""
-
-SHARDS = 64
-"""Number of hash tags over which topics are spread. A cluster requires all keys of a call to share a hash slot."""
 
 MIN_REDIS_VERSION = (6, 2)
 
@@ -68,14 +67,18 @@ return 1
 """
 EXISTS_SCRIPT = "return redis.call('EXISTS', KEYS[1])"
 RUN_SINCE_SCRIPT = """
-if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then
-  redis.call('HSET', KEYS[1], 'run', ARGV[1], 'since', ARGV[2])
+local known = redis.call('HGET', KEYS[1], 'run')
+if known ~= ARGV[1] then
+  redis.call('HSET', KEYS[1], 'run', ARGV[1], 'since', known and ARGV[3] or ARGV[2])
 end
 return redis.call('HGET', KEYS[1], 'since')
 """
 
-RUN_KEY = "wattgate:run"
+RUN_KEY = "{wattgate}:run"
 """Key of the run id of Redis, and of the time at which a gateway first saw that run."""
+
+MAX_CLOCK_STEP_MS = 1_000
+"""By how much the clock of a new primary may be behind that of the old one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +90,19 @@ class ScriptCall:
     arguments: tuple[bytes | int, ...]
 
 
-def shard_prefix(topic: str) -> str:
-    """Return the prefix of all keys in the hash slot of the topic's stream."""
-    return f"wattgate:{{{crc32(topic.encode()) % SHARDS}}}"
-
-
 def stream_key(topic: str) -> str:
     """Return the name of the topic's stream and channel."""
-    return f"{shard_prefix(topic)}:{topic}"
+    return f"{{wattgate}}:events:{topic}"
 
 
-def publish_calls(events: Iterable[tuple[str, bytes]]) -> list[ScriptCall]:
+def publish_calls(events: Sequence[tuple[str, bytes]]) -> list[ScriptCall]:
     """Build calls that add events (topic, body) to existing streams, in order, and publish them on the channels."""
-    shards: dict[str, list[tuple[str, bytes]]] = {}
-    for topic, body in events:
-        shards.setdefault(shard_prefix(topic), []).append((stream_key(topic), body))
     calls = []
-    for shard, entries in shards.items():
-        for start in range(0, len(entries), BATCH_SIZE):
-            batch = entries[start : start + BATCH_SIZE]
-            once_key = f"{shard}:once:{uuid4().hex}"
-            keys, bodies = (once_key, *(key for key, _ in batch)), (body for _, body in batch)
-            calls.append(ScriptCall(PUBLISH_SCRIPT, keys, (DEDUPLICATION_SECONDS, MIN_RETAINED_ENTRIES, *bodies)))
+    for start in range(0, len(events), BATCH_SIZE):
+        batch = events[start : start + BATCH_SIZE]
+        keys = f"{{wattgate}}:once:{uuid4().hex}", *(stream_key(topic) for topic, _ in batch)
+        bodies = (body for _, body in batch)
+        calls.append(ScriptCall(PUBLISH_SCRIPT, keys, (DEDUPLICATION_SECONDS, MIN_RETAINED_ENTRIES, *bodies)))
     return calls
 
 
@@ -132,21 +126,23 @@ StreamEntry = tuple[str, bytes]
 
 
 class RedisClient:
-    """Runs commands over one connection, which it opens again after a failure. It retries nothing itself."""
+    """Runs commands over one connection to the primary, which it opens again after a failure.
 
-    def __init__(self, address: ServerAddress) -> None:
-        self._address = address
+    It retries nothing itself. The connection is closed when another server has become the primary.
+    """
+
+    def __init__(self, primary: PrimaryFinder) -> None:
+        self.primary = primary
+        self._address: ServerAddress | None = None
+        """The server of the connection."""
+        self._checking: asyncio.Task[None] | None = None
         self._connection: CommandConnection | None = None
         self._connecting: asyncio.Task[CommandConnection] | None = None
         self._loaded_scripts: dict[str, None] = {}
         """The scripts that Redis has by now. Each new connection loads them, because Redis may have restarted."""
         self._in_flight: set[asyncio.Task[Any]] = set()
         self._is_closed = False
-
-    @cached_property
-    def tls_context(self) -> ssl.SSLContext | None:
-        """The TLS context of all connections, or None without TLS. Loading it reads the certificates of the system."""
-        return ssl.create_default_context() if self._address.tls else None
+        primary.add_listener(self._on_primary_changed)
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """Return the replies to these calls. Raise RedisError if one fails; the other calls may have run."""
@@ -164,22 +160,24 @@ class RedisClient:
         replies = _raise_on_error(await self._exchange(commands))
         return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
 
-    async def lossless_since(self) -> int:
-        """Return the time (ms of the clock of Redis) since which Redis has lost no data.
+    async def lossless_since(self) -> tuple[bytes, int]:
+        """Return the run id of Redis, and the time (ms of the clock of Redis) since which it has lost no data.
 
         A restart may load an old state, and a failover may lose the last writes. Both change the run id of the server.
-        It is unknown which entries a new run has lost from before the time at which a gateway first saw it.
+        It is unknown which entries a new run has lost from before the time at which a gateway first saw it. After
+        a failover, MAX_CLOCK_STEP_MS is added, because the clock of the old primary may have been ahead.
         """
         info, (seconds, microseconds) = _raise_on_error(await self._exchange([("INFO", "server"), ("TIME",)]))
         run_id, now = _info_field(info, b"run_id"), int(seconds) * 1000 + int(microseconds) // 1000
-        (since,) = await self.run([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id, now))])
-        return int(since)
+        since_failover = now if self.primary.is_fixed else now + MAX_CLOCK_STEP_MS
+        (since,) = await self.run([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id, now, since_failover))])
+        return run_id, int(since)
 
     async def list_stream_keys(self) -> list[str]:
         """Return the keys of all existing streams."""
         keys, cursor = [], b"0"
         while True:
-            scan: Command = ("SCAN", cursor, "MATCH", "wattgate:{*}:*", "COUNT", BATCH_SIZE, "TYPE", "stream")
+            scan: Command = ("SCAN", cursor, "MATCH", "{wattgate}:events:*", "COUNT", BATCH_SIZE, "TYPE", "stream")
             ((cursor, found),) = _raise_on_error(await self._exchange([scan]))
             keys += found
             if cursor == b"0":
@@ -203,7 +201,7 @@ class RedisClient:
         if self._in_flight:
             await asyncio.wait(self._in_flight, timeout=2 * RESPONSE_TIMEOUT_SECONDS)
         self._is_closed = True
-        self._abort()
+        self._abort("the client is closed")
 
     async def _run_batches(self, calls: Sequence[ScriptCall]) -> list[Any]:
         replies: list[Any] = []
@@ -234,8 +232,12 @@ class RedisClient:
         """Write commands and return their replies. Once written, they run even if the caller is cancelled."""
         connection = self._connection
         if connection is not None and connection.is_writable:
-            return await connection.send(commands)
-        return await self._run_shielded(self._exchange_when_writable(commands))
+            replies = await connection.send(commands)
+        else:
+            replies = await self._run_shielded(self._exchange_when_writable(commands))
+        if not self.primary.is_fixed and any(map(_is_from_replica, replies)):
+            self._abort("the server is not the primary any more")
+        return replies
 
     async def _exchange_when_writable(self, commands: Sequence[Command]) -> list[Any]:
         while True:
@@ -252,20 +254,43 @@ class RedisClient:
             raise RedisConnectionError("the client is closed")
         if self._connecting is None:
             setup: list[Command] = [("SCRIPT", "LOAD", script) for script in self._loaded_scripts]
-            self._connecting = asyncio.create_task(CommandConnection.connect(self._address, self.tls_context, setup))
+            self._connecting = asyncio.create_task(self._open(setup))
             self._connecting.add_done_callback(self._on_connected)
         return await asyncio.shield(self._connecting)
+
+    async def _open(self, setup: Sequence[Command]) -> CommandConnection:
+        connection, self._address = await self.primary.connect(setup)
+        return connection
 
     def _on_connected(self, task: asyncio.Task[CommandConnection]) -> None:
         self._connecting = None
         if not task.cancelled() and task.exception() is None:
             self._connection = task.result()
             if self._is_closed:
-                self._abort()
+                self._abort("the client is closed")
+                return
+            self._on_primary_changed()  # it may have changed since the connection was opened
+            if not self.primary.is_fixed and self._checking is None:
+                self._checking = asyncio.create_task(self._check_primary())
 
-    def _abort(self) -> None:
+    async def _check_primary(self) -> None:
+        """Ask for the primary again and again, from the first connection until the client is closed."""
+        while not self._is_closed:
+            await asyncio.sleep(CHECK_SECONDS)
+            try:
+                await self.primary.find()
+            except RedisError as error:
+                log.warning("The primary of Redis is not known: %s", error)
+
+    def _on_primary_changed(self) -> None:
+        if self._address != self.primary.current:
+            self._abort("another server is the primary")
+
+    def _abort(self, reason: str) -> None:
         if self._connection is not None:
-            self._connection.abort(RedisConnectionError("the client is closed"))
+            self._connection.abort(RedisConnectionError(reason))
+        if self._is_closed and self._checking is not None:
+            self._checking.cancel()
 
     async def _run_shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of `work`. A cancelled caller returns immediately; `work` continues to its own timeout."""
@@ -278,6 +303,10 @@ class RedisClient:
         self._in_flight.discard(task)
         if not task.cancelled():
             task.exception()  # mark it as retrieved: the caller has received it or was cancelled
+
+
+_WRONG_SERVER_ERRORS = ("MOVED", "ASK", "CLUSTERDOWN", "NOREPLICAS", "MASTERDOWN")
+"""Beginnings of errors after which the primary must be found again."""
 
 
 def _evaluation(call: ScriptCall) -> Command:
@@ -307,3 +336,10 @@ def _raise_on_error(replies: list[Any]) -> list[Any]:
         if isinstance(reply, RedisError):
             raise reply
     return replies
+
+
+def _is_from_replica(reply: Any) -> bool:
+    """Return whether the reply is the error of a server that is not, or not any more, the primary of its keys."""
+    return isinstance(reply, RedisError) and (
+        str(reply).startswith(_WRONG_SERVER_ERRORS) or "read only replica" in str(reply)
+    )

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 
+from wattgate.realtime.redis_url import RedisMode
+
 NO_EVICTION = "noeviction"
 
 
-def find_state_problems(info: Mapping[str, str]) -> list[str]:
+def find_state_problems(info: Mapping[str, str], mode: RedisMode = RedisMode.SINGLE) -> list[str]:
     """Return what in the fields of INFO keeps the gateways from working, with what to do."""
     problems = []
     if info.get("role") == "slave":
         problems.append("is a replica, which accepts no changes: set WATTGATE_REDIS_URL to the primary")
+    if info.get("cluster_enabled") == "1" and mode is RedisMode.SINGLE:
+        problems.append("is a node of a cluster: write WATTGATE_REDIS_URL with redis+cluster://")
     policy = info.get("maxmemory_policy", NO_EVICTION)
     if policy != NO_EVICTION:
         problems.append(

@@ -105,5 +105,5 @@ class RedisConnectionSlots:
 
 
 def _slot_keys(slot: ConnectionSlot) -> tuple[str, str]:
-    prefix = f"wattgate:seats:{{{slot.scope}}}"
+    prefix = f"{{wattgate}}:seats:{slot.scope}"
     return f"{prefix}:age", f"{prefix}:lease"

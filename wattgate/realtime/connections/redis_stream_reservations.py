@@ -104,11 +104,11 @@ class RedisStreamReservations:
 
 
 def _key(digest: str) -> str:
-    return f"wattgate:stream-reservation:{digest}"
+    return f"{{wattgate}}:stream-reservation:{digest}"
 
 
 def _index_keys(reservation: StreamReservation) -> tuple[str, str]:
-    prefix = f"wattgate:stream-reservations:{{{reservation.application}}}"
+    prefix = f"{{wattgate}}:stream-reservations:{reservation.application}"
     return f"{prefix}:{reservation.owner}", f"{prefix}:all"
 
 

@@ -65,6 +65,6 @@ class RedisBucketStore:
         allowances = [(scope.allowance.capacity, repr(scope.allowance.per_second).encode()) for scope in scopes]
         return ScriptCall(
             SPEND_SCRIPT,
-            tuple(f"wattgate:budget:{scope.key}" for scope in scopes),
+            tuple(f"{{wattgate}}:budget:{scope.key}" for scope in scopes),
             (now.encode(), cost, *(number for allowance in allowances for number in allowance)),
         )

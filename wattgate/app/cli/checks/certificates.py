@@ -4,12 +4,12 @@ import asyncio
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.delivery.channels.smtp import Security, SmtpServer
+from wattgate.realtime.redis_url import SYSTEM_TLS, RedisServers, TlsFiles
 from wattgate.realtime.server_address import ServerAddress
 
 WARNING_DAYS = 21
@@ -20,30 +20,36 @@ TIMEOUT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TlsServer:
-    """A server that is reached by TLS. `ca_file` names its authorities; None means those of the system."""
+    """A server that is reached by TLS."""
 
     name: str
     host: str
     port: int
     uses_starttls: bool = False
-    ca_file: Path | None = None
+    tls_files: TlsFiles = SYSTEM_TLS
 
 
 def tls_servers(settings: Settings) -> list[TlsServer]:
     """Return the servers of the settings that are reached by TLS."""
     servers = []
-    for name, url, parse in (
-        ("Redis", settings.redis_url, ServerAddress.from_redis_url),
-        ("MQTT broker", settings.mqtt_url, ServerAddress.from_mqtt_url),
-    ):
-        address = parse(url) if url else None
-        if address is not None and address.tls:
-            servers.append(TlsServer(name, address.host, address.port))
+    if settings.redis_url is not None:
+        redis = RedisServers.from_url(settings.redis_url)
+        names = [f"Redis at {seed}" for seed in redis.seeds] if len(redis.seeds) > 1 else ["Redis"]
+        servers += [
+            TlsServer(name, seed.host, seed.port, tls_files=settings.redis_tls_files)
+            for name, seed in zip(names, redis.seeds, strict=True)
+            if seed.tls
+        ]
+    if settings.mqtt_url is not None:
+        broker = ServerAddress.from_mqtt_url(settings.mqtt_url)
+        if broker.tls:
+            servers.append(TlsServer("MQTT broker", broker.host, broker.port))
     if settings.smtp_url is not None:
         smtp = SmtpServer.from_url(settings.smtp_url)
         if smtp.security is not Security.NONE:
             starttls = smtp.security is Security.STARTTLS
-            servers.append(TlsServer("mail server", smtp.host, smtp.port, starttls, settings.smtp_ca_file))
+            tls_files = TlsFiles(settings.smtp_ca_file)
+            servers.append(TlsServer("mail server", smtp.host, smtp.port, starttls, tls_files))
     return servers
 
 
@@ -67,7 +73,7 @@ async def check_certificate(server: TlsServer) -> CheckResult:
 
 async def _certificate_end(server: TlsServer) -> datetime:
     """Return when the certificate ends. Raise SSLCertVerificationError if it is not trusted."""
-    context = ssl.create_default_context(cafile=server.ca_file)
+    context = server.tls_files.create_context()
     if server.uses_starttls:
         reader, writer = await asyncio.open_connection(server.host, server.port)
     else:

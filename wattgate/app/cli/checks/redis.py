@@ -4,19 +4,17 @@ from redis.exceptions import RedisError
 
 from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.result import CheckResult, failed, passed
+from wattgate.app.server.redis_state import create_redis_bus
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
-from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.bus.redis_state import find_state_problems
-from wattgate.realtime.server_address import ServerAddress
 
 SUBJECT = "Redis"
 
 
 async def check_redis(settings: Settings) -> list[CheckResult]:
     """Run all checks of the Redis server that the settings name."""
-    assert settings.redis_url is not None
-    bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
+    bus = create_redis_bus(settings)
     try:
         async with bus:
             await bus.check()
@@ -25,5 +23,5 @@ async def check_redis(settings: Settings) -> list[CheckResult]:
         return [failed(SUBJECT, f"cannot be used: {error.message}")]
     except (RedisError, OSError) as error:
         return [failed(SUBJECT, f"cannot be used: {error}")]
-    problems = [failed(SUBJECT, problem) for problem in find_state_problems(info)]
+    problems = [failed(SUBJECT, problem) for problem in find_state_problems(info, bus.client.primary.servers.mode)]
     return [*(problems or [passed(SUBJECT, "answers")]), check_clock("Redis", offset)]
