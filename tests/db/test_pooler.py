@@ -15,6 +15,7 @@ from tests.support.pgbouncer import PgBouncer, pgbouncer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import database_on
 from wattgate.db.engine import Database
+from wattgate.db.migrate import is_current, upgrade
 from wattgate.db.pooler import pools_transactions
 from wattgate.db.reader import fetch
 from wattgate.db.row_scope import RowScope
@@ -162,3 +163,26 @@ async def test_a_gateway_without_the_setting_logs_the_remedy_when_it_fails_later
     await database.close()
     assert any(isinstance(result, Unavailable) for result in results), results
     assert "set WATTGATE_DATABASE_POOLER=transaction" in caplog.text
+
+
+async def test_an_upgrade_runs_through_the_pooler(postgresql_url: str, pooler: PgBouncer) -> None:
+    async with database_on(postgresql_url) as url:
+        database = Database(pooler.url_of(url), has_transaction_pooler=True)
+        await upgrade(database)
+        await upgrade(database)
+        assert await is_current(database)
+        assert await database.has_row_security()
+        await asyncio.gather(*[run_client(database, client) for client in range(4)])
+        await database.close()
+
+
+async def test_statements_run_again_after_a_restart_of_the_pooler(postgresql_url: str, server: str) -> None:
+    async with pgbouncer(postgresql_url) as running:
+        database = Database(running.url_of(server), pool_size=3, has_transaction_pooler=True)
+        await asyncio.gather(*[run_client(database, client) for client in range(3)])
+        await running.stop()
+        with pytest.raises(Unavailable):
+            await run_client(database, 0)
+        await running.start()
+        await asyncio.gather(*[run_client(database, client) for client in range(3)])
+        await database.close()

@@ -201,7 +201,9 @@ async def test_the_scope_follows_a_login_and_system_access_ends(home: House) -> 
 
 
 async def test_the_scope_ends_with_the_statement_and_with_the_transaction(home: House) -> None:
-    database = Database(home.gateway.database.url.render_as_string(hide_password=False), pool_size=1)
+    served = home.gateway.database
+    url = served.url.render_as_string(hide_password=False)
+    database = Database(url, pool_size=1, has_transaction_pooler=served.has_transaction_pooler)
     settings = text("SELECT current_user::text, current_setting('wattgate.application', true)")
     try:
         async with database.reader(scope_of(home.one)) as reader:

