@@ -1,0 +1,62 @@
+"""Render the Helm chart of deploy/ with the program in chart_renderer/."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from tests.deploy.files import DEPLOY
+from tests.support.system_programs import refuse, required_program
+
+CHART = DEPLOY / "chart"
+LIBRARIES = Path("/usr/share/gocode")
+PACKAGES = "golang-go golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What the chart makes of values: the merged values, the text of each template, and the objects."""
+
+    values: dict[str, Any]
+    files: dict[str, str]
+    objects: list[dict[str, Any]]
+
+    def one(self, kind: str, name: str) -> dict[str, Any]:
+        """Return the only object of a kind with a name."""
+        (found,) = (one for one in self.objects if (one["kind"], one["metadata"]["name"]) == (kind, name))
+        return found
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """Return the objects of a kind."""
+        return [one for one in self.objects if one["kind"] == kind]
+
+
+def build_renderer(folder: Path) -> Path:
+    """Compile the renderer into a folder."""
+    go = required_program("go", PACKAGES)
+    if not (LIBRARIES / "src/github.com/Masterminds/sprig").is_dir():
+        refuse(f"{LIBRARIES} has no sprig (Debian packages {PACKAGES})")
+    program = folder / "renderer"
+    environment = os.environ | {"GO111MODULE": "off", "GOPATH": str(LIBRARIES), "GOCACHE": str(folder / "cache")}
+    source = Path(__file__).parent / "chart_renderer/main.go"
+    subprocess.run([go, "build", "-o", program, source], env=environment, check=True)
+    return program
+
+
+def run_renderer(renderer: Path, folder: Path, values: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Render the chart as release `wattgate` in namespace `energy`."""
+    file = folder / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    return subprocess.run([renderer, CHART, "wattgate", "energy", file], capture_output=True, text=True)
+
+
+def read_rendered(output: str) -> Rendered:
+    """Parse the output of the renderer."""
+    content = json.loads(output)
+    texts = [text for name, text in content["files"].items() if name.endswith(".yaml")]
+    objects = [one for text in texts for one in yaml.safe_load_all(text) if one]
+    return Rendered(content["values"], content["files"], objects)

@@ -1,0 +1,251 @@
+"""The Helm chart: its objects by several sets of values, and the settings that it names."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from tests.deploy.chart import CHART, Rendered, build_renderer, read_rendered, run_renderer
+from tests.deploy.files import ROOT
+from wattgate.app.settings import Settings
+
+NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+SECRETS = {
+    "WATTGATE_DATABASE_URL": {"name": "gateway", "key": "database-url"},
+    "WATTGATE_SECRET_KEYS": {"name": "gateway", "key": "secret-keys"},
+}
+SEVERAL = {"secrets": SECRETS | {"WATTGATE_REDIS_URL": {"name": "redis", "key": "url"}}}
+ONE = {"secrets": SECRETS, "gateway": {"replicas": 1}, "worker": {"enabled": False}}
+EVERYTHING = SEVERAL | {
+    "image": {"digest": "sha256:" + "a" * 64, "pullSecrets": ["registry"]},
+    "settings": {
+        "WATTGATE_ALLOWED_ORIGINS": ["https://energy.example"],
+        "WATTGATE_DRAIN_LIMIT": 27.5,
+        "WATTGATE_MAX_BODY_BYTES": 4194304,
+        "WATTGATE_CONSENT_REQUIRED": True,
+        "WATTGATE_REDIS_CA_FILE": "/etc/wattgate/redis/ca.pem",
+    },
+    "secretFiles": [{"name": "redis-ca", "mountPath": "/etc/wattgate/redis"}],
+    "gateway": {"podAnnotations": {"a": "b"}, "nodeSelector": {"c": "d"}, "tolerations": [{"operator": "Exists"}]},
+    "worker": {"affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}},
+    "autoscaling": {"enabled": True},
+    "service": {"annotations": {"a": "b"}},
+    "serviceAccount": {"name": "energy", "annotations": {"a": "b"}},
+    "ingress": {
+        "enabled": True,
+        "className": "nginx",
+        "annotations": {"a": "b"},
+        "hosts": ["energy.example"],
+        "tls": [{"secretName": "energy-tls", "hosts": ["energy.example"]}],
+    },
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicy": {"clients": [{"podSelector": {}}], "egress": [{"to": [{"podSelector": {}}]}]},
+}
+NOTHING = ONE | {
+    key: {"enabled": False} for key in ("migration", "podDisruptionBudget", "networkPolicy", "serviceMonitor")
+}
+CASES = {"several": SEVERAL, "one": ONE, "everything": EVERYTHING, "nothing": NOTHING}
+
+Render = Callable[[dict[str, Any]], Rendered]
+
+
+@pytest.fixture(scope="module")
+def renderer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_renderer(tmp_path_factory.mktemp("renderer"))
+
+
+@pytest.fixture
+def render(renderer: Path, tmp_path: Path) -> Render:
+    def run(values: dict[str, Any]) -> Rendered:
+        result = run_renderer(renderer, tmp_path, values)
+        assert result.returncode == 0, result.stderr
+        return read_rendered(result.stdout)
+
+    return run
+
+
+def pod_templates(rendered: Rendered) -> list[dict[str, Any]]:
+    return [one["spec"]["template"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]
+
+
+def environment(rendered: Rendered, kind: str, name: str) -> dict[str, Any]:
+    (container,) = rendered.one(kind, name)["spec"]["template"]["spec"]["containers"]
+    listed = [(one["name"], one.get("value", one.get("valueFrom"))) for one in container["env"]]
+    assert len(dict(listed)) == len(listed)
+    return dict(listed)
+
+
+def problems(values: dict[str, Any]) -> list[str]:
+    return [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(values)]
+
+
+def test_schema_of_the_values_is_valid() -> None:
+    jsonschema_rs.meta.validate(SCHEMA)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_merged_values_follow_their_schema(render: Render, case: str) -> None:
+    assert problems(render(CASES[case]).values) == []
+
+
+def test_schema_refuses_values_without_a_database() -> None:
+    assert problems(yaml.safe_load((CHART / "values.yaml").read_text())) != []
+
+
+@pytest.mark.parametrize("setting", sorted(NAMES))
+def test_schema_tells_settings_from_secrets(setting: str) -> None:
+    secret = "SecretStr" in str(NAMES[setting].annotation)
+    with_password = setting.endswith("_URL") and setting not in {"WATTGATE_PUBLIC_URL", "WATTGATE_PUSH_URL"}
+    own = setting in {"WATTGATE_HOST", "WATTGATE_PORT", "WATTGATE_METRICS_HOST", "WATTGATE_METRICS_PORT"}
+    refused = secret or with_password or own or setting == "WATTGATE_DELIVER"
+    names = jsonschema_rs.validator_for(SCHEMA["properties"]["settings"])
+    assert names.is_valid({setting: "x"}) != refused
+
+
+def test_settings_that_the_chart_names_exist(render: Render) -> None:
+    texts = [path.read_text() for path in CHART.rglob("*") if path.is_file()]
+    named = set(re.findall(r"WATTGATE_[A-Z0-9_]*[A-Z0-9]", "\n".join(texts)))
+    assert named - {"WATTGATE_SERVICE_HOST"} <= set(NAMES)
+    assert set(environment(render(EVERYTHING), "Deployment", "wattgate-gateway")) <= set(NAMES)
+
+
+def test_settings_of_a_gateway_are_those_that_wattgate_reads(
+    render: Render, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = environment(render(EVERYTHING), "Deployment", "wattgate-gateway")
+    for name, value in given.items():
+        if isinstance(value, str) and name != "WATTGATE_REDIS_CA_FILE":
+            monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert (settings.allowed_origins, settings.max_body_bytes) == (["https://energy.example"], 4194304)
+    assert (settings.consent_required, settings.deliver, settings.drain_limit) == (True, False, 27.5)
+    assert (settings.host, settings.port, settings.metrics_port) == ("0.0.0.0", 8000, 9090)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_secrets_are_references(render: Render, case: str) -> None:
+    rendered = render(CASES[case])
+    assert rendered.of_kind("Secret") == []
+    for kind, name in [(one["kind"], one["metadata"]["name"]) for one in rendered.of_kind("Deployment")]:
+        given = environment(rendered, kind, name)
+        assert {key: value for key, value in given.items() if not isinstance(value, str)} == {
+            key: {"secretKeyRef": reference} for key, reference in CASES[case]["secrets"].items()
+        }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_pod_is_restricted(render: Render, case: str) -> None:
+    for template in pod_templates(render(CASES[case])):
+        spec = template["spec"]
+        assert spec["automountServiceAccountToken"] is False
+        # A Service `wattgate` would set WATTGATE_SERVICE_HOST, an unknown setting.
+        assert spec["enableServiceLinks"] is False
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["runAsUser"] == 10001
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            mounted = {mount["name"] for mount in container["volumeMounts"]}
+            assert mounted == {volume["name"] for volume in spec["volumes"]}
+
+
+@pytest.mark.parametrize(("limit", "grace"), [(None, 30), (27.5, 33), (28, 33), (10, 15)])
+def test_pods_get_more_time_than_the_drain(render: Render, limit: float | None, grace: int) -> None:
+    settings = {} if limit is None else {"settings": {"WATTGATE_DRAIN_LIMIT": limit}}
+    for deployment in render(SEVERAL | settings).of_kind("Deployment"):
+        assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace
+
+
+def test_selectors_find_their_pods(render: Render) -> None:
+    rendered = render(EVERYTHING)
+    labels = {
+        one["metadata"]["name"]: one["spec"]["template"]["metadata"]["labels"] for one in rendered.of_kind("Deployment")
+    }
+    selectors = [
+        *((one["metadata"]["name"], one["spec"]["selector"]["matchLabels"]) for one in rendered.of_kind("Deployment")),
+        *(("wattgate-gateway", one["spec"]["selector"]) for one in rendered.of_kind("Service")),
+        *(
+            (one["metadata"]["name"], one["spec"]["selector"]["matchLabels"])
+            for one in rendered.of_kind("PodDisruptionBudget")
+        ),
+        *(
+            (one["metadata"]["name"], one["spec"]["podSelector"]["matchLabels"])
+            for one in rendered.of_kind("NetworkPolicy")
+        ),
+    ]
+    assert len(selectors) == 7
+    for name, selector in selectors:
+        assert [one for one in labels if selector.items() <= labels[one].items()] == [name]
+    monitor = rendered.one("ServiceMonitor", "wattgate")["spec"]
+    monitored = [
+        one
+        for one in rendered.of_kind("Service")
+        if monitor["selector"]["matchLabels"].items() <= one["metadata"]["labels"].items()
+    ]
+    assert [one["spec"]["ports"][0]["name"] for one in monitored] == [monitor["endpoints"][0]["port"]]
+
+
+def test_autoscaler_follows_open_sockets(render: Render) -> None:
+    rendered = render(EVERYTHING)
+    scaler = rendered.one("HorizontalPodAutoscaler", "wattgate-gateway")["spec"]
+    assert scaler["metrics"][0]["pods"]["metric"]["name"] in (
+        ROOT / "docs/reference/observability.md"
+    ).read_text().split("`")
+
+    assert scaler["scaleTargetRef"]["name"] == "wattgate-gateway"
+    assert "replicas" not in rendered.one("Deployment", "wattgate-gateway")["spec"]
+
+
+def test_migration_runs_before_other_objects_exist(render: Render) -> None:
+    job = render(EVERYTHING).one("Job", "wattgate-migration")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    spec = job["spec"]["template"]["spec"]
+    assert "serviceAccountName" not in spec
+    assert spec["containers"][0]["args"] == ["db", "upgrade"]
+
+
+def test_gateway_delivers_without_workers(render: Render) -> None:
+    rendered = render(ONE)
+    assert environment(rendered, "Deployment", "wattgate-gateway")["WATTGATE_DELIVER"] == "true"
+    assert len(rendered.of_kind("Deployment")) == 1
+
+
+def test_values_can_switch_objects_off(render: Render) -> None:
+    assert {one["kind"] for one in render(NOTHING).objects} == {"Deployment", "Service", "ServiceAccount"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_text_has_a_missing_value(render: Render, case: str) -> None:
+    for name, text in render(CASES[case]).files.items():
+        assert "<no value>" not in text, name
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"secrets": SECRETS}, "Set secrets.WATTGATE_REDIS_URL, or gateway.replicas to 1"),
+        (ONE | {"autoscaling": {"enabled": True}}, "Set secrets.WATTGATE_REDIS_URL"),
+        (
+            ONE | {"secrets": {"WATTGATE_DATABASE_URL": {"name": "a", "key": "b"}}},
+            "Set secrets.WATTGATE_SECRET_KEYS or",
+        ),
+        (ONE | {"settings": {"WATTGATE_SECRET_KEYS": "1:x"}}, "both are set"),
+    ],
+)
+def test_chart_refuses_values_that_cannot_work(
+    renderer: Path, tmp_path: Path, values: dict[str, Any], message: str
+) -> None:
+    result = run_renderer(renderer, tmp_path, values)
+    assert result.returncode == 1
+    assert message in result.stderr
