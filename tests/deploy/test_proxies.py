@@ -1,0 +1,229 @@
+"""The example proxies in front of two real gateways: sockets, event streams, uploads, addresses, and drains."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+
+from tests.faults.gateways import GatewayProcess
+from tests.support.certificates import issue_certificates
+from tests.support.house import CALLER_BUDGET, Tenant, settle
+from tests.support.proxies import EXAMPLES, Proxy, running_proxy
+from tests.support.redis_server import redis_server
+from tests.support.schema import bring_up
+from tests.support.socket import Socket
+from wattgate.app.server.factory import build_gateway
+from wattgate.app.settings import Settings
+
+READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
+ADDRESS_LOGINS = 5
+STREAMED_READINGS = 30_000
+"""Lines of a stream to /readings, of more than 1 MB in all: nginx refuses larger bodies by default."""
+
+
+@dataclass
+class Site:
+    """Two gateways on one database, and each proxy in front of them."""
+
+    gateways: tuple[GatewayProcess, GatewayProcess]
+    tenant: Tenant
+    proxies: dict[str, Proxy]
+
+
+@pytest.fixture(scope="module")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    certificates = issue_certificates(folder)
+    async with AsyncExitStack() as stack:
+        url = f"sqlite:///{folder / 'site.sqlite3'}"
+        gateway = build_gateway(Settings(_env_file=None, database_url=url))
+        stack.push_async_callback(gateway.database.close)
+        await bring_up(gateway.database)
+        tenant = await settle(gateway, "site")
+        redis = await stack.enter_async_context(redis_server(folder))
+        settings = {
+            "DATABASE_URL": url,
+            "REDIS_URL": redis.url,
+            "TRUSTED_PROXIES": '["127.0.0.1/32"]',
+            "ADDRESS_LOGINS": str(ADDRESS_LOGINS),
+            "CALLER_BUDGET": str(CALLER_BUDGET),
+            "DRAIN_SECONDS": "2",
+        }
+        first, second = (GatewayProcess(name, folder, settings) for name in ("one", "two"))
+        for process in (first, second):
+            stack.push_async_callback(process.kill)
+            await process.start()
+        ports = [first.port, second.port]
+        proxies = {
+            name: await stack.enter_async_context(running_proxy(name, folder / name, ports, certificates))
+            for name in EXAMPLES
+        }
+        yield Site((first, second), tenant, proxies)
+
+
+@pytest.fixture(params=list(EXAMPLES))
+async def proxy(request: pytest.FixtureRequest, site: Site) -> Proxy:
+    return site.proxies[request.param]
+
+
+def client(proxy: Proxy, local_address: str = "127.0.0.1", **options: Any) -> httpx.AsyncClient:
+    transport = httpx.AsyncHTTPTransport(verify=proxy.tls_context, local_address=local_address)
+    return httpx.AsyncClient(base_url=proxy.url, transport=transport, timeout=30, **options)
+
+
+async def open_socket(proxy: Proxy, stack: AsyncExitStack, tenant: Tenant) -> Socket:
+    """Return a WebSocket through the proxy that is logged in."""
+    connection = await stack.enter_async_context(
+        connect(
+            proxy.url.replace("https", "wss", 1) + "/graphql",
+            ssl=proxy.tls_context,
+            subprotocols=["graphql-transport-ws"],  # type: ignore[list-item]
+        )
+    )
+    opened = Socket(connection)
+    await opened.init(**tenant.headers["account"])
+    return opened
+
+
+async def record(proxy: Proxy, tenant: Tenant, resource_id: str, value: float) -> None:
+    """Record a reading through the proxy, at an instant that no reading has."""
+    body = {"field": "POWER", "readings": [{"at": datetime.now(UTC).isoformat(), "value": value}]}
+    async with client(proxy, headers=tenant.headers["account"]) as http:
+        response = await http.post(f"/api/v0-1/resource/{resource_id}/readings", json=body)
+        assert response.status_code == 200, response.text
+
+
+async def test_program_accepts_the_file(proxy: Proxy) -> None:
+    status, output = await proxy.check()
+    assert status == 0, output
+
+
+async def test_live_reading_arrives_at_a_socket(site: Site, proxy: Proxy) -> None:
+    resource_id = await site.tenant.add_resource()
+    async with AsyncExitStack() as stack:
+        display = await open_socket(proxy, stack, site.tenant)
+        await display.subscribe(READINGS, ids=[resource_id])
+        recording = asyncio.create_task(record_until_cancelled(proxy, site.tenant, resource_id))
+        try:
+            assert await display.values(1) == [43]
+        finally:
+            recording.cancel()
+
+
+async def test_event_stream_is_not_buffered(site: Site, proxy: Proxy) -> None:
+    resource_id = await site.tenant.add_resource()
+    headers = {**site.tenant.headers["account"], "Accept": "text/event-stream"}
+    body = {"query": READINGS, "variables": {"ids": [resource_id]}}
+    async with client(proxy, headers=headers) as http, http.stream("POST", "/graphql", json=body) as response:
+        assert response.status_code == 200
+        chunks = response.aiter_raw()
+        received = b""
+        recording = asyncio.create_task(record_until_cancelled(proxy, site.tenant, resource_id))
+        try:
+            async with asyncio.timeout(20):
+                while b'"value"' not in received:
+                    received += await anext(chunks)
+        finally:
+            recording.cancel()
+
+
+async def record_until_cancelled(proxy: Proxy, tenant: Tenant, resource_id: str) -> None:
+    """Record readings again and again: a subscription at the other gateway is not open at once."""
+    while True:
+        await record(proxy, tenant, resource_id, 43)
+        await asyncio.sleep(0.1)
+
+
+async def test_stream_of_readings_is_not_limited(site: Site, proxy: Proxy) -> None:
+    resource_id = await site.tenant.add_resource()
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def lines() -> AsyncIterator[bytes]:
+        for first in range(0, STREAMED_READINGS, 1000):
+            rows = [
+                {
+                    "resourceId": resource_id,
+                    "at": (start + timedelta(seconds=n)).isoformat(),
+                    "field": "POWER",
+                    "value": n,
+                }
+                for n in range(first, first + 1000)
+            ]
+            yield b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+    headers = {**site.tenant.headers["account"], "Content-Type": "application/x-ndjson"}
+    async with client(proxy, headers=headers) as http:
+        response = await http.post("/api/v0-1/readings", content=lines())
+        assert (response.status_code, response.json()["recorded"]) == (200, STREAMED_READINGS), response.text
+
+
+async def test_limits_apply_to_the_address_of_the_client(site: Site, proxy: Proxy) -> None:
+    """One address uses up its log-ins. Another one behind the same proxy still can log in."""
+    number = 2 + list(site.proxies.values()).index(proxy)
+
+    async def log_in(http: httpx.AsyncClient) -> int:
+        login = {"username": f"{uuid4().hex}@example.com", "password": "x", "applicationId": site.tenant.application_id}
+        return (await http.post("/api/v0-1/auth", json=login, headers={"X-Forwarded-For": "203.0.113.9"})).status_code
+
+    async with client(proxy, local_address=f"127.0.0.{number}") as guesser:
+        statuses = [await log_in(guesser) for _ in range(ADDRESS_LOGINS + 2)]
+    assert statuses[-1] == 429, statuses
+    async with client(proxy, local_address=f"127.0.0.{number + 10}") as other:
+        assert await log_in(other) == statuses[0] != 429
+
+
+async def test_gateway_knows_the_scheme_and_serves_no_metrics(proxy: Proxy) -> None:
+    async with client(proxy) as http:
+        assert "Strict-Transport-Security" in (await http.get("/display")).headers
+        assert (await http.get("/metrics")).status_code == 404
+
+
+@pytest.mark.long("drains a gateway behind each proxy; the other tests of the proxies stay in the short form")
+async def test_drain_of_a_gateway_fails_no_request(site: Site, proxy: Proxy) -> None:
+    statuses: list[int] = []
+    is_draining = True
+
+    async def send_requests() -> None:
+        async with client(proxy) as http:
+            while is_draining:
+                statuses.append((await http.get("/healthz")).status_code)
+
+    async with AsyncExitStack() as stack:
+        await site.gateways[0].start()
+        while True:  # the proxy may not know yet that the gateway is back
+            displays = [await open_socket(proxy, stack, site.tenant) for _ in range(2)]
+            if await open_connections(site.gateways[0]):
+                break
+            for display in displays:
+                await display.connection.close()
+        sender = asyncio.create_task(send_requests())
+        site.gateways[0].terminate()
+        assert await asyncio.wait_for(site.gateways[0].wait_until_ended(), 40) == 0
+        is_draining = False
+        await sender
+        assert set(statuses) == {200}
+        codes = []
+        for display in displays:
+            if display.connection.close_code is None:
+                assert await display.heard() == []  # it is at the other gateway
+            codes.append(display.connection.close_code)
+        assert 4503 in codes
+        assert set(codes) <= {4503, None}
+        reopened = await open_socket(proxy, stack, site.tenant)
+        assert await reopened.heard() == []
+    await site.gateways[0].start()
+
+
+async def open_connections(gateway: GatewayProcess) -> float:
+    """Return the number of WebSockets and event streams of a gateway."""
+    async with httpx.AsyncClient() as http:
+        lines = (await http.get(f"{gateway.url}/metrics")).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("wattgate_num_clients"))

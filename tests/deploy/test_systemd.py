@@ -1,0 +1,69 @@
+"""The units of systemd: valid, hardened, and with settings that exist."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.files import DEPLOY
+from tests.support.system_programs import required_program
+from wattgate.app.settings import Settings
+
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+
+MAX_EXPOSURE = 2.0
+"""The largest overall exposure by `systemd-analyze security`. Units without any hardening have 9.6."""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root folder with the units and their program, which `systemd-analyze` looks for."""
+    units = tmp_path / "etc/systemd/system"
+    units.mkdir(parents=True)
+    for unit in UNITS:
+        (units / unit.name).write_text(unit.read_text())
+    for name in ("network-online.target", "multi-user.target", "sysinit.target", "basic.target", "shutdown.target"):
+        (units / name).write_text(f"[Unit]\nDescription={name}\n")
+    program = tmp_path / "opt/wattgate/bin/wattgate"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return tmp_path
+
+
+def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [required_program("systemd-analyze", "systemd"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_unit_is_valid(root: Path, unit: Path) -> None:
+    result = analyze("verify", f"--root={root}", "--man=no", unit.name)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_unit_has_few_rights(root: Path, unit: Path) -> None:
+    threshold = f"--threshold={int(MAX_EXPOSURE * 10)}"
+    result = analyze("security", "--offline=true", f"--root={root}", threshold, "--no-pager", unit.name)
+    assert result.returncode == 0, result.stdout
+
+
+def test_a_broken_unit_is_found(root: Path) -> None:
+    broken = root / "etc/systemd/system" / UNITS[0].name
+    broken.write_text(broken.read_text().replace("ExecStart=", "ExecStart=relative/"))
+    assert analyze("verify", f"--root={root}", "--man=no", broken.name).returncode != 0
+
+
+def test_settings_of_the_example_exist() -> None:
+    text = (DEPLOY / "systemd/wattgate.env.example").read_text()
+    names = re.findall(r"^WATTGATE_(\w+)=", text, re.MULTILINE)
+    assert len(names) > 5
+    assert {name.lower() for name in names} <= set(Settings.model_fields)
+
+
+def test_drain_ends_before_systemd_kills_the_gateway() -> None:
+    (limit,) = re.findall(r"TimeoutStopSec=(\d+)", (DEPLOY / "systemd/wattgate.service").read_text())
+    (bound,) = (field.le for field in Settings.model_fields["drain_limit"].metadata if hasattr(field, "le"))
+    assert int(limit) > bound
