@@ -19,7 +19,7 @@ PACKAGES = "golang-go golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-d
 
 @dataclass(frozen=True)
 class Rendered:
-    """What the chart makes of values: the merged values, the text of each template, and the objects."""
+    """The result of rendering: the merged values, the text of each template, and the objects."""
 
     values: dict[str, Any]
     files: dict[str, str]

@@ -16,13 +16,13 @@ from wattgate.app.settings import Settings
 
 NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-SECRETS = {
+SECRETS: dict[str, Any] = {
     "WATTGATE_DATABASE_URL": {"name": "gateway", "key": "database-url"},
     "WATTGATE_SECRET_KEYS": {"name": "gateway", "key": "secret-keys"},
 }
-SEVERAL = {"secrets": SECRETS | {"WATTGATE_REDIS_URL": {"name": "redis", "key": "url"}}}
-ONE = {"secrets": SECRETS, "gateway": {"replicas": 1}, "worker": {"enabled": False}}
-EVERYTHING = SEVERAL | {
+SEVERAL: dict[str, Any] = {"secrets": SECRETS | {"WATTGATE_REDIS_URL": {"name": "redis", "key": "url"}}}
+ONE: dict[str, Any] = {"secrets": SECRETS, "gateway": {"replicas": 1}, "worker": {"enabled": False}}
+EVERYTHING: dict[str, Any] = SEVERAL | {
     "image": {"digest": "sha256:" + "a" * 64, "pullSecrets": ["registry"]},
     "settings": {
         "WATTGATE_ALLOWED_ORIGINS": ["https://energy.example"],
@@ -47,10 +47,10 @@ EVERYTHING = SEVERAL | {
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "networkPolicy": {"clients": [{"podSelector": {}}], "egress": [{"to": [{"podSelector": {}}]}]},
 }
-NOTHING = ONE | {
+NOTHING: dict[str, Any] = ONE | {
     key: {"enabled": False} for key in ("migration", "podDisruptionBudget", "networkPolicy", "serviceMonitor")
 }
-CASES = {"several": SEVERAL, "one": ONE, "everything": EVERYTHING, "nothing": NOTHING}
+CASES: dict[str, dict[str, Any]] = {"several": SEVERAL, "one": ONE, "everything": EVERYTHING, "nothing": NOTHING}
 
 Render = Callable[[dict[str, Any]], Rendered]
 
@@ -99,7 +99,7 @@ def test_schema_refuses_values_without_a_database() -> None:
 
 
 @pytest.mark.parametrize("setting", sorted(NAMES))
-def test_schema_tells_settings_from_secrets(setting: str) -> None:
+def test_schema_separates_settings_from_secrets(setting: str) -> None:
     secret = "SecretStr" in str(NAMES[setting].annotation)
     with_password = setting.endswith("_URL") and setting not in {"WATTGATE_PUBLIC_URL", "WATTGATE_PUSH_URL"}
     own = setting in {"WATTGATE_HOST", "WATTGATE_PORT", "WATTGATE_METRICS_HOST", "WATTGATE_METRICS_PORT"}
