@@ -14,11 +14,13 @@ import asyncpg
 import pytest
 import trustme
 
+from tests.support.certificates import issue_certificates
 from tests.support.command import wattgate_in
+from tests.support.pgbouncer import pgbouncer
 from tests.support.postgresql_server import postgresql_server
 from tests.support.redis_server import redis_server
 from tests.support.smtp import mail_server
-from wattgate.app.cli.checks.certificates import TlsServer, check_certificate
+from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
 from wattgate.app.cli.checks.clocks import check_clock
 from wattgate.app.cli.checks.result import CheckState
 from wattgate.app.server.components import build_components
@@ -171,6 +173,7 @@ def test_clocks_that_differ_are_named(offset: float, state: CheckState) -> None:
 
 @pytest.mark.parametrize("starttls", [False, True])
 async def test_certificates_are_checked(tmp_path: Path, starttls: bool) -> None:
+    start = TlsStart.SMTP if starttls else TlsStart.IMMEDIATE
     authority = trustme.CA()
     ca_file = tmp_path / "ca.pem"
     authority.cert_pem.write_to_path(str(ca_file))
@@ -182,13 +185,46 @@ async def test_certificates_are_checked(tmp_path: Path, starttls: bool) -> None:
         )
         context = trustme_context(certificate)
         async with mail_server(starttls=context if starttls else None, tls=None if starttls else context) as server:
-            checked = TlsServer("mail server", "127.0.0.1", server.port, starttls, TlsFiles(ca_file))
+            checked = TlsServer("mail server", "127.0.0.1", server.port, start, TlsFiles(ca_file))
             result = await check_certificate(checked)
             assert result.state is state, result
             assert ("expired" in result.text) == (days < 0)
-            unknown = await check_certificate(TlsServer("mail server", "127.0.0.1", server.port, starttls))
+            unknown = await check_certificate(TlsServer("mail server", "127.0.0.1", server.port, start))
             assert unknown.state is CheckState.ERROR
             assert "trusted ones" in unknown.text
+
+
+@pytest.mark.parametrize("days", [100, -1])
+async def test_certificate_of_the_database_is_checked(
+    postgresql_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    """PgBouncer ends TLS, as the server of the test has none."""
+    files = issue_certificates(tmp_path, days=days)
+    async with pgbouncer(postgresql_url, tls=files) as pooler:
+        states = {}
+        for mode in ("disable", "require", "verify-ca", "verify-full"):
+            monkeypatch.setenv("PGSSLROOTCERT", str(files.ca_file))
+            url = f"{pooler.url_of(postgresql_url)}?ssl={mode}"
+            found = tls_servers(Settings(_env_file=None, database_url=url))
+            states[mode] = [(await check_certificate(server)).state for server in found]
+    state = CheckState.OK if days > 0 else CheckState.ERROR
+    assert states == {"disable": [], "require": [state], "verify-ca": [state], "verify-full": [state]}
+
+
+async def test_database_with_a_certificate_of_another_authority_or_without_tls_is_named(
+    postgresql_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.setenv("PGSSLROOTCERT", str(issue_certificates(tmp_path / "other").ca_file))
+    async with pgbouncer(postgresql_url, tls=issue_certificates(tmp_path)) as pooler:
+        url = f"{pooler.url_of(postgresql_url)}?ssl=verify-full"
+        (server,) = tls_servers(Settings(_env_file=None, database_url=url))
+        result = await check_certificate(server)
+        assert result.state is CheckState.ERROR
+        assert "trusted ones" in result.text
+    async with pgbouncer(postgresql_url) as pooler:
+        (server,) = tls_servers(Settings(_env_file=None, database_url=pooler.url_of(postgresql_url)))
+        assert (await check_certificate(server)).text == "the server has no TLS. The connection stays on this machine"
 
 
 def trustme_context(certificate: trustme.LeafCert) -> ssl.SSLContext:

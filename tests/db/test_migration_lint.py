@@ -6,6 +6,7 @@ The SQL of a migration is the one that it runs on PostgreSQL. Rules: https://squ
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ ALTER TABLE resource ADD COLUMN kind text NOT NULL;
 
 def findings(sql: str, folder: Path) -> set[str]:
     """Return the rules of squawk that the SQL breaks."""
-    linter = shutil.which("squawk")
+    linter = shutil.which("squawk", path=str(Path(sys.executable).parent))
     assert linter is not None, "squawk is missing: install the extra `test`"
     file = folder / "migration.sql"
     file.write_text(sql)

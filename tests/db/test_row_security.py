@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -285,8 +285,15 @@ async def test_a_scope_that_cannot_be_set_stops_the_statement(home: House) -> No
         assert await fetch(reader, select(col(User.user_id)), execution_options=MARKED)
 
 
+def with_one_connection(home: House) -> Database:
+    """Return the database of the gateway with a pool of one connection, so that each statement uses it."""
+    served = home.gateway.database
+    url = served.url.render_as_string(hide_password=False)
+    return Database(url, pool_size=1, has_transaction_pooler=served.has_transaction_pooler)
+
+
 async def test_failed_and_cancelled_statements_leave_the_connection_usable(home: House) -> None:
-    database = Database(home.gateway.database.url.render_as_string(hide_password=False), pool_size=1)
+    database = with_one_connection(home)
     statement = text("SELECT CAST(:number AS bigint), current_setting('wattgate.application', true)")
     try:
         for scope in [scope_of(home.one), scope_of(home.other), scope_of(home.one)]:
@@ -306,6 +313,25 @@ async def test_failed_and_cancelled_statements_leave_the_connection_usable(home:
                 assert (await session.execute(statement, {"number": 2})).one() == (2, scope.application_id)
             async with database.reader(EVERYTHING) as reader:
                 assert (await fetch(reader, statement, {"number": 3}))[0][1] in (None, "")
+    finally:
+        await database.close()
+
+
+async def test_statement_after_a_cancelled_preparation_gets_its_own_rows(home: House) -> None:
+    """The answer to the scope comes after that to the cancelled preparation, and before that to the statement."""
+    database = with_one_connection(home)
+    statement, scope = text("SELECT CAST(:number AS bigint)"), scope_of(home.one)
+    try:
+        async with database.reader(scope) as reader:
+            await fetch(reader, statement, {"number": 0})
+        for number in range(20):
+            async with database.reader(scope) as reader:
+                task = asyncio.create_task(fetch(reader, text(f"SELECT 1 AS prepared_first_here_{number}")))
+                await asyncio.sleep(0)  # the preparation is sent
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+                assert (await fetch(reader, statement, {"number": number}))[0][:] == (number,)
     finally:
         await database.close()
 

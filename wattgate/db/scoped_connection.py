@@ -173,6 +173,7 @@ class _ScopedProtocol:
         self._connection = connection
         self._responses = ScopeResponses(protocol)
         self._needs_sync = False
+        self._is_cancelling = protocol._is_cancelling
         self.is_connected = protocol.is_connected  # used for each statement; __getattr__ takes longer
         self.get_record_class = protocol.get_record_class
         transport.set_protocol(self._responses)
@@ -197,6 +198,10 @@ class _ScopedProtocol:
     async def _run_scoped(self, send: Any, arguments: Any, options: Any) -> Any:
         if self._needs_sync:
             await self._synchronize()
+        elif self._is_cancelling():
+            # asyncpg waits too, but after the scope is sent: then the end of the cancelled statement, such as a
+            # preparation, would seem to be the end of the answer to the scope, whose row asyncpg would return
+            await self._protocol._wait_for_cancellation()
         messages = self._connection.scope_messages()
         if messages is None:
             return await send(*arguments, **options)
