@@ -96,6 +96,7 @@ generate: .venv/installed-dev
 	@$(BIN)/python -m tests.support.close_codes
 	@$(BIN)/python -m tests.support.guide_documents
 	@$(BIN)/python -m tests.support.error_codes
+	@$(BIN)/python tools/generate_monitoring.py
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench

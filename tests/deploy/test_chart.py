@@ -11,7 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.chart import CHART, Rendered, build_renderer, read_rendered, run_renderer
-from tests.deploy.files import ROOT
+from tests.deploy.files import DEPLOY, ROOT
 from wattgate.app.settings import Settings
 
 NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
@@ -45,10 +45,12 @@ EVERYTHING: dict[str, Any] = SEVERAL | {
         "tls": [{"secretName": "energy-tls", "hosts": ["energy.example"]}],
     },
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
     "networkPolicy": {"clients": [{"podSelector": {}}], "egress": [{"to": [{"podSelector": {}}]}]},
 }
 NOTHING: dict[str, Any] = ONE | {
-    key: {"enabled": False} for key in ("migration", "podDisruptionBudget", "networkPolicy", "serviceMonitor")
+    key: {"enabled": False}
+    for key in ("migration", "podDisruptionBudget", "networkPolicy", "serviceMonitor", "prometheusRule")
 }
 CASES: dict[str, dict[str, Any]] = {"several": SEVERAL, "one": ONE, "everything": EVERYTHING, "nothing": NOTHING}
 
@@ -174,7 +176,7 @@ def test_selectors_find_their_pods(render: Render) -> None:
     }
     selectors = [
         *((one["metadata"]["name"], one["spec"]["selector"]["matchLabels"]) for one in rendered.of_kind("Deployment")),
-        *(("wattgate-gateway", one["spec"]["selector"]) for one in rendered.of_kind("Service")),
+        ("wattgate-gateway", rendered.one("Service", "wattgate")["spec"]["selector"]),
         *(
             (one["metadata"]["name"], one["spec"]["selector"]["matchLabels"])
             for one in rendered.of_kind("PodDisruptionBudget")
@@ -184,16 +186,48 @@ def test_selectors_find_their_pods(render: Render) -> None:
             for one in rendered.of_kind("NetworkPolicy")
         ),
     ]
-    assert len(selectors) == 7
+    assert len(selectors) == 6
     for name, selector in selectors:
         assert [one for one in labels if selector.items() <= labels[one].items()] == [name]
+
+
+def test_prometheus_reads_gateways_and_workers(render: Render) -> None:
+    rendered = render(EVERYTHING)
     monitor = rendered.one("ServiceMonitor", "wattgate")["spec"]
     monitored = [
         one
         for one in rendered.of_kind("Service")
         if monitor["selector"]["matchLabels"].items() <= one["metadata"]["labels"].items()
     ]
-    assert [one["spec"]["ports"][0]["name"] for one in monitored] == [monitor["endpoints"][0]["port"]]
+    (service,) = (one["spec"] for one in monitored)
+    assert service["ports"][0]["name"] == monitor["endpoints"][0]["port"]
+    port_name = service["ports"][0]["targetPort"]
+    read = {
+        (container["name"], port["containerPort"])
+        for template in pod_templates(rendered)
+        if service["selector"].items() <= template["metadata"].get("labels", {}).items()
+        for container in template["spec"]["containers"]
+        for port in container.get("ports", [])
+        if port["name"] == port_name
+    }
+    assert read == {("gateway", 9090), ("worker", 9090)}
+    for name in ("wattgate-gateway", "wattgate-worker"):
+        assert environment(rendered, "Deployment", name)["WATTGATE_METRICS_PORT"] == "9090"
+        rules = rendered.one("NetworkPolicy", name)["spec"]["ingress"]
+        peers = [one["from"] for one in rules if one["ports"] == [{"port": port_name}]]
+        assert peers == [rendered.values["networkPolicy"]["monitoring"]]
+
+
+def test_nobody_reaches_a_worker_without_monitoring(render: Render) -> None:
+    rendered = render(EVERYTHING | {"networkPolicy": {"monitoring": []}})
+    assert rendered.one("NetworkPolicy", "wattgate-worker")["spec"]["ingress"] == []
+    assert len(rendered.one("NetworkPolicy", "wattgate-gateway")["spec"]["ingress"]) == 1
+
+
+def test_operator_gets_the_rules_of_prometheus(render: Render) -> None:
+    rule = render(EVERYTHING).one("PrometheusRule", "wattgate")
+    assert rule["metadata"]["labels"]["release"] == "prometheus"
+    assert rule["spec"] == yaml.safe_load((DEPLOY / "prometheus/rules.yaml").read_text())
 
 
 def test_autoscaler_follows_open_sockets(render: Render) -> None:

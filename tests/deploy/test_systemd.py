@@ -27,8 +27,10 @@ def root(tmp_path: Path) -> Path:
         (units / name).write_text(f"[Unit]\nDescription={name}\n")
     program = tmp_path / "opt/wattgate/bin/wattgate"
     program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    for executable in (program, tmp_path / "usr/bin/env"):
+        executable.write_text("#!/bin/sh\n")
+        executable.chmod(0o755)
     return tmp_path
 
 
@@ -61,6 +63,12 @@ def test_settings_of_the_example_exist() -> None:
     names = re.findall(r"^WATTGATE_(\w+)=", text, re.MULTILINE)
     assert len(names) > 5
     assert {name.lower() for name in names} <= set(Settings.model_fields)
+
+
+def test_metrics_of_gateway_and_worker_have_ports_of_their_own() -> None:
+    (common,) = re.findall(r"WATTGATE_METRICS_PORT=(\d+)", (DEPLOY / "systemd/wattgate.env.example").read_text())
+    ports = [re.findall(r"WATTGATE_METRICS_PORT=(\d+)", unit.read_text()) or [common] for unit in UNITS]
+    assert len({port for (port,) in ports}) == len(UNITS)
 
 
 def test_drain_ends_before_systemd_kills_the_gateway() -> None:

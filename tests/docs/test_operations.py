@@ -9,6 +9,7 @@ from uuid import uuid4
 from prometheus_client import CollectorRegistry, generate_latest
 from starlette.applications import Starlette
 
+from monitoring.table import ALERTS
 from tests.support.redis_server import redis_server
 from tests.support.watching import reading
 from wattgate.app.observability.logs import JsonFormatter
@@ -70,7 +71,7 @@ def test_alert_rules_use_existing_metrics() -> None:
     known = {*types} | {
         f"{name}{more}" for name, kind in types.items() if kind == "histogram" for more in ("_bucket", "_count")
     }
-    named = set(re.findall(r"wattgate_\w+", part("alerts")))
+    named = {name for alert in ALERTS for name in re.findall(r"wattgate_\w+", alert.expression)}
     assert named
     assert named <= known
     assert set(re.findall(r"`(wattgate_[a-z_]+)`", PAGE)) <= known

@@ -18,3 +18,8 @@ def read_setting(name: str, default: str) -> str:
     values |= os.environ
     known = {key.upper(): value for key, value in values.items()}
     return known.get(f"{PREFIX}{name}") or default
+
+
+def read_variable(name: str, default: str) -> str:
+    """Return a variable of the environment that a library reads itself, such as PGSSLMODE."""
+    return os.environ.get(name) or default

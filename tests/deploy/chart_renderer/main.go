@@ -3,7 +3,7 @@
 // Usage: chart_renderer CHART RELEASE NAMESPACE [VALUES...]
 //
 // It prints one JSON object: the merged values, and the text of each template by its file name. It has the functions
-// of sprig and these of Helm: include, required, tpl, toYaml and toJson. Numbers of values are floats, as in Helm.
+// of sprig and these of Helm: include, required, tpl, toYaml, toJson and .Files.Get. Numbers of values are floats, as in Helm.
 package main
 
 import (
@@ -89,6 +89,14 @@ func required(message string, value interface{}) (interface{}, error) {
 	return value, nil
 }
 
+// files is the folder of the chart, as .Files of Helm.
+type files string
+
+func (folder files) Get(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(string(folder), name))
+	return string(text), err
+}
+
 func newTemplate() *template.Template {
 	root := template.New("chart").Option("missingkey=zero")
 	functions := sprig.TxtFuncMap()
@@ -126,6 +134,7 @@ func main() {
 	described := readYaml(filepath.Join(chart, "Chart.yaml"))
 	data := object{
 		"Values":  values,
+		"Files":   files(chart),
 		"Chart":   object{"Name": described["name"], "Version": described["version"], "AppVersion": described["appVersion"]},
 		"Release": object{"Name": release, "Namespace": namespace, "Service": "Helm", "IsInstall": true, "IsUpgrade": false},
 	}

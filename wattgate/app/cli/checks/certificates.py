@@ -1,7 +1,6 @@
 """Check the TLS certificates of PostgreSQL, Redis, the MQTT broker and the mail server: authority, and days left."""
 
 import asyncio
-import os
 import ssl
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ from cryptography.x509 import load_der_x509_certificate
 from sqlalchemy.engine import URL, make_url
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
+from wattgate.app.setting_sources import read_variable
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.delivery.channels.smtp import Security, SmtpServer
@@ -88,11 +88,11 @@ def tls_servers(settings: Settings) -> list[TlsServer]:
 
 def _postgresql_server(name: str, url: URL) -> TlsServer | None:
     """Return the server of a URL if its connections may use TLS. The mode and the authority are those of asyncpg."""
-    mode = url.query.get("ssl") or os.environ.get("PGSSLMODE") or "prefer"
+    mode = url.query.get("ssl") or read_variable("PGSSLMODE", "prefer")
     if not url.host or mode == "disable":  # SQLite, or a Unix socket
         return None
     verifies = mode in {"verify-ca", "verify-full"}
-    authority = Path(os.environ.get("PGSSLROOTCERT") or Path.home() / ".postgresql" / "root.crt")
+    authority = Path(read_variable("PGSSLROOTCERT", str(Path.home() / ".postgresql" / "root.crt")))
     return TlsServer(
         name,
         url.host,
