@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.support.ports import free_port
+from tests.support.server_program import start_server_program
 from tests.support.system_programs import required_program
 
 CONFIGURATION = """
@@ -50,20 +51,8 @@ class HaProxy:
             return
         servers = (f"  server gateway{port} 127.0.0.1:{port} check\n" for port in self._gateway_ports)
         self._file.write_text(CONFIGURATION.format(port=self.port) + "".join(servers))
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                required_program("haproxy", "haproxy"), "-db", "-f", str(self._file), stdout=log, stderr=log
-            )
-        async with asyncio.timeout(20):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                except OSError:
-                    assert self._process.returncode is None, self._log.read_text()
-                    await asyncio.sleep(0.01)
-                else:
-                    writer.close()
-                    return
+        command = [required_program("haproxy", "haproxy"), "-db", "-f", str(self._file)]
+        self._process = await start_server_program(command, self.port, self._log)
 
     async def kill(self) -> None:
         """Kill the proxy. All connections through it are reset."""

@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL, make_url
 
 from tests.support.ports import free_port
 from tests.support.redis_server import TlsCertificates
+from tests.support.server_program import start_server_program
 from tests.support.system_programs import required_program
 
 CONFIGURATION = """
@@ -58,24 +59,12 @@ class PgBouncer:
         file = self._folder / "pgbouncer.ini"
         values = {"server": self._target(), "port": self.port, "mode": self._mode, "pool_size": self._pool_size}
         file.write_text(CONFIGURATION.format(**values, tls=self._tls_options()))
-        with (self._folder / "log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                required_program("pgbouncer", "pgbouncer"),
-                str(file),
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=log,
-                user=self._socket_owner() if os.geteuid() == 0 else None,  # PgBouncer refuses to run as root
-            )
-        async with asyncio.timeout(20):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                except OSError:
-                    assert self._process.returncode is None, (self._folder / "log").read_text()
-                    await asyncio.sleep(0.01)
-                else:
-                    writer.close()
-                    return
+        self._process = await start_server_program(
+            [required_program("pgbouncer", "pgbouncer"), str(file)],
+            self.port,
+            self._folder / "log",
+            user=self._socket_owner() if os.geteuid() == 0 else None,  # PgBouncer refuses to run as root
+        )
 
     async def stop(self) -> None:
         """Stop the process at once, with all its connections."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.deploy.files import DEPLOY
 from tests.support.ports import free_port
 from tests.support.redis_server import TlsCertificates
+from tests.support.server_program import start_server_program
 from tests.support.system_programs import required_program
 
 EXAMPLE_GATEWAYS = ("127.0.0.1:8000", "127.0.0.1:8001")
@@ -110,20 +111,8 @@ class Proxy:
         """Start the proxy unless it runs, and wait until it accepts connections."""
         if self._process is not None and self._process.returncode is None:
             return
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command(self.example.run), env=self._environment(), stdout=log, stderr=log
-            )
-        async with asyncio.timeout(20):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                except OSError:
-                    assert self._process.returncode is None, self._log.read_text()
-                    await asyncio.sleep(0.01)
-                else:
-                    writer.close()
-                    return
+        command = self._command(self.example.run)
+        self._process = await start_server_program(command, self.port, self._log, environment=self._environment())
 
     async def kill(self) -> None:
         """End the proxy at once. All connections through it end."""
