@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import re
 import threading
 import time
 
 import pytest
 
 from tests.support.stalls import StallRecorder, measured
-from wattgate.app.observability.stalls import LoopWatchdog
+from wattgate.app.observability.stalls import MAX_FRAMES, LoopWatchdog, format_stack
 from wattgate.metrics import LOOP_DELAY_SECONDS
 
 
@@ -57,6 +58,37 @@ async def test_blocking_code_is_logged_with_its_stack_once(caplog: pytest.LogCap
     (stack,) = stacks_of_block(caplog)
     assert stack.startswith("The event loop is blocked for more than 100 ms, so that all requests wait. It runs:")
     assert slow_delays() >= before + 1
+
+
+def test_stack_has_the_lines_of_the_code_from_the_outermost_call() -> None:
+    thread = threading.Thread(target=block, args=(2,))
+    thread.start()
+    while "in block\n" not in (stack := format_stack(thread.ident or 0)):
+        time.sleep(0.01)
+    assert stack.index("in run\n    self._target(") < stack.index("in block\n    time.sleep(seconds)\n")
+    assert stack.startswith('  File "')
+    assert len(re.findall('^  File "', format_stack(threading.get_ident()), re.MULTILINE)) == MAX_FRAMES
+    thread.join()
+    assert "in block\n" not in format_stack(thread.ident or 0)
+
+
+def test_stacks_are_read_while_their_thread_calls_and_returns() -> None:
+    stop = threading.Event()
+
+    def nest(depth: int) -> object:
+        return [nest(depth - 1) for _ in range(2)] if depth else object()
+
+    def call_and_return() -> None:
+        while not stop.is_set():
+            nest(8)
+
+    thread = threading.Thread(target=call_and_return)
+    thread.start()
+    stacks = [format_stack(thread.ident or 0) for _ in range(200)]
+    stop.set()
+    thread.join()
+    assert all(stack.startswith('  File "') for stack in stacks)
+    assert any("in nest\n" in stack for stack in stacks)
 
 
 async def test_in_production_only_the_metric_is_measured(caplog: pytest.LogCaptureFixture) -> None:

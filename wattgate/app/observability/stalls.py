@@ -6,15 +6,15 @@ thread at that moment: afterwards, it would not be known which code blocked.
 """
 
 import asyncio
+import faulthandler
 import logging
-import sys
+import re
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 from time import monotonic
-from types import FrameType
-from typing import Any
 
 from wattgate.metrics import LOOP_DELAY_SECONDS
 
@@ -28,6 +28,9 @@ STALL_SECONDS = 0.1
 
 MAX_FRAMES = 30
 """Maximum frames of a logged stack, innermost last."""
+
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+"""A frame as `faulthandler` writes it."""
 
 
 class LoopWatchdog:
@@ -82,13 +85,16 @@ class LoopWatchdog:
 
 
 def format_stack(thread_id: int) -> str:
-    """Return the current stack of a thread, outermost frame first.
+    """Return the current stack of a thread, outermost frame first, or an empty text if the thread has ended.
 
-    The thread runs meanwhile. CPython 3.11 then sometimes returns another object than a frame as the last caller.
+    The thread runs meanwhile, and CPython crashed when this thread read its frame objects. `faulthandler` reads no
+    frame objects, and it keeps the lock of the interpreter, so the stack does not change before it is written.
     """
-    frames = list[FrameType]()
-    frame: Any = sys._current_frames().get(thread_id)
-    while isinstance(frame, FrameType) and len(frames) < MAX_FRAMES:
-        frames.append(frame)
-        frame = frame.f_back
-    return "".join(traceback.StackSummary.extract((frame, frame.f_lineno) for frame in reversed(frames)).format())
+    with TemporaryFile() as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        dump = file.read().decode(errors="replace")
+    found = re.search(rf"^(?:Current thread|Thread) 0x0*{thread_id:x}\b.*\n((?:  .*\n?)*)", dump, re.MULTILINE)
+    frames = _FRAME.findall(found[1])[:MAX_FRAMES] if found else []
+    entries = [(file_name, int(line), name, None) for file_name, line, name in reversed(frames)]
+    return "".join(traceback.StackSummary.from_list(entries).format())
