@@ -28,12 +28,17 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-_OUTSIDE = {"README": "/index.md", "CHANGELOG": "/changelog.md", "SECURITY": "/security.md"}
-"""Pages of the repository's root, and the page of the site that takes their place."""
+_OUTSIDE = {
+    "README": "/index.md",
+    "CHANGELOG": "/changelog.md",
+    "SECURITY": "/security.md",
+    "deploy/README": "/how-to/deploy.md",
+}
+"""Pages outside docs/, and the page of the site that takes their place."""
 
 
 def _link_to_the_site(app: Sphinx, page: str, source: list[str]) -> None:
-    """Replace links to pages of the repository's root, so that they work in the repository and on the site."""
+    """Replace links to pages outside docs/, so that they work in the repository and on the site."""
     names = "|".join(_OUTSIDE)
     source[0] = re.sub(rf"\]\((?:\.\./)+({names})\.md", lambda link: f"]({_OUTSIDE[link[1]]}", source[0])
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-IGNORED = frozenset({"__pycache__"})
+IGNORED = frozenset({"__pycache__", ".env", "tls"})
+"""Names of files and folders that are not in the repository: the values and the certificate of a user."""
 
 
 def deployed_files() -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 
@@ -54,6 +55,13 @@ NOTHING: dict[str, Any] = ONE | {
 }
 CASES: dict[str, dict[str, Any]] = {"several": SEVERAL, "one": ONE, "everything": EVERYTHING, "nothing": NOTHING}
 
+OLDEST = yaml.safe_load((CHART / "Chart.yaml").read_text())["kubeVersion"].removeprefix(">=").removesuffix(".0-0")
+VERSIONS = (OLDEST, kubernetes_validate.latest_version())
+"""The oldest version of Kubernetes that the chart accepts, and the newest one whose schemas are installed."""
+
+UNCHECKED_KINDS = {"ServiceMonitor"}
+"""Kinds of the Prometheus operator, which have no schema in Kubernetes."""
+
 Render = Callable[[dict[str, Any]], Rendered]
 
 
@@ -94,6 +102,28 @@ def test_schema_of_the_values_is_valid() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_merged_values_follow_their_schema(render: Render, case: str) -> None:
     assert problems(render(CASES[case]).values) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", CASES)
+def test_objects_follow_the_schemas_of_kubernetes(render: Render, case: str, version: str) -> None:
+    objects = [one for one in render(CASES[case]).objects if one["kind"] not in UNCHECKED_KINDS]
+    assert objects
+    for one in objects:
+        # A strict schema refuses members that Kubernetes does not know.
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_schemas_of_kubernetes_find_a_misspelled_member(render: Render) -> None:
+    deployment = render(ONE).one("Deployment", "wattgate-gateway")
+    deployment["spec"]["template"]["spec"]["containers"][0]["readinessprobe"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError, match="'readinessprobe' was unexpected"):
+        kubernetes_validate.validate(deployment, OLDEST, strict=True)
+
+
+def test_readme_names_the_kinds_that_no_schema_checks() -> None:
+    (listed,) = re.findall(r"Not checked: (Helm itself.+?)\n\n", (DEPLOY / "README.md").read_text(), re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", listed)) == UNCHECKED_KINDS
 
 
 def test_schema_refuses_values_without_a_database() -> None:

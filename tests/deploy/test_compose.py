@@ -1,7 +1,12 @@
-"""deploy/compose.yaml: settings, commands, files, addresses and rights; its gateway serves with these settings."""
+"""deploy/compose.yaml: syntax, settings, commands, files, addresses and rights. A gateway serves with its settings."""
 
+import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, cast
@@ -9,12 +14,14 @@ from typing import Any, cast
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.deploy.files import DEPLOY
+from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.test_containerfile import instructions
 from tests.faults.gateways import GatewayProcess
 from tests.support.command import wattgate_in
 from tests.support.encryption import TEST_KEYS
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import database_on
+from tests.support.system_programs import required_program
 from wattgate.app.settings import Settings
 
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
@@ -22,9 +29,14 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OWN = [name for name, service in SERVICES.items() if service["image"].startswith("localhost/wattgate:")]
 GATEWAYS = ["gateway-1", "gateway-2"]
 ONE_SHOT = "migration"
-HAS_CHECK_IN_IMAGE = {*GATEWAYS}
 WITHOUT_CHECK = {"migration", "worker", "proxy", "grafana"}
 """A job that ends, a worker without a port, and images whose health the proxy and the browser show."""
+
+IMAGE = r"(localhost/wattgate|docker\.io/[\w/]+):(v?\d+\.\d+(\.\d+)?|(?<=postgres:)\d+)"
+"""A version, or a series that only gets corrections. PostgreSQL numbers its series by one number."""
+
+CERTIFICATES = "./tls"
+"""The folder of the user's certificate."""
 
 EXAMPLE_VALUES = {
     "POSTGRES_PASSWORD": "1",
@@ -45,9 +57,56 @@ def environment_of(name: str) -> dict[str, str]:
     return {key: VARIABLE.sub(lambda found: EXAMPLE_VALUES[found[1]], value) for key, value in given.items()}
 
 
+def parse(folder: Path, values: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Let podman-compose parse the file with these values for its variables, and print the result."""
+    environment = folder / "compose.env"
+    environment.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+    program = Path(sys.executable).parent / "podman-compose"
+    command: list[str | Path] = [program, "--file", DEPLOY / "compose.yaml", "--env-file", environment, "config"]
+    inherited = {name: value for name, value in os.environ.items() if name not in EXAMPLE_VALUES}
+    return subprocess.run(command, env=inherited, capture_output=True, text=True, timeout=60, check=False)
+
+
+def problems(document: Path, schema: str = "vendor.compose-spec") -> str:
+    """Return what a schema that check-jsonschema contains refuses in a file, or nothing."""
+    program = Path(sys.executable).parent / "check-jsonschema"
+    command: list[str | Path] = [program, "--builtin-schema", schema, document]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return result.stdout if result.returncode else ""
+
+
 def settings_of(name: str) -> dict[str, str]:
     """Return the settings of a service by their names in lower case."""
     return {key.removeprefix("WATTGATE_").lower(): value for key, value in environment_of(name).items()}
+
+
+def test_file_follows_the_schema_of_compose() -> None:
+    assert problems(DEPLOY / "compose.yaml") == ""
+
+
+def test_schema_of_compose_finds_a_misspelled_member(tmp_path: Path) -> None:
+    misspelled = tmp_path / "compose.yaml"
+    misspelled.write_text((DEPLOY / "compose.yaml").read_text().replace("healthcheck:", "health_check:"))
+    assert "'health_check' was unexpected" in problems(misspelled)
+
+
+def test_file_with_values_follows_the_schema_of_compose(tmp_path: Path) -> None:
+    parsed = parse(tmp_path, EXAMPLE_VALUES)
+    assert parsed.returncode == 0, parsed.stderr
+    resolved = tmp_path / "resolved.yaml"
+    resolved.write_text(parsed.stdout)
+    assert problems(resolved) == ""
+    services = yaml.safe_load(parsed.stdout)["services"]
+    assert {name: service.get("environment", {}) for name, service in services.items()} == {
+        name: environment_of(name) for name in SERVICES if "profiles" not in SERVICES[name]
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLE_VALUES if name != "GRAFANA_PASSWORD"])
+def test_nothing_starts_without_a_value(tmp_path: Path, name: str) -> None:
+    refused = parse(tmp_path, EXAMPLE_VALUES | {name: ""})
+    assert refused.returncode != 0
+    assert f"required variable {name} is missing a value: see compose.env.example" in refused.stderr
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -57,9 +116,51 @@ def test_service_is_restricted_and_pinned(name: str) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["restart"] == ("no" if name == ONE_SHOT else "unless-stopped")
-    assert re.fullmatch(r"(localhost|docker\.io)/[\w/]+:v?\d+\.\d+(\.\d+)?", service["image"])
+    assert service["logging"] == {"driver": "local"}
+    assert re.fullmatch(IMAGE, service["image"])
     has_check = "test" in service.get("healthcheck", {})
-    assert has_check == (name not in HAS_CHECK_IN_IMAGE | WITHOUT_CHECK)
+    assert has_check == (name not in WITHOUT_CHECK)
+
+
+def test_health_check_of_a_gateway_is_that_of_the_image() -> None:
+    (declared,) = instructions("HEALTHCHECK")
+    options, _, command = declared.partition(" CMD ")
+    expected = {"test": ["CMD", *json.loads(command)]}
+    expected |= {name.replace("-", "_"): value for name, value in re.findall(r"--([\w-]+)=(\w+)", options)}
+    for name in GATEWAYS:
+        check = SERVICES[name]["healthcheck"]
+        assert check | {"retries": str(check["retries"])} == expected
+
+
+def test_one_service_builds_the_image_that_others_use() -> None:
+    assert [name for name in OWN if "build" in SERVICES[name]] == [ONE_SHOT]
+    assert {SERVICES[name]["pull_policy"] for name in OWN} == {"never"}
+    (image,) = {SERVICES[name]["image"] for name in OWN}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert image == f"localhost/wattgate:{project['version']}"
+    assert image in (DEPLOY / "compose.env.example").read_text()
+
+
+def test_a_container_gets_more_time_to_stop_than_it_needs() -> None:
+    (drain_limit,) = (field.le for field in Settings.model_fields["drain_limit"].metadata if hasattr(field, "le"))
+    for name in OWN:
+        assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) > drain_limit
+    (proxy_limit,) = re.findall(r"hard-stop-after (\d+)s", (DEPLOY / "proxies/haproxy.cfg").read_text())
+    assert int(SERVICES["proxy"]["stop_grace_period"].removesuffix("s")) > int(proxy_limit)
+
+
+async def test_health_check_of_valkey_fails_on_an_error(tmp_path: Path) -> None:
+    """The client of this test is that of Redis, which has the same options."""
+    client = required_program("redis-cli", "redis-tools")
+    _, program, *options = SERVICES["valkey"]["healthcheck"]["test"]
+    assert program == "valkey-cli"
+    async with redis_server(tmp_path, product="valkey") as server:
+        await server.command("CONFIG", "SET", "requirepass", "right")
+        for password, status in (("right", 0), ("wrong", 1)):
+            check = await asyncio.create_subprocess_exec(
+                *(client, "-p", str(server.port), *options), env=os.environ | {"REDISCLI_AUTH": password}
+            )
+            assert await check.wait() == status
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -70,7 +171,7 @@ def test_service_depends_on_what_it_can_wait_for(name: str) -> None:
         if condition == "service_completed_successfully":
             assert other == ONE_SHOT
         elif condition == "service_healthy":
-            assert other in HAS_CHECK_IN_IMAGE or "test" in SERVICES[other]["healthcheck"]
+            assert "test" in SERVICES[other]["healthcheck"]
         else:
             assert other in SERVICES
 
@@ -79,12 +180,22 @@ def test_mounted_files_and_volumes_exist() -> None:
     named = set()
     for service in SERVICES.values():
         for mount in service.get("volumes", []):
-            source = mount.split(":")[0]
+            source = mount["source"] if isinstance(mount, dict) else mount.split(":")[0]
             if not source.startswith("."):
                 named.add(source)
-            elif source != "./tls/both.pem":  # the certificate of the user
+            elif source != CERTIFICATES:
                 assert (DEPLOY / source).exists(), source
     assert named == COMPOSE["volumes"].keys()
+
+
+def test_certificate_is_where_the_proxy_reads_it() -> None:
+    (mount,) = [one for one in SERVICES["proxy"]["volumes"] if isinstance(one, dict)]
+    assert mount["source"] == CERTIFICATES
+    (file,) = re.findall(r"ssl crt (\S+)", (DEPLOY / "proxies/haproxy.cfg").read_text())
+    assert file == f"{mount['target']}/both.pem"
+    assert "deploy/tls/both.pem" in (DEPLOY / "README.md").read_text()
+    # without it, Docker makes an empty folder where the certificate is missing
+    assert mount["bind"] == {"create_host_path": False}
 
 
 def test_example_of_the_environment_has_each_variable_and_no_value() -> None:
@@ -113,6 +224,7 @@ def test_addresses_agree() -> None:
     for gateway, variable in zip(GATEWAYS, ("GATEWAY_ONE", "GATEWAY_TWO"), strict=True):
         address = SERVICES[gateway]["networks"]["outside"]["ipv4_address"]
         assert ip_address(address) in ip_network(network["subnet"])
+        assert ip_address(address) not in ip_network(network["ip_range"])
         assert proxy[variable] == f"{address}:8000"
         assert f'"${{{variable}-' in configured
         assert json.loads(settings_of(gateway)["trusted_proxies"]) == [network["subnet"]]

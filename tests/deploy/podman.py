@@ -1,0 +1,133 @@
+"""Podman with storage of its own, and a base image that it makes from Debian packages."""
+
+import ast
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.deploy.files import ROOT
+from tests.support.system_programs import refuse, required_program
+
+BASE = "localhost/base"
+BASE_PACKAGES = ("python3", "python3-venv", "ca-certificates", "libstdc++6")
+
+PIP_FILES = ("cert", "client-cert")
+PIP_OPTIONS = ("index-url", "extra-index-url", "trusted-host", "proxy", *PIP_FILES)
+"""The options of pip that say where the package index is and how to reach it."""
+
+PIP_OF_BASE = ("usr/local/bin/pip3", "usr/local/lib/python3.13/site-packages/pip/__init__.py")
+"""Where the official images of Python have pip. The base image of the tests has empty files there."""
+
+LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
+"""The limits of a container. Without CAP_SYS_RESOURCE, root cannot set the higher ones of Podman."""
+
+
+class Podman:
+    """Podman with images and containers in a folder, which no other process uses."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # runc, because crun does not start where control groups have both versions.
+        self._options = ["--cgroup-manager=cgroupfs", "--events-backend=file", "--runtime=runc"]
+        self._program = required_program("podman", "podman")
+        required_program("runc", "runc")
+        self._choose_storage()
+
+    def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run a command of Podman in the root folder of the repository. Return its output and exit status."""
+        command = [self._program, *self._options, *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+
+    def must(self, *arguments: str | Path) -> str:
+        """Run a command that succeeds. Return its output."""
+        result = self.call(*arguments)
+        assert result.returncode == 0, f"{arguments}:\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}"
+        return result.stdout
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """Return what Podman knows of a container or an image."""
+        (found,) = json.loads(self.must("inspect", name))
+        return dict(found)
+
+    def make_base(self) -> None:
+        """Make the base image. Skip the test if the packages are out of reach or no container starts here."""
+        archive = self._folder / "base.tar"
+        hooks = [f'--customize-hook=install -D -m 755 /dev/null "$1/{path}"' for path in PIP_OF_BASE]
+        command: list[str | Path] = [
+            required_program("mmdebstrap", "mmdebstrap"),
+            "--quiet",
+            "--variant=essential",
+            "--dpkgopt=force-unsafe-io",
+            f"--include={','.join(BASE_PACKAGES)}",
+            *hooks,
+            platform.freedesktop_os_release().get("VERSION_CODENAME", "stable"),
+            archive,
+        ]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        if made.returncode:
+            refuse(f"mmdebstrap cannot make a base image: {made.stderr[-1000:]}")
+        self.must("import", "--quiet", archive, BASE)
+        archive.unlink()
+        started = self.call("run", "--rm", *self.run_options(), BASE, "true")
+        if started.returncode:
+            refuse(f"podman cannot start a container here: {started.stderr[-1000:]}")
+
+    def build_options(self) -> list[str]:
+        """Return what `podman build` needs to reach the package index as the pip of this machine does."""
+        options = _options_of_pip()
+        file = self._folder / "pip.conf"
+        indented = {name: value.replace("\n", "\n  ") for name, value in options.items()}
+        file.write_text("\n".join(["[global]", *(f"{name} = {value}" for name, value in indented.items())]))
+        volumes = [f"--volume={options[name]}:{options[name]}:ro" for name in PIP_FILES if name in options]
+        return [f"--secret=id=pip,src={file}", "--isolation=chroot", "--layers=false", *volumes]
+
+    def run_options(self) -> list[str]:
+        """Return what `podman run` needs on a machine without plugins for networks, and with low limits."""
+        return ["--network=host", *LIMITS]
+
+    def remove_everything(self) -> None:
+        """Stop the containers, and remove them and all images."""
+        self.call("rm", "--all", "--force", "--time=0", "--volumes")
+        self.call("rmi", "--all", "--force")
+
+    def _choose_storage(self) -> None:
+        """Use overlay if the kernel and the file system can. Else use vfs, which copies an image for each container."""
+        options = self._options
+        for driver in ("overlay", "vfs"):
+            places = [f"--{name}={self._folder / driver / name}" for name in ("root", "runroot", "tmpdir")]
+            self._options = [*options, f"--storage-driver={driver}", *places]
+            result = self.call("info")
+            if result.returncode == 0:
+                return
+        refuse(f"podman does not start here: {result.stderr[-1000:]}")
+
+
+def _options_of_pip() -> dict[str, str]:
+    """Return the options of pip in PIP_OPTIONS on this machine, of files and of the environment."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines.sort(key=lambda line: line.startswith(":env:"))  # the environment has precedence
+    pairs = [line.partition("=") for line in lines]
+    options = {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, _, value in pairs}
+    return {name: value for name, value in options.items() if name in PIP_OPTIONS}
+
+
+@contextmanager
+def podman_in_its_own_folder() -> Iterator[Podman]:
+    """Yield Podman, and remove its images in the end. The path of its folder must be short."""
+    folder = Path(tempfile.mkdtemp(prefix="image-"))
+    try:
+        podman = Podman(folder)
+        try:
+            yield podman
+        finally:
+            podman.remove_everything()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
