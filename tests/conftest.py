@@ -47,13 +47,14 @@ PAGE_TIMEOUT_MS = 20_000
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 
-@pytest.hookimpl(trylast=True)  # after pytest-randomly
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    speed.mark_slow(items)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    speed.mark_slow(items)  # before pytest applies `-m "not slow"`
+    yield
     if short_form.is_short():
         short_form.deselect_all_others(config, items)
     if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
-        speed.start_with_slow_modules(items, int(workers))
+        speed.start_with_slow_modules(items, int(workers))  # after pytest-randomly
 
 
 def pytest_collection_finish() -> None:

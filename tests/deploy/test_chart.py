@@ -66,14 +66,14 @@ Render = Callable[[dict[str, Any]], Rendered]
 
 
 @pytest.fixture(scope="module")
-def renderer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def chart_renderer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_renderer(tmp_path_factory.mktemp("renderer"))
 
 
 @pytest.fixture
-def render(renderer: Path, tmp_path: Path) -> Render:
+def render(chart_renderer: Path, tmp_path: Path) -> Render:
     def run(values: dict[str, Any]) -> Rendered:
-        result = run_renderer(renderer, tmp_path, values)
+        result = run_renderer(chart_renderer, tmp_path, values)
         assert result.returncode == 0, result.stderr
         return read_rendered(result.stdout)
 
@@ -308,8 +308,8 @@ def test_no_text_has_a_missing_value(render: Render, case: str) -> None:
     ],
 )
 def test_chart_refuses_values_that_cannot_work(
-    renderer: Path, tmp_path: Path, values: dict[str, Any], message: str
+    chart_renderer: Path, tmp_path: Path, values: dict[str, Any], message: str
 ) -> None:
-    result = run_renderer(renderer, tmp_path, values)
+    result = run_renderer(chart_renderer, tmp_path, values)
     assert result.returncode == 1
     assert message in result.stderr

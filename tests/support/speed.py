@@ -20,7 +20,7 @@ from tests.support.servers import broker, database_on, postgresql, serving
 
 FIXTURES = frozenset(
     {"browser", "databases", "demo_url", "empty_url", "javascript_tools", "node_scripts", "own_redis", "postgresql_url"}
-    | {"guide_node", "podman", "redis", "renderer", "settled", "shared_environment"}
+    | {"chart_renderer", "guide_node", "podman", "redis", "settled", "shared_environment"}
 )
 """Fixtures that start something, or fill a database."""
 
