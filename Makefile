@@ -115,6 +115,7 @@ UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes
 lock:
 	$(UV_COMPILE) -o requirements.lock
 	$(UV_COMPILE) --extra test --extra check --extra docs -o requirements-dev.lock
+	$(UV_COMPILE) --extra mqtt --extra otel --constraint requirements-dev.lock -o deploy/requirements.lock
 	echo "setuptools>=77" | $(subst pyproject.toml,-,$(UV_COMPILE)) -o deploy/requirements-build.lock
 
 .venv/bin/python:

@@ -59,7 +59,7 @@ OLDEST = yaml.safe_load((CHART / "Chart.yaml").read_text())["kubeVersion"].remov
 VERSIONS = (OLDEST, kubernetes_validate.latest_version())
 """The oldest version of Kubernetes that the chart accepts, and the newest one whose schemas are installed."""
 
-UNCHECKED_KINDS = {"ServiceMonitor"}
+UNCHECKED_KINDS = {"PrometheusRule", "ServiceMonitor"}
 """Kinds of the Prometheus operator, which have no schema in Kubernetes."""
 
 Render = Callable[[dict[str, Any]], Rendered]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from packaging.utils import canonicalize_name
 
-from supply.locks import RUN_TIME_LOCK, read_pins
+from supply.locks import DEPLOYMENT_LOCK, read_pins
 from tests.deploy.files import DEPLOY
 from tests.deploy.podman import BASE, PIP_OF_BASE, Podman, podman_in_its_own_folder
 from tests.support.ports import free_port
@@ -82,7 +82,7 @@ def check_content(podman: Podman) -> None:
     listed = json.loads(run_in_image(podman, IMAGE, "python", "-c", LIST_PACKAGES))
     installed: dict[str, str] = {canonicalize_name(name): version for name, version in listed.items()}
     assert installed.pop("wattgate")
-    assert installed.items() <= {(pin.name, pin.version) for pin in read_pins(RUN_TIME_LOCK)}
+    assert installed.items() <= {(pin.name, pin.version) for pin in read_pins(DEPLOYMENT_LOCK)}
 
 
 def check_gateway(podman: Podman) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from supply.audit import judge
 from supply.licences import installed_licence, is_allowed, licence_problems, run_time_names
-from supply.locks import DEVELOPMENT_LOCK, RUN_TIME_LOCK, Pin, node_locks, read_npm_packages, read_pins
+from supply.locks import DEPLOYMENT_LOCK, DEVELOPMENT_LOCK, RUN_TIME_LOCK, Pin, node_locks, read_npm_packages, read_pins
 from supply.policy import Accepted, LicenceRule, Policy, read_policy
 from supply.registries import Answer, Finding, ask_npm, ask_vulnerable, ask_yanked
 from tests.support.registries import Registry, serve_registry
@@ -218,8 +218,10 @@ def test_package_with_another_licence_than_its_exception_is_a_problem() -> None:
     assert "MPL-2.0" in problem
 
 
-def test_development_lock_contains_the_run_time_lock() -> None:
-    assert set(read_pins(RUN_TIME_LOCK)) <= set(read_pins(DEVELOPMENT_LOCK))
+def test_each_lock_contains_the_smaller_ones() -> None:
+    deployment = set(read_pins(DEPLOYMENT_LOCK))
+    assert set(read_pins(RUN_TIME_LOCK)) < deployment < set(read_pins(DEVELOPMENT_LOCK))
+    assert {"aiomqtt", "opentelemetry-sdk"} <= {pin.name for pin in deployment}
 
 
 def test_line_without_a_hash_or_an_exact_version_is_rejected(tmp_path: Path) -> None:

@@ -5,13 +5,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from license_expression import ExpressionError, LicenseSymbol, get_spdx_licensing
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
-from supply.locks import RUN_TIME_LOCK, Pin, read_pins
+from supply.locks import DEPLOYMENT_LOCK, RUN_TIME_LOCK, Pin, read_pins
 from supply.policy import Policy
-
-EXTRAS = ("mqtt", "otel")
-"""Extras of wattgate that users install. Their packages are in the lock of development only."""
 
 _PREFIX = "License :: OSI Approved :: "
 
@@ -81,22 +77,13 @@ def licence_problems(names: Iterable[str], policy: Policy) -> Iterator[str]:
 
 
 def run_time_names() -> set[str]:
-    """Return the packages that a gateway may have installed: those of the run-time lock and of the extras."""
-    return {pin.name for pin in read_pins(RUN_TIME_LOCK)} | extra_names()
+    """Return the packages that a gateway may have installed: those of run time and of the extras."""
+    return {pin.name for pin in read_pins(DEPLOYMENT_LOCK)}
 
 
 def extra_names() -> set[str]:
-    """Return the packages that the extras add to the run-time lock."""
-    names = {pin.name for pin in read_pins(RUN_TIME_LOCK)}
-    direct = [r for r in requirements_of("wattgate") if any(_needs(r, extra) for extra in EXTRAS)]
-    found: set[str] = set()
-    waiting = [canonicalize_name(requirement.name) for requirement in direct]
-    while waiting:
-        name = waiting.pop()
-        if name not in found | names:
-            found.add(name)
-            waiting += [canonicalize_name(requirement.name) for requirement in plain_requirements_of(name)]
-    return found
+    """Return the packages that the extras add to those of run time."""
+    return run_time_names() - {pin.name for pin in read_pins(RUN_TIME_LOCK)}
 
 
 def requirements_of(name: str) -> list[Requirement]:
@@ -110,11 +97,6 @@ def plain_requirements_of(name: str) -> list[Requirement]:
         return [one for one in requirements_of(name) if one.marker is None or one.marker.evaluate({"extra": ""})]
     except PackageNotFoundError:
         return []
-
-
-def _needs(requirement: Requirement, extra: str) -> bool:
-    marker = requirement.marker
-    return marker is not None and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})
 
 
 def outdated(pins: Iterable[Pin]) -> list[str]:

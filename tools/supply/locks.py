@@ -12,6 +12,9 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 
 RUN_TIME_LOCK = ROOT / "requirements.lock"
+DEPLOYMENT_LOCK = ROOT / "deploy/requirements.lock"
+"""The pins of run time and of the extras."""
+
 DEVELOPMENT_LOCK = ROOT / "requirements-dev.lock"
 """All pins: those of run time, those of the extras, and those of tests, checks and documentation."""
 
