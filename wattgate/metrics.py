@@ -17,6 +17,8 @@ from prometheus_client import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from wattgate.enums import DeliveryKind
+
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a creation time would double the series
 
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
@@ -28,6 +30,8 @@ _LOOP_TURN_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 _LAG_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 BATCH_SECONDS = 0.25
+
+DELIVERY_OUTCOMES = ("sent", "retry", "refused")
 
 
 class BatchedCounter:
@@ -111,18 +115,26 @@ COMMAND_SECONDS = Histogram(
     ["type"],
     buckets=_REQUEST_BUCKETS,
 )
-EVENTS_LOST = Counter(
-    "wattgate_events_lost", "Events that the gateway could not publish to the bus or receive from it."
+EVENTS_LOST = Counter("wattgate_events_lost", "Events that the gateway could not publish to Redis within a second.")
+REDIS_DISCONNECTED = Gauge(
+    "wattgate_redis_disconnected",
+    "Processes that wait for the connection to Redis which brings live events.",
+    multiprocess_mode="livesum",
 )
 DELIVERIES = Counter(
     "wattgate_deliveries", "Attempts to deliver mail, pushes and webhooks, by kind and outcome.", ["kind", "outcome"]
 )
+for _kind in DeliveryKind:
+    for _outcome in DELIVERY_OUTCOMES:
+        DELIVERIES.labels(_kind.value, _outcome)  # at 0 from the start, so that Prometheus sees the first increment
 RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
 REFUSED_CONNECTIONS = Counter(
     "wattgate_http_refused_connections", "HTTP connections refused by a limit: total or address.", ["limit"]
 )
+for _limit in ("total", "address"):
+    REFUSED_CONNECTIONS.labels(_limit)
 LOOP_DELAY_SECONDS = Histogram(
     "wattgate_event_loop_delay_seconds",
     "Time by which a timer of the event loop is late, measured 20 times a second.",
@@ -150,6 +162,7 @@ METRICS = (
     BROADCAST_SECONDS,
     COMMAND_SECONDS,
     EVENTS_LOST,
+    REDIS_DISCONNECTED,
     DELIVERIES,
     RATE_LIMIT_REJECTIONS,
     REFUSED_CONNECTIONS,

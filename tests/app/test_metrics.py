@@ -14,7 +14,9 @@ from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
-from wattgate.metrics import HTTP_SECONDS, METRICS
+from wattgate.app.workers.deliveries import OUTCOME_LABELS
+from wattgate.enums import DeliveryKind
+from wattgate.metrics import DELIVERIES, HTTP_SECONDS, METRICS, REFUSED_CONNECTIONS
 
 __all__ = ["home"]
 
@@ -88,6 +90,14 @@ async def test_requests_are_measured_by_route_template(
 def test_metrics_have_only_known_labels() -> None:
     names = {name for metric in METRICS for name in metric._labelnames}
     assert names == {"code", "recovered", "limit", "policy", "type", "method", "route", "status", "kind", "outcome"}
+
+
+def test_deliveries_and_refused_connections_are_counted_from_zero() -> None:
+    """Prometheus does not see the first increment of a series that begins with it."""
+    counted = {tuple(sample.labels.values()) for metric in DELIVERIES.collect() for sample in metric.samples}
+    assert counted == {(kind.value, outcome) for kind in DeliveryKind for outcome in OUTCOME_LABELS.values()}
+    limits = {sample.labels["limit"] for metric in REFUSED_CONNECTIONS.collect() for sample in metric.samples}
+    assert limits == {"total", "address"}
 
 
 async def test_metrics_are_served_on_own_port(home: Home, unused_tcp_port: int) -> None:

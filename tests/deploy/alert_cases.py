@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 REQUESTS = "wattgate_http_server_request_duration_seconds"
+LOOP = "wattgate_event_loop_delay_seconds"
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,15 @@ def buckets(histogram: str, upper: str, labels: str = "") -> dict[str, str]:
     }
 
 
-def requests(status: str, rate: str) -> dict[str, str]:
+def requests(status: str, rate: str, route: str = "/graphql") -> dict[str, str]:
     """Return samples of answered requests, such as 6 a minute: `0+6x60`."""
-    return {f'{REQUESTS}_count{{method="POST",route="/graphql",status="{status}"}}': rate}
+    return {f'{REQUESTS}_count{{method="POST",route="{route}",status="{status}"}}': rate}
+
+
+def deliveries(kind: str, **outcomes: str) -> dict[str, str]:
+    """Return samples of the attempts of a kind, by outcome. Outcomes that are not named stay at 0."""
+    counts = dict.fromkeys(("sent", "retry", "refused"), "0x240") | outcomes
+    return {f'wattgate_deliveries_total{{kind="{kind}",outcome="{name}"}}': count for name, count in counts.items()}
 
 
 CASES = (
@@ -49,7 +56,16 @@ CASES = (
         {'up{job="wattgate",instance="one:9090"}': "1x10 0 1x20"},
         15,
     ),
-    AlertCase("WattgateDown", "no process is scraped", {'up{job="other"}': "1x60"}, 10, ({"job": "wattgate"},)),
+    AlertCase("WattgateNoGateway", "no process is scraped", {'up{job="other"}': "1x60"}, 10, FIRES),
+    AlertCase(
+        "WattgateNoGateway", "only a worker is scraped", {f'{LOOP}_count{{instance="worker"}}': "0x60"}, 10, FIRES
+    ),
+    AlertCase(
+        "WattgateNoGateway",
+        "a gateway and a worker are scraped",
+        {f'{LOOP}_count{{instance="worker"}}': "0x60", f'{LOOP}_count{{instance="one"}}': "0+1200x60"},
+        10,
+    ),
     AlertCase(
         "WattgateRequestsFail",
         "one of ten requests fails",
@@ -63,7 +79,14 @@ CASES = (
         requests("200", "0+9990x60") | requests("500", "0+10x60"),
         20,
     ),
+    AlertCase("WattgateRequestsFail", "all of two requests a minute fail", requests("503", "0+2x60"), 20, FIRES),
     AlertCase("WattgateRequestsFail", "the only request in an hour fails", requests("500", "0x10 1x50"), 14),
+    AlertCase(
+        "WattgateRequestsFail",
+        "a gateway drains while nobody calls it",
+        requests("503", "0+60x60", "/readyz") | requests("200", "0+1x60"),
+        20,
+    ),
     AlertCase("WattgateRequestsFail", "callers send bad requests", requests("400", "0+600x60"), 20),
     AlertCase(
         "WattgateRequestsSlow", "GraphQL takes over a second", buckets(REQUESTS, "2.5", 'route="/graphql"'), 20, FIRES
@@ -72,6 +95,17 @@ CASES = (
     AlertCase("WattgateRequestsSlow", "an export is slow", buckets(REQUESTS, "10", 'route="/export"'), 20),
     AlertCase("WattgateEventsLost", "an event is lost", {"wattgate_events_lost_total": "0x10 1x20"}, 12, FIRES),
     AlertCase("WattgateEventsLost", "an event was lost an hour ago", {"wattgate_events_lost_total": "0x5 1x60"}, 60),
+    AlertCase(
+        "WattgateRedisDisconnected",
+        "one process of two has no connection",
+        {
+            'wattgate_redis_disconnected{instance="one"}': "0x60",
+            'wattgate_redis_disconnected{instance="other"}': "0x9 1x50",
+        },
+        15,
+        FIRES,
+    ),
+    AlertCase("WattgateRedisDisconnected", "Redis restarts", {"wattgate_redis_disconnected": "0x9 1 0x50"}, 15),
     AlertCase("WattgateEventsLate", "events take seconds", buckets("wattgate_pub_sub_lag_seconds", "5"), 20, FIRES),
     AlertCase("WattgateEventsLate", "events take tenths", buckets("wattgate_pub_sub_lag_seconds", "0.25"), 20),
     AlertCase(
@@ -119,6 +153,7 @@ CASES = (
         25,
         FIRES,
     ),
+    AlertCase("WattgateClientsGone", "they are still gone", {"wattgate_num_clients": "1000x20 0x60"}, 50, FIRES),
     AlertCase("WattgateClientsGone", "some displays disappear", {"wattgate_num_clients": "1000x20 800x40"}, 25),
     AlertCase("WattgateClientsGone", "the only display is switched off", {"wattgate_num_clients": "1x20 0x40"}, 25),
     AlertCase(
@@ -175,26 +210,43 @@ CASES = (
         30,
     ),
     AlertCase(
-        "WattgateDeliveriesFail",
-        "no mail is sent",
-        {
-            'wattgate_deliveries_total{kind="email",outcome="retry"}': "0+1x60",
-            'wattgate_deliveries_total{kind="email",outcome="sent"}': "7x60",
-            'wattgate_deliveries_total{kind="push",outcome="sent"}': "0+9x60",
-        },
-        50,
+        "WattgateMessagesFail",
+        "the mail server is away, and one mail waits",
+        deliveries("email", retry="0x10 1x40 2x150") | deliveries("push", sent="0+9x240"),
+        60,
         ({"kind": "email"},),
     ),
     AlertCase(
-        "WattgateDeliveriesFail",
-        "some mails are tried again",
-        {
-            'wattgate_deliveries_total{kind="email",outcome="retry"}': "0+1x60",
-            'wattgate_deliveries_total{kind="email",outcome="sent"}': "0+9x60",
-        },
-        50,
+        "WattgateMessagesFail",
+        "the provider of pushes refuses all",
+        deliveries("push", refused="0x10 1+1x60"),
+        60,
+        ({"kind": "push"},),
     ),
-    AlertCase("WattgateDeliveriesFail", "nothing is to be delivered", {"wattgate_deliveries_total": "7x60"}, 50),
+    AlertCase(
+        "WattgateMessagesFail",
+        "some mails are tried again",
+        deliveries("email", retry="0+1x240", sent="0+9x240"),
+        200,
+    ),
+    AlertCase(
+        "WattgateMessagesFail", "the only mail has a wrong address", deliveries("email", refused="0x10 1x90"), 60
+    ),
+    AlertCase("WattgateMessagesFail", "nothing is to be delivered", deliveries("email"), 200),
+    AlertCase("WattgateMessagesFail", "a webhook fails", deliveries("webhook", retry="0+1x240"), 200),
+    AlertCase(
+        "WattgateWebhooksFail",
+        "the only receiver fails",
+        deliveries("webhook", retry="0x10 1x40 2x150"),
+        60,
+        ({"kind": "webhook"},),
+    ),
+    AlertCase(
+        "WattgateWebhooksFail",
+        "one of several receivers fails",
+        deliveries("webhook", retry="0+1x240", sent="0+2x240"),
+        200,
+    ),
     AlertCase(
         "WattgateAccessLogIncomplete",
         "entries are dropped",

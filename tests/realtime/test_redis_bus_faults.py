@@ -11,6 +11,7 @@ import pytest
 from tests.support.redis_server import WHEELS, RedisServer, redis_server
 from tests.support.watching import Watcher, reading, since, values, watching
 from wattgate.errors import Unavailable
+from wattgate.metrics import REDIS_DISCONNECTED
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, event_publisher
 from wattgate.realtime.bus import redis as redis_bus
@@ -77,6 +78,23 @@ async def running_meters(through: Watcher) -> AsyncIterator[MeterSimulator]:
     finally:
         simulator.stop()
         await task
+
+
+def disconnected_processes() -> float:
+    (metric,) = REDIS_DISCONNECTED.collect()
+    (sample,) = metric.samples
+    return sample.value
+
+
+async def test_metric_shows_that_the_connection_of_live_events_is_missing(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as display:
+        assert disconnected_processes() == 0
+        await display.bus.open_topics(TOPICS)
+        await display.until(lambda: disconnected_processes() == 0)
+        await own_redis.kill()
+        await display.until(lambda: disconnected_processes() == 1)
+        await own_redis.start()
+        await display.until(lambda: disconnected_processes() == 0)
 
 
 async def test_repeatedly_killed_connection_causes_no_gap_and_no_duplicate(own_redis: RedisServer) -> None:

@@ -164,6 +164,13 @@ MONITORED = (
         "alert on any",
     ),
     MonitoredMetric(
+        metrics.REDIS_DISCONNECTED,
+        Section.DISPLAYS,
+        "Processes without live events",
+        Unit.COUNT,
+        "alert if it is not 0: displays of these processes are not live",
+    ),
+    MonitoredMetric(
         metrics.DELIVERIES,
         Section.SERVERS,
         "Attempts to deliver",
@@ -224,7 +231,24 @@ MONITORED = (
 """One row for each metric, in the order of the documentation."""
 
 _REQUESTS = "wattgate_http_server_request_duration_seconds"
-_FAILURES = f'sum(rate({_REQUESTS}_count{{status=~"5.."}}[5m]))'
+_NO_PROBES = '{route!~"/healthz|/readyz"}'
+
+
+def _increase(series: str, window: str, by: str = "") -> str:
+    return f"sum {f'by ({by}) ' if by else ''}(increase({series}[{window}]))"
+
+
+_FAILURES = _increase(f'{_REQUESTS}_count{{status=~"5..",route!~"/healthz|/readyz"}}', "15m")
+_DELIVERIES = "wattgate_deliveries_total"
+
+
+def _deliveries_fail(kinds: str) -> str:
+    """Return the expression for kinds of which nothing was sent for three hours, and attempts failed."""
+    retried, refused, sent = (
+        _increase(f'{_DELIVERIES}{{kind{kinds},outcome="{outcome}"}}', "3h", by="kind")
+        for outcome in ("retry", "refused", "sent")
+    )
+    return f"({retried} > 0 or {refused} > 3) unless {sent} > 0"
 
 
 def _percentile(histogram: str, by: str = "", of: str = "") -> str:
@@ -237,7 +261,7 @@ def _percentile(histogram: str, by: str = "", of: str = "") -> str:
 ALERTS = (
     Alert(
         "WattgateDown",
-        'up{job="wattgate"} == 0 or absent(up{job="wattgate"})',
+        'up{job="wattgate"} == 0',
         2,
         Severity.CRITICAL,
         "Prometheus cannot read the metrics of a process",
@@ -245,9 +269,17 @@ ALERTS = (
         "`WATTGATE_METRICS_PORT` and the network between it and Prometheus.",
     ),
     Alert(
+        "WattgateNoGateway",
+        "absent(wattgate_event_loop_delay_seconds_count > 0)",
+        2,
+        Severity.CRITICAL,
+        "Prometheus reads the metrics of no gateway",
+        "Look whether a gateway runs, and whether Prometheus has its address.",
+    ),
+    Alert(
         "WattgateRequestsFail",
-        f"{_FAILURES} > 0.01 * sum(rate({_REQUESTS}_count[5m])) and {_FAILURES} > 0.05",
-        5,
+        f"{_FAILURES} > 0.01 * {_increase(f'{_REQUESTS}_count{_NO_PROBES}', '15m')} and {_FAILURES} > 5",
+        0,
         Severity.CRITICAL,
         "more than 1 % of the requests fail because of the gateway",
         "Search the log for the trace ID of such an answer. `UNAVAILABLE` names the server that does not answer: run "
@@ -268,6 +300,14 @@ ALERTS = (
         Severity.WARNING,
         "stored readings did not arrive live: Redis was unavailable for too long, or is full",
         "Check Redis with `wattgate doctor`. The displays have been informed and show the contents of the database.",
+    ),
+    Alert(
+        "WattgateRedisDisconnected",
+        "sum(wattgate_redis_disconnected) > 0",
+        2,
+        Severity.CRITICAL,
+        "displays are not live: processes wait for their connection to Redis",
+        "Check Redis with `wattgate doctor`, and look at its log.",
     ),
     Alert(
         "WattgateEventsLate",
@@ -298,8 +338,8 @@ ALERTS = (
     ),
     Alert(
         "WattgateClientsGone",
-        "sum(wattgate_num_clients) < 0.5 * sum(wattgate_num_clients offset 10m) and "
-        "sum(wattgate_num_clients offset 10m) >= 20",
+        "sum(wattgate_num_clients) < 0.5 * max_over_time(sum(wattgate_num_clients)[1h:1m]) and "
+        "max_over_time(sum(wattgate_num_clients)[1h:1m]) >= 20",
         2,
         Severity.CRITICAL,
         "half of the displays are gone: a link, a proxy or a certificate has failed",
@@ -339,13 +379,20 @@ ALERTS = (
         "Find the caller in the log (`RATE_LIMITED`). Raise the budget if these requests are wanted.",
     ),
     Alert(
-        "WattgateDeliveriesFail",
-        'sum by (kind) (increase(wattgate_deliveries_total{outcome="retry"}[30m])) > 3 unless on (kind) '
-        'sum by (kind) (increase(wattgate_deliveries_total{outcome="sent"}[30m])) > 0',
+        "WattgateMessagesFail",
+        _deliveries_fail('!="webhook"'),
         0,
         Severity.CRITICAL,
-        "no mail, push or webhook of this kind was sent for 30 minutes, and attempts fail",
+        "no mail or push of this kind was sent for 3 hours, and attempts failed",
         "Look at the outbox page and the log of the workers. Check the mail server with `wattgate doctor`.",
+    ),
+    Alert(
+        "WattgateWebhooksFail",
+        _deliveries_fail('="webhook"'),
+        0,
+        Severity.WARNING,
+        "no webhook was sent for 3 hours, and attempts failed",
+        "Look at the deliveries of the webhooks in the log of the workers. Usually, a receiver has failed.",
     ),
     Alert(
         "WattgateAccessLogIncomplete",

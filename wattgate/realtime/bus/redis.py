@@ -52,7 +52,7 @@ from redis.exceptions import RedisError
 from wattgate.cancellation import raise_if_cancelled
 from wattgate.clock_offset import describe_clock_offset
 from wattgate.errors import Unavailable
-from wattgate.metrics import PUB_SUB_LAG_SECONDS
+from wattgate.metrics import PUB_SUB_LAG_SECONDS, REDIS_DISCONNECTED
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, DeliverCallback, ResyncCallback, is_position, parse_position
 from wattgate.realtime.bus.codec import EventDecoder, encode_event
@@ -129,6 +129,7 @@ class RedisBus:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        REDIS_DISCONNECTED.set(0)
         self._tasks.clear()
         await self._publisher.close()
         await self.client.close()
@@ -257,6 +258,7 @@ class RedisBus:
     def _start_tasks(self) -> None:
         """Start the background tasks when the first topic is opened."""
         if not self._tasks:
+            REDIS_DISCONNECTED.set(1)
             self._tasks = [asyncio.create_task(self._run_connection_loop()), asyncio.create_task(self._renew_leases())]
 
     async def _run_connection_loop(self) -> None:
@@ -297,6 +299,7 @@ class RedisBus:
             self._pubsub.abort()
         self._pubsub = None
         self._connected.clear()
+        REDIS_DISCONNECTED.set(1)
         for topic in self._topics.values():
             if topic.last_position is not None:
                 topic.pending = deque(maxlen=MAX_PENDING_ENTRIES)
@@ -307,6 +310,7 @@ class RedisBus:
         Another run of Redis may lack events that its streams do not show to be missing.
         """
         self._connected.set()
+        REDIS_DISCONNECTED.set(0)
         await pubsub.subscribe(topic.key for topic in self._topics.values())
         outdated = [topic for topic in self._topics.values() if topic.pending is not None]
         for batch in _in_batches(outdated):
