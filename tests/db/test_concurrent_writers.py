@@ -8,9 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
+from sqlmodel import col, select
 
 from tests.support.house import House
 from tests.support.tables import check_rollups
+from wattgate.access_log import ReadCounter, ReadData, Reader
+from wattgate.db.models import AccessRecord
+from wattgate.graphql.resolvers.access_log import store_accesses
 from wattgate.graphql.transport import bulk_recorder
 from wattgate.rest_compat.bulk_intake import NDJSON
 
@@ -74,6 +78,22 @@ async def test_twenty_concurrent_writers_of_the_same_resources_and_day_lose_noth
         power = await read(served, resource_id, "POWER", "PT1H")
         assert (power["count"], power["revision"]) == (21, 19)
     await check(served, resource_ids)
+
+
+async def test_gateways_that_store_the_same_entries_of_the_access_log_do_not_block_each_other(served: House) -> None:
+    at = datetime(2026, 4, 1, 12, tzinfo=UTC)
+    reader = Reader(served.one.application_id, "concurrent", "service", "application", "application", None, at)
+    reads = [(reader, ReadData(served.one.user_id, f"resource {n}"), ReadCounter(1, at, at)) for n in range(300)]
+
+    async def store(number: int) -> int:
+        order = Random(number).sample(reads, len(reads))
+        stored: int = await served.gateway.runner.run(store_accesses, served.one.system, {"reads": order})
+        return stored
+
+    assert await asyncio.gather(*map(store, range(8))) == [len(reads)] * 8
+    async with served.gateway.database.engine.connect() as connection:
+        query = select(col(AccessRecord.count)).where(col(AccessRecord.operation) == "concurrent")
+        assert [count for (count,) in await connection.execute(query)] == [8] * len(reads)
 
 
 async def test_bulk_upload_and_concurrent_single_calls_lose_nothing(

@@ -18,6 +18,7 @@ defaults
   timeout client 65s
   timeout server 65s
   timeout tunnel 1h
+  timeout check 5s
   option http-keep-alive
   option forwardfor
   option redispatch
@@ -27,7 +28,7 @@ frontend clients
 backend gateways
   balance leastconn
   option httpchk GET /readyz
-  default-server inter 300ms fall 1 rise 1 on-marked-down shutdown-sessions
+  default-server inter 300ms fall 1 rise 1
 """
 
 

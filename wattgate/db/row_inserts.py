@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -35,8 +36,10 @@ class RowInserts(ABC):
         """
         for record in records:
             record.application_id = self.application_id
-        statement = insert_or_count(dialect_name(self.write_session), type(records[0]), count, latest)
-        values = [record_values(record) for record in records]
+        model = type(records[0])
+        statement = insert_or_count(dialect_name(self.write_session), model, count, latest)
+        # in key order, so that two gateways with the same records wait for each other instead of deadlocking
+        values = sorted(map(record_values, records), key=itemgetter(model.key))
         await self.write_session.execute(statement, values, execution_options=SCOPED_OPTION)
 
     async def add_for(self, parent: type[Tenanted], record: Tenanted, *, parent_id: str | None = None) -> bool:
