@@ -253,6 +253,17 @@ async def test_gateway_knows_the_scheme_and_serves_no_metrics(proxy: Proxy) -> N
         assert (await http.get("/metrics")).status_code == 404
 
 
+async def test_response_to_each_method_is_that_of_the_gateway(site: Site, proxy: Proxy) -> None:
+    """nginx has a location of its own for PUT and DELETE."""
+    path, body = f"/api/v0-1/resource/{uuid4()}", {"name": "x" * 100_000}
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        async with client(proxy, headers=site.tenant.headers["account"]) as http:
+            through = await http.request(method, path, json=body)
+            direct = await http.request(method, f"{site.gateways[1].url}{path}", json=body)
+        assert (through.status_code, through.json().keys()) == (direct.status_code, direct.json().keys())
+        assert through.status_code in {400, 404, 405}
+
+
 @pytest.mark.long("drains a gateway behind each proxy; the other tests of the proxies stay in the short form")
 async def test_drain_of_a_gateway_fails_no_request(site: Site, proxy: Proxy) -> None:
     statuses: list[int] = []
