@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.chart import CHART, Rendered, build_renderer, read_rendered, run_renderer
 from tests.deploy.files import DEPLOY, ROOT
+from tests.support.command import wattgate_in
+from tests.support.markdown import code_blocks
 from wattgate.app.settings import Settings
 
 NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
+README = (DEPLOY / "README.md").read_text()
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 SECRETS: dict[str, Any] = {
     "WATTGATE_DATABASE_URL": {"name": "gateway", "key": "database-url"},
@@ -32,6 +36,10 @@ EVERYTHING: dict[str, Any] = SEVERAL | {
         "WATTGATE_CONSENT_REQUIRED": True,
         "WATTGATE_REDIS_CA_FILE": "/etc/wattgate/redis/ca.pem",
     },
+    "extraEnv": [
+        {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"},
+        {"name": "OTEL_SERVICE_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+    ],
     "secretFiles": [{"name": "redis-ca", "mountPath": "/etc/wattgate/redis"}],
     "gateway": {"podAnnotations": {"a": "b"}, "nodeSelector": {"c": "d"}, "tolerations": [{"operator": "Exists"}]},
     "worker": {"affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}},
@@ -95,8 +103,41 @@ def problems(values: dict[str, Any]) -> list[str]:
     return [error.message for error in jsonschema_rs.validator_for(SCHEMA).iter_errors(values)]
 
 
+def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object, for the argument `object_pairs_hook`. Of two equal keys, JSON only keeps the last."""
+    names = [name for name, _ in pairs]
+    assert sorted(set(names)) == sorted(names)
+    return dict(pairs)
+
+
 def test_schema_of_the_values_is_valid() -> None:
     jsonschema_rs.meta.validate(SCHEMA)
+    json.loads((CHART / "values.schema.json").read_text(), object_pairs_hook=refuse_repeated_keys)
+
+
+def test_example_of_the_readme_follows_the_schema_and_renders(render: Render) -> None:
+    (example,) = map(yaml.safe_load, code_blocks(README, "yaml"))
+    rendered = render(example)
+    assert problems(rendered.values) == []
+    (commands,) = [code for code in code_blocks(README, "sh") if "kubectl create secret" in code]
+    keys = dict(re.findall(r"^([\w-]+)=(.+)$", commands, re.MULTILINE))
+    assert keys.keys() == {reference["key"] for reference in example["secrets"].values()}
+    policy = rendered.one("NetworkPolicy", "wattgate-gateway")["spec"]["ingress"][0]
+    assert policy["from"] == example["networkPolicy"]["clients"]
+    assert set(example["settings"]) <= set(NAMES)
+
+
+def test_schema_of_each_value_is_that_of_the_default_values() -> None:
+    assert yaml.safe_load((CHART / "values.yaml").read_text()).keys() == SCHEMA["properties"].keys() - {"global"}
+
+
+def test_notes_name_a_command_that_exists(render: Render, tmp_path: Path) -> None:
+    notes = render(SEVERAL).files["NOTES.txt"].replace("\\\n", "")
+    (command,) = re.findall(r"-- +wattgate (home .+)", notes)
+    shown = wattgate_in(tmp_path, *shlex.split(command), "--help")
+    assert shown.returncode == 0, shown.stderr
+    options = {word for word in shlex.split(command) if word.startswith("--")}
+    assert options <= set(re.findall(r"--[\w-]+", shown.stdout))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -122,7 +163,7 @@ def test_schemas_of_kubernetes_find_a_misspelled_member(render: Render) -> None:
 
 
 def test_readme_names_the_kinds_that_no_schema_checks() -> None:
-    (listed,) = re.findall(r"Not checked: (Helm itself.+?)\n\n", (DEPLOY / "README.md").read_text(), re.DOTALL)
+    (listed,) = re.findall(r"Not checked: (Helm itself.+?)\n\n", README, re.DOTALL)
     assert set(re.findall(r"`(\w+)`", listed)) == UNCHECKED_KINDS
 
 
@@ -144,7 +185,22 @@ def test_settings_that_the_chart_names_exist(render: Render) -> None:
     texts = [path.read_text() for path in CHART.rglob("*") if path.is_file()]
     named = set(re.findall(r"WATTGATE_[A-Z0-9_]*[A-Z0-9]", "\n".join(texts)))
     assert named - {"WATTGATE_SERVICE_HOST"} <= set(NAMES)
-    assert set(environment(render(EVERYTHING), "Deployment", "wattgate-gateway")) <= set(NAMES)
+    extra = {one["name"] for one in EVERYTHING["extraEnv"]}
+    assert set(environment(render(EVERYTHING), "Deployment", "wattgate-gateway")) - extra <= set(NAMES)
+
+
+def test_gateways_and_workers_get_extra_variables(render: Render) -> None:
+    rendered = render(EVERYTHING)
+    for name in ("wattgate-gateway", "wattgate-worker"):
+        given = environment(rendered, "Deployment", name)
+        assert given["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector:4318"
+        assert given["OTEL_SERVICE_INSTANCE"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+
+
+def test_schema_refuses_settings_among_extra_variables() -> None:
+    extra = jsonschema_rs.validator_for(SCHEMA["properties"]["extraEnv"])
+    assert extra.is_valid(EVERYTHING["extraEnv"])
+    assert not extra.is_valid([{"name": "WATTGATE_SECRET_KEYS", "value": "1:x"}])
 
 
 def test_settings_of_a_gateway_are_those_that_wattgate_reads(
@@ -167,9 +223,8 @@ def test_secrets_are_references(render: Render, case: str) -> None:
     assert rendered.of_kind("Secret") == []
     for kind, name in [(one["kind"], one["metadata"]["name"]) for one in rendered.of_kind("Deployment")]:
         given = environment(rendered, kind, name)
-        assert {key: value for key, value in given.items() if not isinstance(value, str)} == {
-            key: {"secretKeyRef": reference} for key, reference in CASES[case]["secrets"].items()
-        }
+        references = {key: value for key, value in given.items() if not isinstance(value, str) and key in NAMES}
+        assert references == {key: {"secretKeyRef": reference} for key, reference in CASES[case]["secrets"].items()}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -303,6 +358,10 @@ def test_no_text_has_a_missing_value(render: Render, case: str) -> None:
         (
             ONE | {"secrets": {"WATTGATE_DATABASE_URL": {"name": "a", "key": "b"}}},
             "Set secrets.WATTGATE_SECRET_KEYS or",
+        ),
+        (
+            {"secrets": SEVERAL["secrets"] | {"WATTGATE_MQTT_URL": {"name": "a", "key": "b"}}},
+            "Set gateway.replicas to 1 without autoscaling",
         ),
         (ONE | {"settings": {"WATTGATE_SECRET_KEYS": "1:x"}}, "both are set"),
     ],

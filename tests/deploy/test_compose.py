@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -40,6 +41,7 @@ CERTIFICATES = "./tls"
 
 EXAMPLE_VALUES = {
     "POSTGRES_PASSWORD": "1",
+    "DATABASE_PASSWORD": "4",
     "VALKEY_PASSWORD": "2",
     "WATTGATE_SECRET_KEYS": TEST_KEYS,
     "WATTGATE_PUBLIC_URL": "https://energy.example",
@@ -48,6 +50,9 @@ EXAMPLE_VALUES = {
     "WATTGATE_LINK_KEY": "k" * 48,
     "GRAFANA_PASSWORD": "3",
 }
+MAIL_SETTINGS = {"smtp_url", "mail_from", "link_key"}
+"""The settings without which mail waits in the outbox."""
+
 VARIABLE = re.compile(r"\$\{(\w+):([?-])[^}]*\}")
 
 
@@ -102,7 +107,7 @@ def test_file_with_values_follows_the_schema_of_compose(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLE_VALUES if name != "GRAFANA_PASSWORD"])
+@pytest.mark.parametrize("name", EXAMPLE_VALUES)
 def test_nothing_starts_without_a_value(tmp_path: Path, name: str) -> None:
     refused = parse(tmp_path, EXAMPLE_VALUES | {name: ""})
     assert refused.returncode != 0
@@ -163,6 +168,22 @@ async def test_health_check_of_valkey_fails_on_an_error(tmp_path: Path) -> None:
             assert await check.wait() == status
 
 
+async def test_valkey_stores_nothing_and_refuses_writes_when_it_is_full(tmp_path: Path) -> None:
+    shell, option, command = SERVICES["valkey"]["command"]
+    assert (shell, option) == ("sh", "-c")
+    _, program, *options = shlex.split(command.replace("$$", "$"))
+    assert (program, options[:2]) == ("valkey-server", ["--requirepass", "$REDISCLI_AUTH"])
+    server = RedisServer(tmp_path, product="valkey")
+    try:
+        await server.start(*options[2:])
+        configured = await server.command("CONFIG", "GET", "save", "appendonly", "maxmemory", "maxmemory-policy")
+    finally:
+        await server.kill()
+    expected = {"save": "", "appendonly": "no", "maxmemory": str(512 * 2**20), "maxmemory-policy": "noeviction"}
+    assert configured == expected
+    assert "volumes" not in SERVICES["valkey"]
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_service_depends_on_what_it_can_wait_for(name: str) -> None:
     needed = SERVICES[name].get("depends_on", {})
@@ -202,8 +223,7 @@ def test_example_of_the_environment_has_each_variable_and_no_value() -> None:
     used = VARIABLE.findall(json.dumps(SERVICES))
     lines = [line for line in (DEPLOY / "compose.env.example").read_text().splitlines() if line and line[0] != "#"]
     assert sorted({name for name, _ in used}) == sorted(line.removesuffix("=") for line in lines)
-    # without a value, nothing starts; Grafana then has the password `admin`, and asks for another one
-    assert {name for name, kind in used if kind == "-"} == {"GRAFANA_PASSWORD"}
+    assert {kind for _, kind in used} == {"?"}  # without a value, nothing starts
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -217,20 +237,37 @@ def test_settings_and_command_of_a_service_exist(name: str, tmp_path: Path) -> N
     assert shown.returncode == 0, shown.stderr
 
 
+def test_gateway_without_a_mail_server_needs_no_other_setting_of_mails() -> None:
+    lines = "\n".join(f"WATTGATE_{name.upper()}" for name in MAIL_SETTINGS)
+    assert set(lines.split()) <= set(re.findall(r"\w+", (DEPLOY / "README.md").read_text()))
+    given = {key: value for key, value in settings_of(GATEWAYS[0]).items() if key not in MAIL_SETTINGS}
+    values = {key: json.loads(value) if value.startswith("[") else value for key, value in given.items()}
+    assert Settings(_env_file=None, **cast(Any, values)).smtp_url is None
+
+
 def test_addresses_agree() -> None:
     (network,) = COMPOSE["networks"]["outside"]["ipam"]["config"]
     proxy = SERVICES["proxy"]["environment"]
     configured = (DEPLOY / "proxies/haproxy.cfg").read_text()
     for gateway, variable in zip(GATEWAYS, ("GATEWAY_ONE", "GATEWAY_TWO"), strict=True):
         address = SERVICES[gateway]["networks"]["outside"]["ipv4_address"]
-        assert ip_address(address) in ip_network(network["subnet"])
-        assert ip_address(address) not in ip_network(network["ip_range"])
         assert proxy[variable] == f"{address}:8000"
         assert f'"${{{variable}-' in configured
-        assert json.loads(settings_of(gateway)["trusted_proxies"]) == [network["subnet"]]
+    fixed = [SERVICES[name]["networks"]["outside"]["ipv4_address"] for name in ("proxy", *GATEWAYS)]
+    assert len(set(fixed)) == 3
+    for address in fixed:
+        assert ip_address(address) in ip_network(network["subnet"])
+        assert ip_address(address) not in ip_network(network["ip_range"])
+    # Docker's own address is that of all clients by IPv6, and Prometheus and Grafana are in the network too
+    for name in OWN:
+        assert json.loads(settings_of(name)["trusted_proxies"]) == [f"{fixed[0]}/32"]
     assert COMPOSE["networks"]["inside"] == {"internal": True}
     exposed = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert exposed == {"proxy": ["443:443"], "grafana": ["127.0.0.1:3000:3000"]}
+    assert exposed == {
+        "proxy": ["443:443"],
+        "prometheus": ["127.0.0.1:9090:9090"],
+        "grafana": ["127.0.0.1:3000:3000"],
+    }
 
 
 @pytest.mark.long("starts a gateway; the settings alone stay in the short form")

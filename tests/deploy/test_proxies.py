@@ -1,11 +1,16 @@
-"""The example proxies in front of two real gateways: sockets, event streams, uploads, addresses, and drains."""
+"""The example proxies in front of two real gateways: sockets, event streams, uploads, addresses, and drains.
+
+Two other servers show what the proxies send, and what they repeat.
+"""
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -180,10 +185,83 @@ async def test_limits_apply_to_the_address_of_the_client(site: Site, proxy: Prox
         assert await log_in(other) == statuses[0] != 429
 
 
+@dataclass
+class Breaking:
+    """Two servers behind a proxy. They answer GET, and close the connection of any other request."""
+
+    proxy: Proxy
+    requests: list[tuple[int, str]]
+    """The port of the server and the head of each request that a server received."""
+
+    async def send(self, method: str) -> list[str]:
+        """Send a request through the proxy. Return the heads that the servers received."""
+        path = f"/{uuid4().hex}"
+        async with client(self.proxy) as http:
+            await http.request(method, path, headers={"X-Forwarded-For": "203.0.113.9"})
+        return [head for _, head in self.requests if f" {path} " in head]
+
+    async def wait_until_both_serve(self) -> None:
+        """Wait until the proxy uses both servers. It avoids a server for some time after a failure."""
+        self.requests.clear()
+        async with asyncio.timeout(30):
+            while len({port for port, _ in self.requests}) < 2:
+                await asyncio.gather(*(self.send("GET") for _ in range(2)))
+
+
+@pytest.fixture(params=list(EXAMPLES))
+async def breaking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Breaking]:
+    requests: list[tuple[int, str]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # HAProxy ends the connection of a health check
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            if "/readyz" not in head:
+                requests.append((writer.get_extra_info("sockname")[1], head))
+            if head.startswith("GET "):
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                await writer.drain()
+        writer.close()
+
+    async with AsyncExitStack() as stack:
+        servers = [await asyncio.start_server(serve, "127.0.0.1", 0) for _ in range(2)]
+        for server in servers:
+            stack.callback(server.close)
+        ports = [server.sockets[0].getsockname()[1] for server in servers]
+        certificates = issue_certificates(tmp_path)
+        proxy = await stack.enter_async_context(running_proxy(request.param, tmp_path / "proxy", ports, certificates))
+        yield Breaking(proxy, requests)
+
+
+@pytest.mark.every_case("each program has a rule of its own about what it repeats")
+async def test_proxy_repeats_no_change_that_a_gateway_may_have_received(breaking: Breaking) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        await breaking.wait_until_both_serve()
+        assert len(await breaking.send(method)) == 1, method
+
+
+@pytest.mark.every_case("each program has a rule of its own about forwarded addresses")
+async def test_client_at_a_trusted_address_cannot_choose_its_address(breaking: Breaking) -> None:
+    await breaking.wait_until_both_serve()
+    (head,) = await breaking.send("GET")
+    named = re.findall(r"^x-forwarded-for: *(.*?)\r?$", head, re.MULTILINE | re.IGNORECASE)
+    assert named == ["127.0.0.1"]
+
+
 async def test_gateway_knows_the_scheme_and_serves_no_metrics(proxy: Proxy) -> None:
     async with client(proxy) as http:
         assert "Strict-Transport-Security" in (await http.get("/display")).headers
         assert (await http.get("/metrics")).status_code == 404
+
+
+async def test_response_to_each_method_is_that_of_the_gateway(site: Site, proxy: Proxy) -> None:
+    """nginx has a location of its own for PUT and DELETE."""
+    path, body = f"/api/v0-1/resource/{uuid4()}", {"name": "x" * 100_000}
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        async with client(proxy, headers=site.tenant.headers["account"]) as http:
+            through = await http.request(method, path, json=body)
+            direct = await http.request(method, f"{site.gateways[1].url}{path}", json=body)
+        assert (through.status_code, through.json().keys()) == (direct.status_code, direct.json().keys())
+        assert through.status_code in {400, 404, 405}
 
 
 @pytest.mark.long("drains a gateway behind each proxy; the other tests of the proxies stay in the short form")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.files import DEPLOY
+from tests.support.command import wattgate_in
 from tests.support.system_programs import required_program
 from wattgate.app.settings import Settings
 
@@ -63,6 +64,34 @@ def test_settings_of_the_example_exist() -> None:
     names = re.findall(r"^WATTGATE_(\w+)=", text, re.MULTILINE)
     assert len(names) > 5
     assert {name.lower() for name in names} <= set(Settings.model_fields)
+
+
+def assignments(unit: Path) -> dict[str, str]:
+    """Return the assignments of a unit. Of several with one name, it has the last."""
+    return dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_wrong_setting_is_not_tried_again(tmp_path: Path, unit: Path) -> None:
+    given = assignments(unit)
+    command = given["ExecStart"].partition("bin/wattgate ")[2].split()
+    refused = wattgate_in(tmp_path, *command, PORT="none")
+    assert given["RestartPreventExitStatus"] == str(refused.returncode), refused.stderr
+
+
+def test_gateway_and_worker_have_the_same_working_directory() -> None:
+    places = {(given["StateDirectory"], given["WorkingDirectory"]) for given in map(assignments, UNITS)}
+    assert places == {("wattgate", "/var/lib/wattgate")}
+
+
+def test_upgrade_of_the_database_gets_more_time_than_systemd_gives_by_default() -> None:
+    given = assignments(DEPLOY / "systemd/wattgate.service")
+    assert given["ExecStartPre"].endswith(" db upgrade")
+    assert given["TimeoutStartSec"] == "15min"
+
+
+def test_connections_to_redis_on_another_machine_are_encrypted() -> None:
+    assert assignments(DEPLOY / "systemd/wattgate.env.example")["WATTGATE_REDIS_URL"].startswith("rediss://")
 
 
 def test_metrics_of_gateway_and_worker_have_ports_of_their_own() -> None:

@@ -36,11 +36,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{- /* Refuse values that pass the schema and cannot work. */ -}}
 {{- define "wattgate.check" -}}
+{{- $several := or .Values.autoscaling.enabled (gt (int .Values.gateway.replicas) 1) -}}
 {{- if not (or .Values.secrets.WATTGATE_SECRET_KEYS .Values.settings.WATTGATE_SECRET_KEYS_FILE) -}}
 {{- fail "Set secrets.WATTGATE_SECRET_KEYS or settings.WATTGATE_SECRET_KEYS_FILE: `wattgate keys new` prints a key." -}}
 {{- end -}}
-{{- if and (or .Values.autoscaling.enabled (gt (int .Values.gateway.replicas) 1)) (not .Values.secrets.WATTGATE_REDIS_URL) -}}
+{{- if and $several (not .Values.secrets.WATTGATE_REDIS_URL) -}}
 {{- fail "Set secrets.WATTGATE_REDIS_URL, or gateway.replicas to 1: several gateways need Redis." -}}
+{{- end -}}
+{{- if and $several .Values.secrets.WATTGATE_MQTT_URL -}}
+{{- fail "Set gateway.replicas to 1 without autoscaling: gateways with secrets.WATTGATE_MQTT_URL need different client IDs." -}}
 {{- end -}}
 {{- range $name, $reference := .Values.secrets -}}
 {{- if hasKey $.Values.settings $name -}}
@@ -61,6 +65,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
     secretKeyRef:
       name: {{ $reference.name | quote }}
       key: {{ $reference.key | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "wattgate.extraEnvironment" -}}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
