@@ -159,15 +159,15 @@ async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) 
         accepted = await doctor(server.url)
         assert (accepted.returncode, "MQTT broker   answers" in accepted.stdout) == (0, True), accepted.stderr
         rejected = await doctor(server.url.replace("gateway@", ""))
-        assert (rejected.returncode, "MQTT broker   the connection failed: " in rejected.stderr) == (1, True)
+        assert (rejected.returncode, "MQTT broker   the connection failed: " in rejected.stdout) == (1, True)
     unavailable = await doctor(server.url)
-    assert (unavailable.returncode, "MQTT broker   the connection failed: " in unavailable.stderr) == (1, True)
+    assert (unavailable.returncode, "MQTT broker   the connection failed: " in unavailable.stdout) == (1, True)
 
 
 def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
     result = wattgate("doctor", folder=tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert result.returncode == 1
-    assert "does not answer" in result.stderr
+    assert "does not answer" in result.stdout
 
 
 @pytest.mark.long("starts a new interpreter; the commands of the schema stay in the short form")
