@@ -83,5 +83,5 @@ def test_doctor_does_not_blame_the_setting_if_the_applications_cannot_be_read(
 def test_malformed_setting_stops_the_start(command: Command, tmp_path: Path, words: tuple[str, ...]) -> None:
     refused = command(*words, DISPLAY_APPLICATION_ID="My app")
     assert refused.status == 2
-    assert "WATTGATE_DISPLAY_APPLICATION_ID: Value error, is not an application ID such as" in refused.error
+    assert "WATTGATE_DISPLAY_APPLICATION_ID: the value 'My app' is not an application ID such as" in refused.error
     assert "`wattgate app list` prints the IDs" in refused.error

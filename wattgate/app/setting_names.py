@@ -1,9 +1,12 @@
 """Names of settings in the environment and in `.env`: report unknown ones instead of ignoring them."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
+from pydantic import AfterValidator, StringConstraints
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, PydanticBaseSettingsSource
 
 from wattgate.app.setting_sources import ENV_FILE, PREFIX
@@ -36,6 +39,20 @@ def nearest_setting(name: str, fields: Iterable[str], similarity: float = MIN_SI
 def is_test_variable(name: str, fields: Iterable[str]) -> bool:
     """Return whether a variable belongs to the test suite."""
     return name.startswith(TEST_PREFIX) and nearest_setting(name, fields, MIN_TEST_SIMILARITY) is None
+
+
+def _check_characters(url: str) -> str:
+    if any(unicodedata.category(character) == "Cc" for character in url):
+        raise ValueError("has a line break or another control character. Remove it")
+    try:
+        urlsplit(url)
+    except ValueError:  # its message can contain a password
+        raise ValueError("is not a URL. Check the brackets and special characters of its host") from None
+    return url
+
+
+SettingUrl = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_check_characters)]
+"""The address of a server. White space around it, such as the line break at the end of a file, is removed."""
 
 
 class StrictEnvironment(EnvSettingsSource):

@@ -17,6 +17,7 @@ from wattgate.app.database_settings import DatabaseSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.app.personal_data_settings import PersonalDataSettings
 from wattgate.app.redis_settings import RedisSettings
+from wattgate.app.setting_names import SettingUrl
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -144,7 +145,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     callout_http: bool = Field(
         default=False, description="Whether webhooks, Web Push and directories may use unencrypted http addresses."
     )
-    push_url: str | None = Field(
+    push_url: SettingUrl | None = Field(
         default=None,
         description="URL of your push provider, which gets the pushes for phones. If not set, phones get no pushes.",
     )
@@ -161,7 +162,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         description="Contact for push services: a `mailto:` or `https:` URL. Required with WATTGATE_WEB_PUSH_KEY.",
     )
 
-    smtp_url: str | None = Field(
+    smtp_url: SettingUrl | None = Field(
         default=None,
         description=(
             "Mail server: `smtps://` or `smtp+starttls://user:password@host:port`, or `smtp://` without encryption. "
@@ -178,7 +179,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         validate_default=True,
         description="Sender of the mails, such as `Energy <alerts@energy.example>`. Required with WATTGATE_SMTP_URL.",
     )
-    public_url: str | None = Field(
+    public_url: SettingUrl | None = Field(
         default=None,
         validate_default=True,
         description=(
@@ -201,7 +202,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         ),
     )
 
-    mqtt_url: str | None = Field(
+    mqtt_url: SettingUrl | None = Field(
         default=None,
         description="MQTT broker of the in-home displays: `mqtt://` or `mqtts://user:password@host:port`.",
     )
@@ -239,7 +240,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     def _check_secret_keys_file(cls, file: Path | None, info: ValidationInfo) -> Path | None:
         if file is not None:
             if info.data.get("secret_keys") is not None:
-                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS")
+                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS. Unset one of both")
             read_keys(file)
         return file
 
@@ -250,7 +251,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             try:
                 egress.parse_destination(url, egress.ALLOW_ALL)
             except egress.BlockedDestination as refused:
-                raise ValueError(f"the address {refused}") from None
+                raise ValueError(f"{refused}. Write one such as https://push.example/send") from None
         return url
 
     @field_validator("web_push_contact")
@@ -278,14 +279,14 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             try:
                 create_default_context(cafile=file)
             except OSError as error:
-                raise ValueError(f"cannot be read as PEM certificates: {error}") from None
+                raise ValueError(f"cannot be read as PEM certificates: {error}. Check the file") from None
         return file
 
     @field_validator("mail_from", "public_url", "link_key")
     @classmethod
     def _require_with_smtp(cls, value: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
         if value is None and info.data.get("smtp_url"):
-            raise ValueError("is required with WATTGATE_SMTP_URL")
+            raise ValueError("is required with WATTGATE_SMTP_URL. Set it, or unset WATTGATE_SMTP_URL")
         return value
 
     @field_validator("mail_from")
@@ -307,7 +308,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-                raise ValueError("is not the address of a web site; write one such as https://energy.example")
+                raise ValueError("is not the address of a web site. Write one such as https://energy.example")
         return url
 
     @field_validator("mqtt_url")
@@ -331,14 +332,14 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     def _check_mqtt_topics(cls, topics: list[str]) -> list[str]:
         for topic in topics:
             if not is_topic_filter(topic):
-                raise ValueError(f"{topic!r} is not a valid MQTT topic filter")
+                raise ValueError(f"{topic!r} is not a valid MQTT topic filter. Write one such as glow/+/STATE")
         return topics
 
     @field_validator("base_path")
     @classmethod
     def _check_base_path(cls, path: str) -> str:
         if not path.startswith("/") or path.endswith("/"):
-            raise ValueError("must begin with a slash and must not end with one")
+            raise ValueError("must begin with a slash and must not end with one. Write a path such as /api")
         return path
 
 
