@@ -6,7 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wattgate.app.setting_names import SettingUrl, StrictSettings
+from wattgate.app.setting_names import StrictSettings
 
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -16,7 +16,7 @@ WRITE_URL = "Write sqlite:///FILE or postgresql://user:password@host/name"
 class DatabaseSettings(StrictSettings):
     """A part of `Settings`."""
 
-    database_url: SettingUrl = Field(
+    database_url: str = Field(
         default="sqlite:///wattgate.sqlite3", description="SQLAlchemy URL of the database: SQLite or PostgreSQL."
     )
     database_pool_size: int = Field(
@@ -30,7 +30,7 @@ class DatabaseSettings(StrictSettings):
         ),
     )
 
-    database_replica_url: SettingUrl | None = Field(
+    database_replica_url: str | None = Field(
         default=None,
         description=(
             "URL of a streaming replica of WATTGATE_DATABASE_URL. Queries then read from it if it has all changes of "

@@ -5,14 +5,13 @@ from pathlib import Path
 from pydantic import Field, ValidationInfo, field_validator
 
 from wattgate.app.page_settings import PageSettings
-from wattgate.app.setting_names import SettingUrl
 from wattgate.realtime.redis_url import RedisServers, TlsFiles
 
 
 class RedisSettings(PageSettings):
     """A part of `Settings`."""
 
-    redis_url: SettingUrl | None = Field(
+    redis_url: str | None = Field(
         default=None,
         description=(
             "Redis or Valkey (Redis 6.2 or later) that connects several gateways: `redis://` or "

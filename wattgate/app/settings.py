@@ -17,7 +17,6 @@ from wattgate.app.database_settings import DatabaseSettings
 from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.app.personal_data_settings import PersonalDataSettings
 from wattgate.app.redis_settings import RedisSettings
-from wattgate.app.setting_names import SettingUrl
 from wattgate.db.encryption.key_ring import parse_keys, read_keys
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
@@ -145,7 +144,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     callout_http: bool = Field(
         default=False, description="Whether webhooks, Web Push and directories may use unencrypted http addresses."
     )
-    push_url: SettingUrl | None = Field(
+    push_url: str | None = Field(
         default=None,
         description="URL of your push provider, which gets the pushes for phones. If not set, phones get no pushes.",
     )
@@ -162,7 +161,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         description="Contact for push services: a `mailto:` or `https:` URL. Required with WATTGATE_WEB_PUSH_KEY.",
     )
 
-    smtp_url: SettingUrl | None = Field(
+    smtp_url: str | None = Field(
         default=None,
         description=(
             "Mail server: `smtps://` or `smtp+starttls://user:password@host:port`, or `smtp://` without encryption. "
@@ -179,7 +178,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         validate_default=True,
         description="Sender of the mails, such as `Energy <alerts@energy.example>`. Required with WATTGATE_SMTP_URL.",
     )
-    public_url: SettingUrl | None = Field(
+    public_url: str | None = Field(
         default=None,
         validate_default=True,
         description=(
@@ -202,7 +201,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         ),
     )
 
-    mqtt_url: SettingUrl | None = Field(
+    mqtt_url: str | None = Field(
         default=None,
         description="MQTT broker of the in-home displays: `mqtt://` or `mqtts://user:password@host:port`.",
     )
