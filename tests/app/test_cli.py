@@ -128,6 +128,13 @@ def test_secret_of_an_application_can_be_rotated(tmp_path: Path) -> None:
             "redis+sentinel://:hidden@localhost?masters=x",
             "the value 'redis+sentinel://***@localhost?***' has the unknown option 'masters'. Write an address such as",
         ),
+        (
+            "REDIS_URL",
+            "redis+sentinel://localhost?sentinel_password=x@hidden",
+            "the value 'redis+sentinel://***' names no primary: add ?master=NAME",
+        ),
+        ("REDIS_URL", "rediss://:hidden", "the value 'rediss://:***' is not an address of Redis. Write one such as"),
+        ("WEB_PUSH_KEY", "hidden", "is not 32 bytes long in base64url. Write the private key of a VAPID key pair."),
         ("SMTP_URL", "smtps://mail.example:hidden", "the value 'smtps://mail.example:***' has an invalid port."),
         ("LINK_KEY", "hidden", "is too short. Write at least 32 characters."),
         ("LINK_KEY", "", "is too short. Write at least 32 characters."),

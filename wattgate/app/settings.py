@@ -253,15 +253,20 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
                 raise ValueError(f"{refused}. Write one such as https://push.example/send") from None
         return url
 
+    @field_validator("web_push_key")
+    @classmethod
+    def _check_web_push_key(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            Vapid(key.get_secret_value(), "")
+        return key
+
     @field_validator("web_push_contact")
     @classmethod
     def _check_web_push_contact(cls, contact: str | None, info: ValidationInfo) -> str | None:
-        key = info.data.get("web_push_key")
-        if key is None:
+        if info.data.get("web_push_key") is None:
             return contact
         if contact is None or not contact.startswith(("mailto:", "https:")):
             raise ValueError("is required with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
-        Vapid(key.get_secret_value(), contact)
         return contact
 
     @field_validator("smtp_url")

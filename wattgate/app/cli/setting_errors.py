@@ -1,7 +1,6 @@
 """Sentences about invalid settings: what is wrong with which value, and what to write. None contains a secret."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +16,8 @@ HIDDEN = "***"
 
 MAX_SHOWN_LENGTH = 100
 """Characters of a value that a message shows."""
+
+MAX_PORT_DIGITS = 5
 
 _VERBS = ("cannot", "has", "is", "must", "names", "needs", "would")
 """The first words of messages that have the value as their subject. Other messages name what is wrong themselves."""
@@ -110,14 +111,21 @@ def _shown(field: str, value: object) -> str:
 
 def _hide_credentials(url: str) -> str:
     """Return a URL with HIDDEN instead of credentials and of options. The URL may be invalid."""
-    start, at, place = url.rpartition("@")
-    if at:
-        scheme = re.match(r"[\w+.-]+:(?://)?", start)
-        return f"{scheme[0] if scheme else ''}{HIDDEN}@{_hide_options(place)}"
-    # without an @, what follows the host can be a port or a password
-    return re.sub(r"(//[^/?#]*?:)(?!\d{1,5}(?:[/?#,]|$))[^/?#]*", rf"\1{HIDDEN}", _hide_options(url))
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return HIDDEN if "@" in url else url
+    credentials, at, place = rest.rpartition("@")
+    if "?" in credentials:  # the @ is part of an option
+        return f"{scheme}://{HIDDEN}"
+    place, mark, _ = place.partition("?")
+    hosts, slash, path = place.partition("/")
+    if not at:  # what follows a host can be a port or a password
+        hosts = ",".join(map(_hide_password, hosts.split(",")))
+    return f"{scheme}://{HIDDEN + at if at else ''}{hosts}{slash}{path}{mark}{HIDDEN if mark else ''}"
 
 
-def _hide_options(url: str) -> str:
-    place, mark, _ = url.partition("?")
-    return f"{place}{mark}{HIDDEN if mark else ''}"
+def _hide_password(host: str) -> str:
+    """Return a host with its port, or with HIDDEN instead of what is not a port."""
+    name, colon, port = host.partition(":")
+    is_port = name and port.isdigit() and len(port) <= MAX_PORT_DIGITS
+    return host if is_port or not colon else f"{name}:{HIDDEN}"
