@@ -290,7 +290,7 @@ async def test_a_server_that_is_no_replica_is_named_with_the_remedy(
         refused = await asyncio.to_thread(wattgate_in, tmp_path, command, **settings)
         assert refused.returncode == 1, refused.stderr
         assert problem in refused.stdout + refused.stderr
-        assert "set WATTGATE_DATABASE_REPLICA_URL to a streaming replica" in refused.stderr
+        assert "set WATTGATE_DATABASE_REPLICA_URL to a streaming replica" in refused.stdout + refused.stderr
 
 
 async def test_another_cluster_answers_no_query(servers: Servers, postgresql_url: str) -> None:

@@ -119,13 +119,13 @@ def _hide_credentials(url: str) -> str:
         return f"{scheme}://{HIDDEN}"
     place, mark, _ = place.partition("?")
     hosts, slash, path = place.partition("/")
-    if not at:  # what follows a host can be a port or a password
+    if not at:  # the text after a host can be a port or a password
         hosts = ",".join(map(_hide_password, hosts.split(",")))
     return f"{scheme}://{HIDDEN + at if at else ''}{hosts}{slash}{path}{mark}{HIDDEN if mark else ''}"
 
 
 def _hide_password(host: str) -> str:
-    """Return a host with its port, or with HIDDEN instead of what is not a port."""
+    """Return a host with its port, or with HIDDEN instead of another text."""
     name, colon, port = host.partition(":")
     is_port = name and port.isdigit() and len(port) <= MAX_PORT_DIGITS
     return host if is_port or not colon else f"{name}:{HIDDEN}"
