@@ -18,6 +18,7 @@ from tests.support.command import wattgate_anew, wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
+from wattgate.app.settings import Settings
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 
@@ -95,27 +96,84 @@ def test_secret_of_an_application_can_be_rotated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("DATABASE_URL", "mysql://root@localhost/x", "mysql is not supported"),
-        ("DATABASE_URL", "what", "is not a database URL"),
-        ("REDIS_URL", "http://localhost", "is not an address such as redis://user:password@host:6379/0"),
-        ("REDIS_URL", "redis://localhost:eighty", "Port could not be cast"),
-        ("PORT", "eighty", "valid integer"),
-        ("BASE_PATH", "api", "must begin with a slash"),
-        ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
-        ("ALLOWED_ORIGINS", "not json", "ALLOWED_ORIGINS"),
-        ("MQTT_URL", "http://localhost", "is not an address such as mqtt://user:password@host:1883"),
-        ("MQTT_URL", "mqtt://localhost:eighty", "Port could not be cast"),
-        ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is not a valid MQTT topic filter"),
-        ("MQTT_TOPICS", "[]", "at least 1 item"),
-        ("MQTT_CLIENT_ID", "", "at least 1 character"),
+        (
+            "DATABASE_URL",
+            "mysql://root:hidden@localhost/x",
+            "the value 'mysql://***@localhost/x' names the database mysql, which is not supported. "
+            "Write sqlite:///FILE or postgresql://user:password@host/name.",
+        ),
+        ("DATABASE_URL", "what", "the value 'what' is not a database URL. Write sqlite:///FILE or postgresql://"),
+        ("DATABASE_URL", "postgresql://a:hidden@host:eighty/x", "the value 'postgresql://***@host:"),
+        ("DATABASE_URL", "sqlite:///a\nb", "has a line break or another control character. Remove it."),
+        ("DATABASE_URL", "postgresql://a:hidden@[host/x", "is not a URL. Check the brackets"),
+        ("DATABASE_POOLER", "sessions", "the value 'sessions' is not valid. Write 'none' or 'transaction'."),
+        (
+            "DATABASE_REPLICA_URL",
+            "postgresql://a:hidden@host/x",
+            "the value 'postgresql://***@host/x' needs PostgreSQL, here and in WATTGATE_DATABASE_URL. Write both as "
+            "postgresql://user:password@host/name, or unset this setting.",
+        ),
+        (
+            "REDIS_URL",
+            "http://localhost",
+            "the value 'http://localhost' is not an address of Redis. Write one such as redis://user:password@host:6379",
+        ),
+        (
+            "REDIS_URL",
+            "redis://localhost:hidden",
+            "the value 'redis://localhost:***' has an invalid port. Write a number",
+        ),
+        (
+            "REDIS_URL",
+            "redis+sentinel://:hidden@localhost?masters=x",
+            "the value 'redis+sentinel://***@localhost?***' has the unknown option 'masters'. Write an address such as",
+        ),
+        (
+            "REDIS_URL",
+            "redis+sentinel://localhost?sentinel_password=x@hidden",
+            "the value 'redis+sentinel://***' names no primary: add ?master=NAME",
+        ),
+        ("REDIS_URL", "rediss://:hidden", "the value 'rediss://:***' is not an address of Redis. Write one such as"),
+        ("WEB_PUSH_KEY", "hidden", "is not 32 bytes long in base64url. Write the private key of a VAPID key pair."),
+        ("SMTP_URL", "smtps://mail.example:hidden", "the value 'smtps://mail.example:***' has an invalid port."),
+        ("LINK_KEY", "hidden", "is too short. Write at least 32 characters."),
+        ("LINK_KEY", "", "is too short. Write at least 32 characters."),
+        ("SECRET_KEYS", "hidden", "has a key without a valid id; write ID:KEY, as `wattgate keys new` prints."),
+        ("PORT", "eighty", "the value 'eighty' is not a whole number. Write digits only."),
+        ("PORT", "70000", "the value '70000' is too large. Write a number of at most 65535."),
+        ("OPERATION_SECONDS", "0", "the value '0' is too small. Write a number above 0."),
+        ("OPERATION_SECONDS", "long", "the value 'long' is not a number. Write one such as 2.5."),
+        ("DELIVER", "perhaps", "the value 'perhaps' is neither true nor false. Write true or false."),
+        ("BASE_PATH", "api", "the value 'api' must begin with a slash and must not end with one. Write a path such as"),
+        ("LOG_LEVEL", "loud", "the value 'loud' is not valid. Write 'debug', 'info', 'warning' or 'error'."),
+        ("ALLOWED_ORIGINS", "not json", "the value 'not json' is not a list in JSON. Write one such as [\"first\""),
+        ("TRUSTED_PROXIES", '["proxy"]', "the value 'proxy' is not a network. Write one such as 10.0.0.0/8."),
+        (
+            "MQTT_URL",
+            "http://localhost",
+            "is not an address of an MQTT broker. Write one such as mqtt://user:password@",
+        ),
+        ("MQTT_URL", "mqtt://localhost:hidden", "the value 'mqtt://localhost:***' has an invalid port. Write a number"),
+        ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is not a valid MQTT topic filter. Write one such as"),
+        ("MQTT_TOPICS", "[]", "the value [] is too short. Write at least 1 item."),
+        ("MQTT_CLIENT_ID", "", "the value '' is too short. Write at least 1 character."),
     ],
 )
 def test_invalid_setting_stops_start_with_message(doctor: Doctor, setting: str, value: str, message: str) -> None:
     status, stderr = doctor(**{setting: value})
     assert status == 2
-    assert f"WATTGATE_{setting}" in stderr
+    assert stderr.startswith(f"WATTGATE_{setting}: ")
+    assert stderr.count("WATTGATE_") == 1 + message.count("WATTGATE_"), "each setting has one message"
     assert message in stderr
-    assert "Traceback" not in stderr
+    assert all(text not in stderr for text in ("Traceback", "Value error", "Input should", "hidden"))
+
+
+def test_white_space_around_an_address_is_removed(doctor: Doctor) -> None:
+    status, stderr = doctor(DATABASE_URL=" sqlite:///mine.sqlite3\r\n")
+    assert (status, stderr) == (1, "")
+    assert (
+        str(Settings(_env_file=None, database_url="sqlite:///mine.sqlite3\n").database_url) == "sqlite:///mine.sqlite3"
+    )
 
 
 def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_path: Path) -> None:
@@ -131,7 +189,7 @@ def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_p
 def test_mqtt_url_requires_application_id(doctor: Doctor) -> None:
     status, stderr = doctor(MQTT_URL="mqtt://localhost")
     assert status == 2
-    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is required with WATTGATE_MQTT_URL" in stderr
+    assert "WATTGATE_MQTT_APPLICATION_ID: is required with WATTGATE_MQTT_URL" in stderr
 
 
 def test_mqtt_url_without_mqtt_extra_stops_start_with_message(tmp_path: Path) -> None:
@@ -159,15 +217,15 @@ async def test_doctor_reports_whether_broker_accepts_connection(tmp_path: Path) 
         accepted = await doctor(server.url)
         assert (accepted.returncode, "MQTT broker   answers" in accepted.stdout) == (0, True), accepted.stderr
         rejected = await doctor(server.url.replace("gateway@", ""))
-        assert (rejected.returncode, "MQTT broker   the connection failed: " in rejected.stderr) == (1, True)
+        assert (rejected.returncode, "MQTT broker   the connection failed: " in rejected.stdout) == (1, True)
     unavailable = await doctor(server.url)
-    assert (unavailable.returncode, "MQTT broker   the connection failed: " in unavailable.stderr) == (1, True)
+    assert (unavailable.returncode, "MQTT broker   the connection failed: " in unavailable.stdout) == (1, True)
 
 
 def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
     result = wattgate("doctor", folder=tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert result.returncode == 1
-    assert "does not answer" in result.stderr
+    assert "does not answer" in result.stdout
 
 
 @pytest.mark.long("starts a new interpreter; the commands of the schema stay in the short form")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sqlite3
 import ssl
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 import trustme
+from sqlalchemy.engine import make_url
 
 from tests.support.certificates import issue_certificates
 from tests.support.command import wattgate_in
@@ -46,7 +48,7 @@ async def results_of(folder: Path, expected_status: int, **settings: str) -> dic
 @pytest.mark.parametrize(
     ("revision", "text"),
     [
-        ("0001", "its revision is 0001, and this version needs"),
+        ("0001", "does not have the schema of this version: its revision is 0001, and this version needs"),
         ("9999", "has the schema of a newer version: its revision is 9999"),
     ],
 )
@@ -58,8 +60,9 @@ def test_another_schema_is_named_at_start_and_by_doctor(tmp_path: Path, revision
     for command in ("serve", "worker", "doctor"):
         refused = wattgate_in(tmp_path, command)
         assert refused.returncode == 1, (command, refused.stderr)
-        assert text in refused.stderr
-        assert remedy in refused.stderr
+        printed = refused.stdout if command == "doctor" else refused.stderr
+        assert f"atabase {tmp_path / 'wattgate.sqlite3'} {text}" in " ".join(printed.split())
+        assert remedy in printed
 
 
 async def test_all_checks_run_after_an_error(tmp_path: Path) -> None:
@@ -73,6 +76,41 @@ async def test_all_checks_run_after_an_error(tmp_path: Path) -> None:
         LINK_KEY="k" * 32,
     )
     assert [text.partition(":")[0] for text in found["error"]] == ["database", "Redis", "mail server"]
+
+
+def test_an_empty_folder_stays_empty(tmp_path: Path) -> None:
+    checked = wattgate_in(tmp_path, "doctor", without=("SECRET_KEYS",))
+    assert checked.returncode == 1
+    file = tmp_path / "wattgate.sqlite3"
+    assert f"ERROR   database   the file {file} does not exist. To correct that, check WATTGATE_DATABASE_URL" in (
+        checked.stdout
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_line_of_the_output_says_how_its_check_ended(tmp_path: Path) -> None:
+    assert wattgate_in(tmp_path, "db", "upgrade").returncode == 0
+    checked = wattgate_in(tmp_path, "doctor", REDIS_URL="redis://127.0.0.1:1")
+    assert checked.returncode == 1
+    assert checked.stderr == ""
+    lines = {line[8:].partition("   ")[0]: line for line in checked.stdout.splitlines()}
+    assert lines["database"].startswith("ok      database   answers")
+    assert lines["log-in pages"].startswith("warning log-in pages   there is no application")
+    assert lines["Redis"].startswith("ERROR   Redis   cannot be used: Redis at 127.0.0.1:1 does not answer")
+    assert lines["Redis"].endswith(". Check WATTGATE_REDIS_URL, and that Redis runs")
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "doctor"])
+async def test_postgresql_without_tables_is_named_without_its_password(
+    postgresql_url: str, tmp_path: Path, command: str
+) -> None:
+    url = postgresql_url.replace("//postgres@", "//postgres:hidden@")
+    assert "hidden" in url
+    refused = await asyncio.to_thread(wattgate_in, tmp_path, command, DATABASE_URL=url)
+    assert refused.returncode == 1
+    name = make_url(url).database
+    assert re.search(rf"database +postgresql://\S*/{name}\S* has no schema", refused.stdout + refused.stderr)
+    assert "hidden" not in refused.stdout + refused.stderr
 
 
 async def test_redis_that_evicts_is_an_error(tmp_path: Path) -> None:

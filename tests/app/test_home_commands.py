@@ -298,7 +298,7 @@ def test_invalid_options_are_refused_before_the_database_is_touched(
 ) -> None:
     refused(command_on_empty(*arguments(**options)), "Nothing was changed", *texts)
     assert not list(tmp_path.glob("*.sqlite3"))
-    assert "run wattgate db upgrade" in command_on_empty("doctor").error
+    assert "run wattgate db upgrade" in command_on_empty("doctor").out
 
 
 def test_a_wrong_check_digit_is_a_warning(command: Command) -> None:

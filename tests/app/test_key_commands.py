@@ -77,4 +77,5 @@ def test_sqlite_without_keys_gets_a_key_file(tmp_path: Path) -> None:
     (tmp_path / "wattgate.sqlite3.keys").unlink()
     lost = wattgate("doctor", folder=tmp_path, without=without)
     assert lost.returncode == 1
-    assert "needs the key k-" in lost.stderr
+    assert "needs the key k-" in lost.stdout
+    assert not (tmp_path / "wattgate.sqlite3.keys").exists(), "doctor creates no file"

@@ -61,8 +61,8 @@ def test_doctor_refuses_a_setting_that_names_no_application(command: Command) ->
     unknown = str(uuid4())
     refused = command("doctor", DISPLAY_APPLICATION_ID=unknown)
     assert refused.status == 1
-    assert f"no application has the ID {unknown} of WATTGATE_DISPLAY_APPLICATION_ID" in refused.error
-    assert "wattgate app list" in refused.error
+    assert f"no application has the ID {unknown} of WATTGATE_DISPLAY_APPLICATION_ID" in refused.out
+    assert "wattgate app list" in refused.out
 
 
 def test_doctor_does_not_blame_the_setting_if_the_applications_cannot_be_read(
@@ -75,13 +75,13 @@ def test_doctor_does_not_blame_the_setting_if_the_applications_cannot_be_read(
     for settings in ({}, {"DISPLAY_APPLICATION_ID": str(uuid4())}):
         refused = command("doctor", **settings)
         assert refused.status == 1
-        assert "the applications cannot be read from the database" in refused.error
-        assert "no application has the ID" not in refused.error
+        assert "the applications cannot be read from the database" in refused.out
+        assert "no application has the ID" not in refused.out
 
 
 @pytest.mark.parametrize("words", [("doctor",), ("serve",)])
 def test_malformed_setting_stops_the_start(command: Command, tmp_path: Path, words: tuple[str, ...]) -> None:
     refused = command(*words, DISPLAY_APPLICATION_ID="My app")
     assert refused.status == 2
-    assert "WATTGATE_DISPLAY_APPLICATION_ID: Value error, is not an application ID such as" in refused.error
+    assert "WATTGATE_DISPLAY_APPLICATION_ID: the value 'My app' is not an application ID such as" in refused.error
     assert "`wattgate app list` prints the IDs" in refused.error

@@ -108,7 +108,7 @@ def test_rotation_keeps_the_text_and_removes_the_need_for_the_old_key() -> None:
     [
         ("", "has no key"),
         ("# only a comment", "has no key"),
-        ("a", "key a is not 32 bytes"),
+        ("a", "has a key without a valid id"),
         ("a:c2hvcnQ=", "key a is not 32 bytes"),
         ("A_b:c2hvcnQ=", "without a valid id"),
         (f"{key('a')},{key('a', 'y')}", "two keys with the id a"),

@@ -150,7 +150,7 @@ async def test_a_pooler_without_the_setting_is_named_with_the_remedy(
     settings = {"DATABASE_URL": pooler.url_of(server), "SECRET_KEYS": TEST_KEYS}
     refused = await asyncio.to_thread(wattgate_in, tmp_path, command, **settings)
     assert refused.returncode == 1, refused.stderr
-    assert "set WATTGATE_DATABASE_POOLER=transaction" in refused.stderr
+    assert "set WATTGATE_DATABASE_POOLER=transaction" in refused.stdout + refused.stderr
 
 
 async def test_a_gateway_without_the_setting_logs_the_remedy_when_it_fails_later(

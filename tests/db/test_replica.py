@@ -289,8 +289,8 @@ async def test_a_server_that_is_no_replica_is_named_with_the_remedy(
         settings = {"DATABASE_URL": primary.url, "DATABASE_REPLICA_URL": url, "SECRET_KEYS": TEST_KEYS}
         refused = await asyncio.to_thread(wattgate_in, tmp_path, command, **settings)
         assert refused.returncode == 1, refused.stderr
-        assert problem in refused.stderr
-        assert "set WATTGATE_DATABASE_REPLICA_URL to a streaming replica" in refused.stderr
+        assert problem in refused.stdout + refused.stderr
+        assert "set WATTGATE_DATABASE_REPLICA_URL to a streaming replica" in refused.stdout + refused.stderr
 
 
 async def test_another_cluster_answers_no_query(servers: Servers, postgresql_url: str) -> None:

@@ -1,13 +1,17 @@
 """The documentation says which Python runs wattgate, and installs extras in ways that find them."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.support.markdown import code_blocks
 from wattgate import __version__
 from wattgate.app.settings import MQTT_REQUIREMENT
+from wattgate.db.encryption.key_ring import parse_keys
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -24,6 +28,18 @@ def test_page_names_the_python_of_the_virtual_environment(page: Path) -> None:
 def test_page_installs_extras_from_a_wheel_or_the_repository(page: Path) -> None:
     """No registry has the package wattgate."""
     assert not re.search(r"pip install '?wattgate\b(?!-)", page.read_text())
+
+
+def test_guide_keeps_the_address_and_the_key_of_postgresql_in_a_private_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "set-up-a-gateway.md").read_text()
+    (commands,) = [block for block in code_blocks(page, "sh") if "wattgate keys new" in block]
+    program = f'wattgate() {{ {sys.executable} -m wattgate "$@"; }}\n'
+    subprocess.run(["/bin/sh", "-ec", program + commands], cwd=tmp_path, check=True, timeout=60)
+    file = tmp_path / ".env"
+    assert file.stat().st_mode & 0o777 == 0o600
+    url, keys = (line.split("=", 1)[1] for line in file.read_text().splitlines())
+    assert url.startswith("postgresql://")
+    assert len(parse_keys(keys)) == 1
 
 
 def test_message_about_mqtt_names_the_requirement_of_the_extra() -> None:

@@ -2,10 +2,14 @@
 
 import asyncio
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,29 @@ from tests.support.encryption import TEST_KEYS
 from tests.support.house import House, house
 from tests.support.markdown import code_blocks
 from tests.support.postgresql_server import PostgresqlServer, postgresql_server
+from tests.support.redis_server import redis_server
 from tests.support.row_dumps import dump_rows
+from tests.support.system_programs import required_program
+from wattgate.clock import utc_now
 from wattgate.db.backup import back_up_sqlite
+from wattgate.db.engine import Database
+from wattgate.db.readings.partitions import ensure_upcoming_partitions
 from wattgate.errors import Conflict, Unavailable
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md").read_text()
-BACK_UP, RESTORE, DUMP, RESTORE_DUMP, CHECK_DUMP, ARCHIVE, BASE, RESTORE_MOMENT = code_blocks(PAGE, "sh")
+(
+    BACK_UP,
+    RESTORE,
+    DUMP,
+    CREATE_ROLE,
+    RESTORE_DUMP,
+    CHECK_DUMP,
+    ARCHIVE,
+    BASE,
+    DELETE_OLD,
+    RESTORE_MOMENT,
+    FORGET_EVENTS,
+) = code_blocks(PAGE, "sh")
 
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 COUNT = """query ($resource: ID!) { readings(resourceId: $resource, period: P1D,
@@ -37,13 +58,18 @@ async def record(home: House, resource: str, minute: int) -> None:
 
 
 def run_commands(folder: Path, commands: str, **settings: str) -> None:
-    """Run the `wattgate` commands of a block, and let the shell run its other lines."""
-    for line in commands.splitlines():
-        if line.startswith("wattgate "):
-            result = wattgate_in(folder, *line.split()[1:], SECRET_KEYS=TEST_KEYS, **settings)
+    """Run the `wattgate` commands of a block, and let the shell run the lines between them."""
+    for is_ours, lines in groupby(commands.splitlines(), lambda line: line.startswith("wattgate ")):
+        if is_ours:
+            results = [wattgate_in(folder, *line.split()[1:], SECRET_KEYS=TEST_KEYS, **settings) for line in lines]
         else:
-            result = subprocess.run(["/bin/sh", "-ec", line], cwd=folder, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, (line, result.stdout, result.stderr)
+            results = [run_shell(folder, "\n".join(lines))]
+        for result in results:
+            assert result.returncode == 0, (commands, result.stdout, result.stderr)
+
+
+def run_shell(folder: Path, commands: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["/bin/sh", "-ec", commands], cwd=folder, capture_output=True, text=True, check=False)
 
 
 async def test_sqlite_is_backed_up_while_the_gateway_stores_readings(tmp_path: Path) -> None:
@@ -93,6 +119,11 @@ async def test_a_restored_sqlite_database_serves_the_same_rows(tmp_path: Path) -
     (tmp_path / "wattgate.sqlite3-wal").write_bytes(b"the log of the old database")
     await asyncio.to_thread(run_commands, tmp_path, RESTORE)
     assert await dump_rows(url) == original
+    assert (tmp_path / "before" / "wattgate.sqlite3-wal").read_bytes() == b"the log of the old database"
+    with closing(sqlite3.connect(tmp_path / "before" / "wattgate.sqlite3")) as old:
+        assert old.execute("SELECT count(*) FROM reading").fetchone() == (len(original["reading"]) + 1,)
+    assert run_shell(tmp_path, RESTORE).returncode != 0, "the folder with the old database exists"
+    assert await dump_rows(url) == original
     assert (tmp_path / "backup.sqlite3").stat().st_mode & 0o777 == 0o600
     with pytest.raises(Conflict, match="exists"):
         back_up_sqlite(tmp_path / "wattgate.sqlite3", tmp_path / "backup.sqlite3")
@@ -114,6 +145,16 @@ def test_the_command_names_the_way_for_postgresql(tmp_path: Path) -> None:
     missing = wattgate_in(tmp_path, "db", "backup", "x")
     assert missing.returncode == 1
     assert "does not exist" in missing.stderr
+
+
+def test_a_database_without_tables_of_wattgate_is_not_backed_up(tmp_path: Path) -> None:
+    for statement in ("", "CREATE TABLE alembic_version (version_num TEXT)"):
+        with closing(sqlite3.connect(tmp_path / "wattgate.sqlite3")) as database:
+            database.execute(statement)
+        refused = wattgate_in(tmp_path, "db", "backup", "backup.sqlite3", SECRET_KEYS=TEST_KEYS)
+        assert refused.returncode == 1
+        assert "has no tables of wattgate, so nothing was backed up. Check WATTGATE_DATABASE_URL" in refused.stderr
+        assert not list(tmp_path.glob("backup*"))
 
 
 def run_programs(server: PostgresqlServer, folder: Path, commands: str, **variables: str) -> None:
@@ -146,14 +187,18 @@ async def server_with_records(tmp_path: Path) -> AsyncIterator[tuple[PostgresqlS
             if server.system_user is not None:
                 await asyncio.to_thread(shutil.chown, folder, server.system_user)
             connection = await asyncpg.connect(server.url.replace("+asyncpg", ""))
-            await connection.execute("CREATE DATABASE wattgate")
+            for role in ("gateway LOGIN CREATEDB", "wattgate_rows NOLOGIN"):
+                await connection.execute(f"CREATE ROLE {role}")
+            await connection.execute("GRANT wattgate_rows TO gateway")
+            await connection.execute("CREATE DATABASE wattgate OWNER gateway")
             await connection.close()
-            yield server, folder, server.url.replace("/postgres?", "/wattgate?")
+            yield server, folder, server.url.replace("/postgres?", "/wattgate?").replace("//postgres@", "//gateway@")
         finally:
             await asyncio.to_thread(shutil.rmtree, folder)
 
 
-async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_new_server", [False, True])
+async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_new_server: bool) -> None:
     async with server_with_records(tmp_path) as (server, folder, url):
         async with house(url) as home:
             resource = await home.one.add_resource()
@@ -162,10 +207,86 @@ async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path) -> No
             await asyncio.to_thread(run_programs, server, folder, DUMP)
             original = await dump_rows(url)
             await record(home, resource, 21)
+        if is_new_server:
+            await remove_database_and_roles(server)
+            await asyncio.to_thread(run_programs, server, folder, CREATE_ROLE)
         await asyncio.to_thread(run_programs, server, folder, RESTORE_DUMP)
         restored = url.replace("/wattgate?", "/restored?")
         await asyncio.to_thread(run_commands, tmp_path, CHECK_DUMP, DATABASE_URL=restored)
         assert await dump_rows(restored) == original
+        database = Database(restored)
+        try:
+            assert not await database.lacks_row_security()
+            async with database.engine.begin() as transaction:
+                await ensure_upcoming_partitions(transaction, utc_now() + timedelta(days=100))
+        finally:
+            await database.close()
+
+
+async def remove_database_and_roles(server: PostgresqlServer) -> None:
+    """Leave what a new server has."""
+    connection = await asyncpg.connect(server.url.replace("+asyncpg", ""))
+    try:
+        owned = "SELECT datname FROM pg_database WHERE datdba = 'gateway'::regrole"  # also the copies of `house`
+        for name in [row["datname"] for row in await connection.fetch(owned)]:
+            await connection.execute(f'ALTER DATABASE "{name}" IS_TEMPLATE false')
+            await connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        await connection.execute("DROP ROLE gateway")
+        await connection.execute("DROP ROLE wattgate_rows")
+    finally:
+        await connection.close()
+
+
+async def test_keys_of_wattgate_are_deleted_from_redis_after_a_restore(tmp_path: Path) -> None:
+    program = required_program("redis-cli", "redis-tools")
+    async with redis_server(tmp_path) as redis:
+        await redis.command("SET", "another", "1")
+        for number in range(3):
+            await redis.command("SET", f"{{wattgate}}:a b {number}", "1")
+        commands = FORGET_EVENTS.replace("redis-cli", f"{program} -p {redis.port}")
+        for _ in range(2):  # the second time, there are no keys
+            result = await asyncio.to_thread(run_shell, tmp_path, commands)
+            assert result.returncode == 0, result.stderr
+        assert await redis.command("KEYS", "*") == ["another"]
+
+
+SEGMENT = "[0-9A-F]" * 24
+"""The names of the segments of the log."""
+
+
+async def back_up_on_two_nights(server: PostgresqlServer, folder: Path, connection: asyncpg.Connection) -> Path:
+    """Make two backups, and delete the first as if it were old. Return the folder of the second."""
+    variables = {"BACKUPS": str(folder)}
+    await asyncio.to_thread(run_programs, server, folder, BASE.replace("$(date +%F)", "2025-12-31"), **variables)
+    await archive_all(connection)
+    await asyncio.to_thread(run_programs, server, folder, BASE, **variables)
+    await archive_all(connection)
+    (second,) = paths_in(folder, "base-*") - {folder / "base-2025-12-31"}
+    later = [folder / f"base-9999-01-0{night}" for night in range(1, 7)]
+    for path in later:
+        await asyncio.to_thread(path.mkdir)
+    before = paths_in(folder / "log", SEGMENT)
+    await asyncio.to_thread(run_programs, server, folder, DELETE_OLD, **variables)
+    assert paths_in(folder, "base-*") == {second, *later}
+    needed = re.search(r"file (\w+)", (second / "backup_label").read_text())
+    assert needed is not None
+    assert paths_in(folder / "log", SEGMENT) == {path for path in before if path.name >= needed[1]} != before
+    return second
+
+
+def paths_in(folder: Path, pattern: str) -> set[Path]:
+    return set(folder.glob(pattern))
+
+
+async def archive_all(connection: asyncpg.Connection) -> None:
+    """End the current segment of the log, and wait until it is in the archive."""
+    await connection.execute("SELECT pg_switch_wal()")
+    segment = await connection.fetchval("SELECT pg_walfile_name(pg_current_wal_lsn() - 1)")
+    async with asyncio.timeout(60):
+        while (  # noqa: ASYNC110 (in another process)
+            await connection.fetchval("SELECT last_archived_wal FROM pg_stat_archiver") or ""
+        ) < segment:
+            await asyncio.sleep(0.05)
 
 
 @pytest.mark.long("starts, archives and restores a server")
@@ -178,26 +299,21 @@ async def test_postgresql_is_restored_to_a_point_in_time(tmp_path: Path) -> None
         async with house(url) as home:
             resource = await home.one.add_resource()
             await record(home, resource, 0)
-            await asyncio.to_thread(run_programs, server, folder, BASE, **variables)
+            connection = await asyncpg.connect(server.url.replace("+asyncpg", ""))
+            assert await connection.fetchval("SHOW archive_timeout") == "1min"
+            base = await back_up_on_two_nights(server, folder, connection)
             for minute in range(1, 20):
                 await record(home, resource, minute)
             original = await dump_rows(url)
-            connection = await asyncpg.connect(url.replace("+asyncpg", ""))
             moment = await connection.fetchval("SELECT clock_timestamp()::text")
             await record(home, resource, 21)  # the mistake
-            await connection.execute("SELECT pg_switch_wal()")
-            segment = await connection.fetchval("SELECT pg_walfile_name(pg_current_wal_lsn() - 1)")
-            async with asyncio.timeout(60):
-                while True:
-                    if (await connection.fetchval("SELECT last_archived_wal FROM pg_stat_archiver") or "") >= segment:
-                        break
-                    await asyncio.sleep(0.05)
+            await archive_all(connection)
             await connection.close()
         data = folder / "data"
         await asyncio.to_thread(data.mkdir)
         if server.system_user is not None:
             await asyncio.to_thread(shutil.chown, data, server.system_user)
-        run = {**variables, "DATA": str(data), "MOMENT": moment}
+        run = {**variables, "BASE": str(base), "DATA": str(data), "MOMENT": moment}
         await asyncio.to_thread(run_programs, server, folder, RESTORE_MOMENT, **run)
         (data / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
         async with server.serve_copy(data) as copy:

@@ -169,5 +169,5 @@ async def test_gateway_without_redis_is_ready_and_reports_that_live_data_is_unav
         response = await http.get("/readyz")
         assert (response.status_code, response.json()) == (200, {"status": "OK", "live": "unavailable"})
         after = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
-        assert (after.returncode, "Redis   cannot be used" in after.stderr) == (1, True)
+        assert (after.returncode, "Redis   cannot be used" in after.stdout) == (1, True)
         assert "Traceback" not in after.stderr

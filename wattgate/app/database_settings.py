@@ -10,6 +10,8 @@ from wattgate.app.setting_names import StrictSettings
 
 SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
+WRITE_URL = "Write sqlite:///FILE or postgresql://user:password@host/name"
+
 
 class DatabaseSettings(StrictSettings):
     """A part of `Settings`."""
@@ -63,7 +65,10 @@ class DatabaseSettings(StrictSettings):
         if not all(
             _backend_of(address).startswith("postgres") for address in (url, info.data.get("database_url", url))
         ):
-            raise ValueError("needs PostgreSQL: the URLs of the database and of its replica")
+            raise ValueError(
+                "needs PostgreSQL, here and in WATTGATE_DATABASE_URL. Write both as "
+                "postgresql://user:password@host/name, or unset this setting"
+            )
         return url
 
     @field_validator("database_url")
@@ -71,12 +76,12 @@ class DatabaseSettings(StrictSettings):
     def _check_database_url(cls, url: str) -> str:
         backend = _backend_of(url)
         if backend not in SUPPORTED_DATABASES:
-            raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
+            raise ValueError(f"names the database {backend}, which is not supported. {WRITE_URL}")
         return url
 
 
 def _backend_of(url: str) -> str:
     try:
         return make_url(url).get_backend_name()
-    except ArgumentError:
-        raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
+    except (ArgumentError, ValueError):
+        raise ValueError(f"is not a database URL. {WRITE_URL}") from None

@@ -20,25 +20,31 @@ KEYS_REQUIRED = (
 )
 
 
-def load_key_ring(settings: Settings) -> KeyRing:
+def load_key_ring(settings: Settings, *, creates_file: bool = True) -> KeyRing:
     """Return the key ring of the settings.
 
     A SQLite database belongs to one machine, so without keys a file with a new key is created beside it. On PostgreSQL,
-    the ring has no keys then: every process needs the same key, so none can be generated.
+    or without `creates_file`, the ring has no keys then: every process of PostgreSQL needs the same key, so none can be
+    generated.
     """
     if settings.secret_keys is not None:
         return KeyRing(parse_keys(settings.secret_keys.get_secret_value()))
-    file = settings.secret_keys_file or _generated_key_file(settings)
+    file = settings.secret_keys_file or _generated_key_file(settings, creates_file)
     return NO_KEYS if file is None else KeyRing(read_keys(file))
 
 
-def _generated_key_file(settings: Settings) -> Path | None:
-    """Return the key file beside a SQLite database, and create it on first use. Return None for PostgreSQL."""
+def _generated_key_file(settings: Settings, creates_file: bool) -> Path | None:
+    """Return the key file beside a SQLite database, and create it on first use if allowed.
+
+    Return None for PostgreSQL, and for a missing file that must not be created.
+    """
     url = make_url(settings.database_url)
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return None
     file = Path(f"{url.database}{KEY_FILE_SUFFIX}")
     if not file.exists():
+        if not creates_file:
+            return None
         _create_key_file(file)
     return file
 

@@ -1,9 +1,12 @@
 """Names of settings in the environment and in `.env`: report unknown ones instead of ignoring them."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
+from urllib.parse import urlsplit
 
+from pydantic import ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource, PydanticBaseSettingsSource
 
 from wattgate.app.setting_sources import ENV_FILE, PREFIX
@@ -58,7 +61,16 @@ class StrictEnvFile(DotEnvSettingsSource):
 
 
 class StrictSettings(BaseSettings):
-    """Settings that reject unknown names of the environment and of `.env`. Subclasses forbid extra settings."""
+    """Settings that reject unknown names of the environment and of `.env`. Subclasses forbid extra settings.
+
+    White space around the address of a server, such as the line break at the end of a file, is removed.
+    """
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _strip_addresses(cls, value: Any, info: ValidationInfo) -> Any:
+        is_address = info.field_name is not None and info.field_name.endswith("_url")
+        return _strip_address(value) if is_address and isinstance(value, str) else value
 
     @classmethod
     def settings_customise_sources(
@@ -80,3 +92,15 @@ def _unknown(variables: Iterable[str], fields: Mapping[str, Any]) -> list[str]:
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     names = map(str.upper, variables)
     return [name for name in names if name not in known and not is_test_variable(name, fields)]
+
+
+def _strip_address(written: str) -> str:
+    """Return a URL without white space around it. Raise ValueError if it is none; the message has no password."""
+    url = written.strip()
+    if any(unicodedata.category(character) == "Cc" for character in url):
+        raise ValueError("has a line break or another control character. Remove it")
+    try:
+        urlsplit(url)
+    except ValueError:  # its message can contain a password
+        raise ValueError("is not a URL. Check the brackets and special characters of its host") from None
+    return url

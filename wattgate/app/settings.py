@@ -239,7 +239,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     def _check_secret_keys_file(cls, file: Path | None, info: ValidationInfo) -> Path | None:
         if file is not None:
             if info.data.get("secret_keys") is not None:
-                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS")
+                raise ValueError("cannot be set together with WATTGATE_SECRET_KEYS. Unset one of both")
             read_keys(file)
         return file
 
@@ -250,18 +250,23 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             try:
                 egress.parse_destination(url, egress.ALLOW_ALL)
             except egress.BlockedDestination as refused:
-                raise ValueError(f"the address {refused}") from None
+                raise ValueError(f"{refused}. Write one such as https://push.example/send") from None
         return url
+
+    @field_validator("web_push_key")
+    @classmethod
+    def _check_web_push_key(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            Vapid(key.get_secret_value(), "")
+        return key
 
     @field_validator("web_push_contact")
     @classmethod
     def _check_web_push_contact(cls, contact: str | None, info: ValidationInfo) -> str | None:
-        key = info.data.get("web_push_key")
-        if key is None:
+        if info.data.get("web_push_key") is None:
             return contact
         if contact is None or not contact.startswith(("mailto:", "https:")):
             raise ValueError("is required with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
-        Vapid(key.get_secret_value(), contact)
         return contact
 
     @field_validator("smtp_url")
@@ -278,14 +283,14 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
             try:
                 create_default_context(cafile=file)
             except OSError as error:
-                raise ValueError(f"cannot be read as PEM certificates: {error}") from None
+                raise ValueError(f"cannot be read as PEM certificates: {error}. Check the file") from None
         return file
 
     @field_validator("mail_from", "public_url", "link_key")
     @classmethod
     def _require_with_smtp(cls, value: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
         if value is None and info.data.get("smtp_url"):
-            raise ValueError("is required with WATTGATE_SMTP_URL")
+            raise ValueError("is required with WATTGATE_SMTP_URL. Set it, or unset WATTGATE_SMTP_URL")
         return value
 
     @field_validator("mail_from")
@@ -307,7 +312,7 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-                raise ValueError("is not the address of a web site; write one such as https://energy.example")
+                raise ValueError("is not the address of a web site. Write one such as https://energy.example")
         return url
 
     @field_validator("mqtt_url")
@@ -331,14 +336,14 @@ class Settings(PersonalDataSettings, AccountSettings, DatabaseSettings, RedisSet
     def _check_mqtt_topics(cls, topics: list[str]) -> list[str]:
         for topic in topics:
             if not is_topic_filter(topic):
-                raise ValueError(f"{topic!r} is not a valid MQTT topic filter")
+                raise ValueError(f"{topic!r} is not a valid MQTT topic filter. Write one such as glow/+/STATE")
         return topics
 
     @field_validator("base_path")
     @classmethod
     def _check_base_path(cls, path: str) -> str:
         if not path.startswith("/") or path.endswith("/"):
-            raise ValueError("must begin with a slash and must not end with one")
+            raise ValueError("must begin with a slash and must not end with one. Write a path such as /api")
         return path
 
 

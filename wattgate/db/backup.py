@@ -14,11 +14,15 @@ from wattgate.errors import BadInput, Conflict, Unavailable
 FILE_MODE = 0o600
 """Only the owner can read a backup, because it has personal data."""
 
+REQUIRED_TABLES = {"alembic_version", "application", "reading"}
+"""Tables that every version of the schema has."""
+
 
 def back_up_sqlite(source: Path, target: Path) -> int:
     """Copy a database into a new file, which gets its name only when it is complete. Return its size in bytes.
 
-    Raise Conflict if the file exists, BadInput if a path is wrong, and Unavailable if SQLite or the disk fails.
+    Raise Conflict if the file exists, BadInput if a path is wrong or the database has no tables of wattgate, and
+    Unavailable if SQLite or the disk fails.
     """
     if target.exists():
         raise Conflict(f"The file {target} exists. Choose another name, or move the file.")
@@ -49,6 +53,11 @@ def _copy(source: Path, draft: Path) -> None:
         (result,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         if result != "ok":
             raise sqlite3.DatabaseError(f"the database is damaged: {result}")
+        tables = {name for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables >= REQUIRED_TABLES:
+        raise BadInput(
+            f"The database {source} has no tables of wattgate, so nothing was backed up. Check WATTGATE_DATABASE_URL."
+        )
 
 
 def _sync(path: Path) -> None:

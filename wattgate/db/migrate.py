@@ -13,6 +13,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
+from wattgate.db.database_name import database_name
 from wattgate.db.encryption.key_ring import KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.row_security import install_policies
@@ -92,15 +93,17 @@ async def find_schema_problem(database: Database) -> str | None:
         applied = await connection.run_sync(_applied_revisions)
     if applied == {NEWEST_REVISION}:
         return None
+    name = database_name(database.url)
     if newer := max((revision for revision in applied if revision > NEWEST_REVISION), default=None):
         return (
-            f"has the schema of a newer version: its revision is {newer}, and this version knows {NEWEST_REVISION}. "
-            "Install the newer version, or restore the backup from before the upgrade"
+            f"{name} has the schema of a newer version: its revision is {newer}, and this version knows "
+            f"{NEWEST_REVISION}. Install the newer version, or restore the backup from before the upgrade"
         )
-    revision = f"its revision is {max(applied)}" if applied else "it has none"
+    if not applied:
+        return f"{name} has no schema. To correct that, check WATTGATE_DATABASE_URL, or run wattgate db upgrade"
     return (
-        f"does not have the schema of this version: {revision}, and this version needs {NEWEST_REVISION}. "
-        "To correct that, run wattgate db upgrade"
+        f"{name} does not have the schema of this version: its revision is {max(applied)}, and this version needs "
+        f"{NEWEST_REVISION}. To correct that, run wattgate db upgrade"
     )
 
 

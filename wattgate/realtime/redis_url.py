@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from wattgate.realtime.server_address import ServerAddress
+from wattgate.realtime.server_address import ServerAddress, read_port
 
 FORMS = (
     "redis://user:password@host:6379/0, redis+sentinel://user:password@host:26379,host2:26379/0?master=NAME or "
@@ -57,9 +57,11 @@ class RedisServers:
         options = _parse_options(parts, mode)
         login, *others = _parse_addresses(parts, mode, int(database))
         if others and mode is RedisMode.SINGLE:
-            raise ValueError("names several servers: write redis+sentinel:// or redis+cluster://")
+            raise ValueError("names several servers. Write redis+sentinel:// or redis+cluster://, or name one server")
         if mode is RedisMode.CLUSTER and login.database:
-            raise ValueError("names a database, but Redis Cluster has only database 0")
+            raise ValueError(
+                "names a database, but Redis Cluster has only database 0. Remove the number after the last slash"
+            )
         if mode is not RedisMode.SENTINEL:
             return cls(mode, (login, *others), login)
         name = options.get("master")
@@ -78,7 +80,7 @@ def _parse_options(parts: SplitResult, mode: RedisMode) -> dict[str, str]:
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = options.keys() - (SENTINEL_OPTIONS if mode is RedisMode.SENTINEL else set())
     if unknown:
-        raise ValueError(f"has the unknown option {sorted(unknown)[0]!r}. {_invalid()}")
+        raise ValueError(f"has the unknown option {sorted(unknown)[0]!r}. Write an address such as {FORMS}")
     return options
 
 
@@ -91,10 +93,11 @@ def _parse_addresses(parts: SplitResult, mode: RedisMode, database: int) -> list
         host = urlsplit(f"//{written}")
         if not host.hostname:
             raise _invalid()
+        port = read_port(host)
         addresses.append(
             ServerAddress(
                 host=host.hostname,
-                port=host.port or _DEFAULT_PORTS[mode],
+                port=port or _DEFAULT_PORTS[mode],
                 tls=parts.scheme.startswith("rediss"),
                 username=unquote(username) if credentials else None,
                 password=unquote(password) if has_password else None,
@@ -105,7 +108,7 @@ def _parse_addresses(parts: SplitResult, mode: RedisMode, database: int) -> list
 
 
 def _invalid() -> ValueError:
-    return ValueError(f"is not an address such as {FORMS}")
+    return ValueError(f"is not an address of Redis. Write one such as {FORMS}")
 
 
 @dataclass(frozen=True, slots=True)

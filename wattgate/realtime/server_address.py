@@ -1,10 +1,18 @@
 """Addresses of servers with credentials, and those of MQTT brokers, parsed from the URLs in settings."""
 
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 """Default port of each scheme."""
+
+
+def read_port(parts: SplitResult) -> int | None:
+    """Return the port of a URL, or None if it has none. Raise ValueError if it is invalid."""
+    try:
+        return parts.port
+    except ValueError:
+        raise ValueError("has an invalid port. Write a number from 1 to 65535") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +37,10 @@ class ServerAddress:
             or parts.query
             or parts.fragment
         ):
-            raise ValueError("is not an address such as mqtt://user:password@host:1883")
+            raise ValueError("is not an address of an MQTT broker. Write one such as mqtt://user:password@host:1883")
         return cls(
             host=parts.hostname,
-            port=parts.port or MQTT_PORTS[parts.scheme],
+            port=read_port(parts) or MQTT_PORTS[parts.scheme],
             tls=parts.scheme == "mqtts",
             username=None if parts.username is None else unquote(parts.username),
             password=None if parts.password is None else unquote(parts.password),

@@ -25,9 +25,11 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-async def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Run `work` with the database, then close it."""
-    database = create_database(settings)
+async def with_database(
+    settings: Settings, work: Callable[[Database], Awaitable[T]], *, creates_keys: bool = True
+) -> T:
+    """Run `work` with the database, then close it. With `creates_keys`, SQLite gets a key file if it has none."""
+    database = create_database(settings, creates_keys=creates_keys)
     try:
         return await work(database)
     finally:

@@ -1,51 +1,75 @@
 """`wattgate doctor`: run all checks of the settings and of each server that they name."""
 
 import json
+from functools import partial
 from importlib import import_module
 
 import typer
 from aiosmtplib import SMTPException
 from rich.markup import escape
+from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.checks.certificates import check_certificate, tls_servers
 from wattgate.app.cli.checks.database import check_database
 from wattgate.app.cli.checks.login_pages import check_login_pages
 from wattgate.app.cli.checks.result import CheckResult, CheckState, failed, passed
-from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import require_keys, run_async, with_database
 from wattgate.app.settings import Settings
 from wattgate.app.workers.outbound import create_smtp_channel
+from wattgate.db.database_name import sqlite_file
+from wattgate.db.engine import Database
 
 COLORS = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.ERROR: "red"}
+WORDS = {CheckState.OK: "ok", CheckState.WARNING: "warning", CheckState.ERROR: "ERROR"}
+"""The first word of each line, so that a result needs no colour."""
+
+WORD_WIDTH = max(map(len, WORDS.values()))
 
 
 def doctor(*, as_json: bool) -> None:
-    """Run all checks and print their results. Exit with status 1 if one failed."""
+    """Run all checks and print their results. Exit with status 1 if one failed. Create no file."""
     settings = Settings()
-    require_keys(settings)
+    if make_url(settings.database_url).get_backend_name() != "sqlite":
+        require_keys(settings)
     results = run_async(_run_checks(settings))
     if as_json:
         rows = [{"subject": one.subject, "state": one.state.value, "text": one.text} for one in results]
         out.print(json.dumps(rows, indent=2), markup=False, highlight=False, soft_wrap=True)
     else:
         for result in results:
-            console = err if result.state is CheckState.ERROR else out
-            line = f"[{COLORS[result.state]}]{result.subject}[/]   {escape(result.text)}"
-            console.print(line, soft_wrap=True, highlight=False)
+            color = COLORS[result.state]
+            line = f"[{color}]{WORDS[result.state]:<{WORD_WIDTH}} {result.subject}[/]   {escape(result.text)}"
+            out.print(line, soft_wrap=True, highlight=False)
     if any(result.state is CheckState.ERROR for result in results):
         raise typer.Exit(1)
 
 
 async def _run_checks(settings: Settings) -> list[CheckResult]:
-    results = await with_database(settings, check_database)
-    if all(result.subject != "database" or result.state is not CheckState.ERROR for result in results):
-        results.append(await check_login_pages(settings))
+    file = sqlite_file(make_url(settings.database_url))
+    if file is not None and not file.exists():
+        results = [
+            failed(
+                "database",
+                f"the file {file.resolve()} does not exist. To correct that, check WATTGATE_DATABASE_URL, or run "
+                "wattgate db upgrade, which creates the file",
+            )
+        ]
+    else:
+        results = await with_database(settings, partial(_check_database_and_pages, settings), creates_keys=False)
     if settings.redis_url is not None:
         results += await import_module("wattgate.app.cli.checks.redis").check_redis(settings)
     if settings.mqtt_url is not None:
         results.append(await _check_broker(settings))
     results += await _check_mail_server(settings)
     results += [await check_certificate(server) for server in tls_servers(settings)]
+    return results
+
+
+async def _check_database_and_pages(settings: Settings, database: Database) -> list[CheckResult]:
+    results = await check_database(database)
+    if all(result.subject != "database" or result.state is not CheckState.ERROR for result in results):
+        results.append(await check_login_pages(settings, database))
     return results
 
 

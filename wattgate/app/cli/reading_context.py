@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from wattgate.app.cli.database_context import with_database
 from wattgate.app.settings import Settings
+from wattgate.db.database_name import database_name
 from wattgate.db.engine import Database
 from wattgate.db.migrate import is_current
 from wattgate.errors import Conflict, Unavailable
@@ -20,17 +21,15 @@ from wattgate.graphql.core.row_reader import RowReader
 T = TypeVar("T")
 
 
-async def with_reader(settings: Settings, work: Callable[[RowReader], Awaitable[T]]) -> T:
-    """Run `work` with a reader of the stored records, then close the database."""
-    return await with_database(settings, lambda database: work(_create_reader(settings, database)))
-
-
 async def with_current_reader(settings: Settings, work: Callable[[RowReader], Awaitable[T]]) -> T:
-    """Run `work` as `with_reader` does. Raise Conflict unless the database has the schema of this version."""
+    """Run `work` with a reader of the stored records, then close the database.
+
+    Raise Conflict unless the database has the schema of this version.
+    """
 
     async def check_and_work(database: Database) -> T:
         await require_current(database)
-        return await work(_create_reader(settings, database))
+        return await work(create_reader(settings, database))
 
     return await with_database(settings, check_and_work)
 
@@ -40,7 +39,10 @@ async def require_current(database: Database) -> None:
     with unreachable_database_reported():
         is_ready = await is_current(database)
     if not is_ready:
-        raise Conflict("The database does not have the schema of this version. Run `wattgate db upgrade` first.")
+        name = database_name(database.url)
+        raise Conflict(
+            f"The database {name} does not have the schema of this version. Run `wattgate db upgrade` first."
+        )
 
 
 @contextmanager
@@ -54,5 +56,6 @@ def unreachable_database_reported() -> Iterator[None]:
         ) from None
 
 
-def _create_reader(settings: Settings, database: Database) -> RowReader:
+def create_reader(settings: Settings, database: Database) -> RowReader:
+    """Return a reader of the stored records."""
     return RowReader(database, consent_required=settings.consent_required)

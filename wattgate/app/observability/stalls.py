@@ -8,7 +8,6 @@ thread at that moment: afterwards, it would not be known which code blocked.
 import asyncio
 import faulthandler
 import logging
-import re
 import threading
 import traceback
 from collections.abc import Iterator
@@ -29,8 +28,7 @@ STALL_SECONDS = 0.1
 MAX_FRAMES = 30
 """Maximum frames of a logged stack, innermost last."""
 
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
-"""A frame as `faulthandler` writes it."""
+_FRAME_START = '  File "'
 
 
 class LoopWatchdog:
@@ -94,7 +92,15 @@ def format_stack(thread_id: int) -> str:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
         dump = file.read().decode(errors="replace")
-    found = re.search(rf"^(?:Current thread|Thread) 0x0*{thread_id:x}\b.*\n((?:  .*\n?)*)", dump, re.MULTILINE)
-    frames = _FRAME.findall(found[1])[:MAX_FRAMES] if found else []
-    entries = [(file_name, int(line), name, None) for file_name, line, name in reversed(frames)]
+    stacks = (stack.strip("\n").partition("\n") for stack in dump.split("\n\n"))
+    found = next((frames for thread, _, frames in stacks if f"0x{thread_id:016x} " in thread), "")
+    lines = [line for line in found.splitlines() if line.startswith(_FRAME_START)]
+    entries = [_parse_frame(line) for line in reversed(lines[:MAX_FRAMES])]
     return "".join(traceback.StackSummary.from_list(entries).format())
+
+
+def _parse_frame(line: str) -> tuple[str, int, str, None]:
+    """Return the file, the line and the function of a frame as `faulthandler` writes it. The text is read later."""
+    file_name, _, position = line.removeprefix(_FRAME_START).rpartition('", line ')
+    number, _, function = position.partition(" in ")
+    return file_name, int(number) if number.isdecimal() else 0, function, None

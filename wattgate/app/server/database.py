@@ -7,9 +7,12 @@ from wattgate.db.replica import StreamingReplica
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 
-def create_database(settings: Settings, tracer: Tracer = NOOP_TRACER) -> Database:
-    """Create the database for the settings, with the keys of its secrets, without opening a connection."""
-    key_ring = load_key_ring(settings)
+def create_database(settings: Settings, tracer: Tracer = NOOP_TRACER, *, creates_keys: bool = True) -> Database:
+    """Create the database for the settings, with the keys of its secrets, without opening a connection.
+
+    With `creates_keys`, a SQLite database without a key gets a file with a new one.
+    """
+    key_ring = load_key_ring(settings, creates_file=creates_keys)
     database = Database(
         settings.database_url,
         pool_size=settings.database_pool_size,

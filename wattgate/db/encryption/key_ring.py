@@ -71,8 +71,8 @@ def parse_keys(text: str) -> dict[str, bytes]:
     keys: dict[str, bytes] = {}
     for line in text.splitlines():
         for entry in line.partition("#")[0].replace(",", " ").split():
-            key_id, _, encoded = entry.partition(":")
-            if not KEY_ID_PATTERN.fullmatch(key_id):
+            key_id, colon, encoded = entry.partition(":")
+            if not colon or not KEY_ID_PATTERN.fullmatch(key_id):
                 raise ValueError("has a key without a valid id; write ID:KEY, as `wattgate keys new` prints")
             try:
                 key = base64.b64decode(encoded, altchars=b"-_", validate=True)
@@ -81,7 +81,7 @@ def parse_keys(text: str) -> dict[str, bytes]:
             if len(key) != KEY_BYTES:
                 raise ValueError(f"key {key_id} is not {KEY_BYTES} bytes in base64url; `wattgate keys new` prints one")
             if key_id in keys:
-                raise ValueError(f"has two keys with the id {key_id}")
+                raise ValueError(f"has two keys with the id {key_id}. Remove one of them")
             keys[key_id] = key
     if not keys:
         raise ValueError("has no key; `wattgate keys new` prints one")
@@ -93,7 +93,7 @@ def read_keys(file: Path) -> dict[str, bytes]:
     try:
         return parse_keys(file.read_text())
     except OSError as error:
-        raise ValueError(f"cannot be read: {error}") from None
+        raise ValueError(f"cannot be read: {error}. Check the path and its permissions") from None
 
 
 class KeyRing:

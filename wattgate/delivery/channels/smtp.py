@@ -78,12 +78,18 @@ class SmtpServer:
         parts = urlsplit(url)
         schemes = {security.value: security for security in Security}
         if parts.scheme not in schemes or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
-            raise ValueError("is not an address such as smtp+starttls://user:password@host:587")
+            raise ValueError(
+                "is not an address of a mail server. Write one such as smtp+starttls://user:password@host:587"
+            )
         security = schemes[parts.scheme]
+        try:
+            port = parts.port
+        except ValueError:
+            raise ValueError("has an invalid port. Write a number from 1 to 65535") from None
         name, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
         if name is not None and security is Security.NONE and not _is_loopback(parts.hostname):
-            raise ValueError("would send the password unencrypted; use smtps:// or smtp+starttls://")
-        return cls(parts.hostname, parts.port or DEFAULT_PORTS[security], security, name, password)
+            raise ValueError("would send the password unencrypted. Write smtps:// or smtp+starttls://")
+        return cls(parts.hostname, port or DEFAULT_PORTS[security], security, name, password)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

@@ -111,9 +111,11 @@ class Vapid:
             number = decode_base64(private_key)
             self._key = ec.derive_private_key(int.from_bytes(number, "big"), CURVE)
         except ValueError:
-            raise InvalidKey("is not a private key of P-256 in base64url") from None
+            raise InvalidKey(
+                "is not a private key of P-256 in base64url. Write the private key of a VAPID key pair"
+            ) from None
         if len(number) != 32:
-            raise InvalidKey("is not 32 bytes long in base64url")
+            raise InvalidKey("is not 32 bytes long in base64url. Write the private key of a VAPID key pair")
         self.public_key = encode_base64url(_encode_point(self._key.public_key()))
         self._contact = contact
 

@@ -1,7 +1,7 @@
 """Find the Redis server that accepts changes: a single server, or the primary of Redis Sentinel or Redis Cluster.
 
-After a failover, another server is the primary. The old one may still answer: it hangs and returns, or a broken network
-separates it from the others. A gateway that stays connected to it receives no events and learns of no loss. Therefore:
+After a failover, another server is the primary. The old primary may hang and then answer again, or a network fault may
+separate it from its replicas. A gateway that stays connected to it receives no events and learns of no loss. Therefore:
 
 1. Each new connection first asks for the primary. With Sentinel, it queries all sentinels. The answer with the highest
    epoch counts, because a separated sentinel keeps the old one. The server itself must say that it is the primary.

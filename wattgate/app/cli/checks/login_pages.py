@@ -1,17 +1,18 @@
 """Check to which application users log in at /display and /preview."""
 
 from wattgate.app.cli.checks.result import CheckResult, failed, passed, warning
-from wattgate.app.cli.reading_context import with_reader
+from wattgate.app.cli.reading_context import create_reader
 from wattgate.app.server.login_application import MAX_LOOKUP_SECONDS, LoginProblem, find_login_application
 from wattgate.app.settings import Settings
+from wattgate.db.engine import Database
 
 SUBJECT = "log-in pages"
 
 
-async def check_login_pages(settings: Settings) -> CheckResult:
+async def check_login_pages(settings: Settings, database: Database) -> CheckResult:
     """Find the application of the log-in pages."""
     configured_id = settings.display_application_id
-    found = await with_reader(settings, lambda reader: find_login_application(reader, configured_id))
+    found = await find_login_application(create_reader(settings, database), configured_id)
     if found.application_id is not None:
         return passed(SUBJECT, f"users log in to the application {found.application_id}")
     if found.problem is LoginProblem.NO_APPLICATION:

@@ -20,8 +20,12 @@ async def check_redis(settings: Settings) -> list[CheckResult]:
             await bus.check()
             info, offset = await bus.client.read_server_info()
     except Unavailable as error:
-        return [failed(SUBJECT, f"cannot be used: {error.message}")]
+        return [_unusable(error.message)]
     except (RedisError, OSError) as error:
-        return [failed(SUBJECT, f"cannot be used: {error}")]
+        return [_unusable(str(error))]
     problems = [failed(SUBJECT, problem) for problem in find_state_problems(info, bus.client.primary.servers.mode)]
     return [*(problems or [passed(SUBJECT, "answers")]), check_clock("Redis", offset)]
+
+
+def _unusable(reason: str) -> CheckResult:
+    return failed(SUBJECT, f"cannot be used: {reason.rstrip('.')}. Check WATTGATE_REDIS_URL, and that Redis runs")
