@@ -13,7 +13,7 @@ from wattgate.realtime.redis_url import RedisMode, RedisServers
         ("redis://", "is not an address"),
         ("redis://localhost/one", "is not an address"),
         ("redis://localhost/0?ssl=no", "has the unknown option 'ssl'"),
-        ("redis://h:x", "could not be cast"),
+        ("redis://h:x", "has an invalid port"),
         ("redis://one,two", "names several servers"),
         ("redis+sentinel://one,two/0", r"names no primary: add \?master=NAME"),
         ("redis+sentinel://one,,two/0?master=gate", "is not an address"),
