@@ -231,14 +231,16 @@ MONITORED = (
 """One row for each metric, in the order of the documentation."""
 
 _REQUESTS = "wattgate_http_server_request_duration_seconds"
-_NO_PROBES = '{route!~"/healthz|/readyz"}'
+_NO_PROBES = 'route!~"/healthz|/readyz"'
 
 
 def _increase(series: str, window: str, by: str = "") -> str:
+    """Return the growth of a counter in a window, over all processes or by a label."""
     return f"sum {f'by ({by}) ' if by else ''}(increase({series}[{window}]))"
 
 
-_FAILURES = _increase(f'{_REQUESTS}_count{{status=~"5..",route!~"/healthz|/readyz"}}', "15m")
+_ANSWERS = _increase(f"{_REQUESTS}_count{{{_NO_PROBES}}}", "15m")
+_FAILURES = _increase(f'{_REQUESTS}_count{{status=~"5..",{_NO_PROBES}}}', "15m")
 _DELIVERIES = "wattgate_deliveries_total"
 
 
@@ -278,7 +280,7 @@ ALERTS = (
     ),
     Alert(
         "WattgateRequestsFail",
-        f"{_FAILURES} > 0.01 * {_increase(f'{_REQUESTS}_count{_NO_PROBES}', '15m')} and {_FAILURES} > 5",
+        f"{_FAILURES} > 0.01 * {_ANSWERS} and {_FAILURES} > 5",
         0,
         Severity.CRITICAL,
         "more than 1 % of the requests fail because of the gateway",
