@@ -222,6 +222,8 @@ class _HistoryChecker:
         if not self._has_position:
             return self._add_problem(f"shows {number} of {resource_id} before its first position")
         state = self._resource_states.setdefault(resource_id, _ResourceState())
+        if self._has_backfill_ended(state, reading):
+            self._backfill_position = None
         if self._backfill_position is not None:
             self._on_backfill_reading(state, reading)
         elif state.live:
@@ -232,6 +234,14 @@ class _HistoryChecker:
         if reading.position != self._backfill_position:
             self._backfill_position = None
         return None
+
+    def _has_backfill_ended(self, state: _ResourceState, reading: ReadingShown) -> bool:
+        """Return whether a reading can only be a live one.
+
+        A new primary of Redis can have the position before the loss. Then the whole backfill has that position, and the
+        first reading with another one is live. It may repeat a reading of the backfill.
+        """
+        return reading.position != self._backfill_position and reading.number <= state.last
 
     def _on_backfill_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
         """Check a reading of a backfill. Skipped readings count as reported."""

@@ -98,6 +98,16 @@ def test_reported_loss_is_counted_and_no_problem(ledger: Ledger) -> None:
     assert (findings.problems, findings.reported_missing) == ([], 0)
 
 
+def test_live_readings_may_repeat_a_backfill_whose_position_does_not_change(ledger: Ledger) -> None:
+    """The new primary of Redis has the position before the loss, and the events after it."""
+    unchanged: list[Entry] = [ReadingShown(ONE, number, at(number), "live-4") for number in (5, 6)]
+    begin = [position(None, "begin"), live(*range(5)), position(False, "live-4"), unchanged]
+    assert check(ledger, *begin, live(*range(6, COUNT))).problems == []
+    assert check(ledger, *begin, live(*range(5, COUNT))).problems == []
+    assert check(ledger, *begin, unchanged, live(*range(6, COUNT))).disorders == 1
+    assert check(ledger, *begin, live(6, *range(8, COUNT))).gaps == 1
+
+
 def test_planted_gap_is_found(ledger: Ledger) -> None:
     findings = check(ledger, position(None, "begin"), live(*range(5), *range(7, COUNT)))
     assert (findings.gaps, findings.problems) == (2, ["it misses 2 of one before 7 without a report"])
