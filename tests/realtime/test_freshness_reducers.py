@@ -1,6 +1,6 @@
 """Live freshness: each change reaches subscribers, also the silence of a meter, and nothing else does."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,7 @@ from tests.support.house import Tenant
 from tests.support.metering import add_device
 from tests.support.timed import Timed
 from tests.support.watching import since
+from wattgate.clock import from_ms
 from wattgate.db.models import MeterPointConsent, NetworkState
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_messages import Measurement, MeterMessage
@@ -44,7 +45,7 @@ class LiveState:
 
     def advance(self) -> bool:
         """Advance at least to the next change by time, and return whether the state has changed."""
-        self.timed.clock.now = max(self.timed.clock.now, self.reducer.next_change(self.state))
+        self.timed.clock.now = max(self.timed.clock.now, self.next_change)
         return self._replace(self.reducer.advance(self.state, self.timed.clock.now))
 
     def _replace(self, state: Any) -> bool:
@@ -57,6 +58,10 @@ class LiveState:
         while not self.advance():
             assert self.timed.clock.now - start < timedelta(days=40)
         return self.timed.clock.now - start
+
+    @property
+    def next_change(self) -> datetime:
+        return from_ms(self.reducer.next_change(self.state))
 
     @property
     def states(self) -> list[FreshnessState]:
@@ -79,7 +84,7 @@ async def test_silence_of_a_meter_is_sent_without_an_event(timed: Timed) -> None
     for after, state, age in ((30, DELAYED, 30), (90, STALE, 120), (780, OFFLINE, 900)):
         assert live.advance_until_changed() == timedelta(seconds=after)
         assert (live.states, live.state[0].freshness.age_seconds) == ([state], age)
-    assert live.reducer.next_change(live.state) > timed.clock.now
+    assert live.next_change > timed.clock.now
     assert live.apply(power(timed, resource_id))
     assert (live.states, live.causes) == ([LIVE], [None])
     assert live.advance_until_changed() == timedelta(seconds=30)
@@ -94,7 +99,7 @@ async def test_readings_on_time_change_nothing(timed: Timed) -> None:
     for _ in range(50):
         timed.pass_time(timedelta(seconds=10))
         assert not live.apply(power(timed, ids[1]))
-        if live.reducer.next_change(live.state) <= timed.clock.now:
+        if live.next_change <= timed.clock.now:
             assert not live.advance()
     assert live.advance_until_changed() == timedelta(seconds=30)
     assert live.state[1].freshness.as_of == timed.clock.now - timedelta(seconds=30)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from wattgate.clock import to_ms
 from wattgate.errors import GatewayError, NotFound, Unavailable
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus.memory import MemoryBus
@@ -149,8 +150,8 @@ class ListReducer:
     def refresh_for_join(self, state: list[Any], now: datetime) -> list[Any]:
         return state
 
-    def next_change(self, state: list[Any]) -> datetime:
-        return NOW + timedelta(days=1)
+    def next_change(self, state: list[Any]) -> int:
+        return to_ms(NOW + timedelta(days=1))
 
 
 def encode(payload: Any) -> bytes:

@@ -100,7 +100,7 @@ class Display:
 
     def __init__(self, home: Home, at: datetime) -> None:
         self.home, self.at = home, at
-        self._now = now = to_ms(at)
+        self.at_ms = now = to_ms(at)
         self.freshness: Freshness = home.freshness(now)
         self.power: DisplayPower | None = None if self.freshness.state in STATES_WITHOUT_POWER else home.power(now)
 
@@ -168,11 +168,11 @@ class Display:
 
     @cached_property
     def _estimates(self) -> tuple[EnergyEstimate | None, ...]:
-        return self.home.estimates_at(self._now)
+        return self.home.estimates_at(self.at_ms)
 
     @cached_property
     def _half_hour(self) -> HalfHourContent:
-        return self.home.half_hour(self._now)
+        return self.home.half_hour(self.at_ms)
 
 
 def render_frame(home: Home, at: datetime) -> Display:
@@ -185,9 +185,9 @@ def has_same_content(frame: Display, other: Display) -> bool:
     return _frame_content(frame) == _frame_content(other)
 
 
-def next_change(frame: Display) -> datetime:
+def next_change(frame: Display) -> int:
     """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
-    home, now = frame.home, to_ms(frame.at)
+    home, now = frame.home, frame.at_ms
     half_hour, carbon = home.half_hour(now), frame.carbon
     instants = (
         half_hour.periods[0].end,
@@ -196,7 +196,7 @@ def next_change(frame: Display) -> datetime:
         home.consent_until,
         to_ms(carbon.valid_until) if carbon else None,
     )
-    return from_ms(min([instant for instant in instants if instant is not None]))
+    return min([instant for instant in instants if instant is not None])
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:

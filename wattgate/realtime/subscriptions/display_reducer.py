@@ -2,11 +2,11 @@
 
 import zlib
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec.structs import replace
 
-from wattgate.clock import from_ms, to_ms
+from wattgate.clock import to_ms
 from wattgate.db.models import Resource, VirtualEntity
 from wattgate.db.queries import displays as queries
 from wattgate.db.queries import virtual_entities as home_queries
@@ -15,6 +15,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.live_power import to_watts
+from wattgate.energy.freshness import SECOND_MS
 from wattgate.errors import GatewayError
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
@@ -48,7 +49,7 @@ class DisplayReducer:
 
     def __init__(self, ve_id: str) -> None:
         self._ve_id = ve_id
-        self._reload_delay = timedelta(seconds=zlib.crc32(ve_id.encode()) % RELOAD_SPREAD_SECONDS)
+        self._reload_delay_ms = zlib.crc32(ve_id.encode()) % RELOAD_SPREAD_SECONDS * SECOND_MS
 
     async def load(self, rows: Rows) -> Display:
         (home,) = await queries.load_homes(rows, [await rows.get(VirtualEntity, self._ve_id)])
@@ -80,20 +81,20 @@ class DisplayReducer:
         if _has_consent_ended(state, now):
             return None
         display = render_frame(state.home, now)
-        if now >= self._reload_at(state) and display.freshness.state is state.freshness.state:
+        if display.at_ms >= self._reload_at(state) and display.freshness.state is state.freshness.state:
             return None
         return state if frame.has_same_content(display, state) else display
 
     def refresh_for_join(self, state: Display, now: datetime) -> Display:
         return render_frame(state.home, now)
 
-    def next_change(self, state: Display) -> datetime:
+    def next_change(self, state: Display) -> int:
         reload_at = self._reload_at(state)
-        return min(frame.next_change(state), reload_at) if reload_at > state.at else reload_at
+        return min(frame.next_change(state), reload_at) if reload_at > state.at_ms else reload_at
 
-    def _reload_at(self, state: Display) -> datetime:
-        """Return the time at which the state is reloaded if no event requires it earlier."""
-        return from_ms(state.home.calendar.day.end) + self._reload_delay
+    def _reload_at(self, state: Display) -> int:
+        """Return the instant (ms since 1970) at which the state is reloaded if no event requires it earlier."""
+        return state.home.calendar.day.end + self._reload_delay_ms
 
     def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:
         home, at = state.home, to_ms(reading.at)

@@ -132,8 +132,8 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
     def refresh_for_join(self, state: list[ItemT], now: datetime) -> list[ItemT]:
         return [self._build_item(key, to_ms(now)) for key in self._keys]
 
-    def next_change(self, state: list[ItemT]) -> datetime:
-        return from_ms(self._next_change_ms)
+    def next_change(self, state: list[ItemT]) -> int:
+        return self._next_change_ms
 
     def _initialise(
         self, freshness: FreshnessSnapshot, keys: Sequence[str], sources: Sequence[Iterable[str]], now: int
@@ -202,9 +202,9 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
             return None
         return super().advance(state, now)
 
-    def next_change(self, state: list[ResourceFreshnessItem]) -> datetime:
+    def next_change(self, state: list[ResourceFreshnessItem]) -> int:
         change = super().next_change(state)
-        return change if self._consent_until is None else min(change, self._consent_until)
+        return change if self._consent_until is None else min(change, to_ms(self._consent_until))
 
     def _build_item(self, key: str, now: int) -> ResourceFreshnessItem:
         if (error := self._withheld.get(key)) is not None:

@@ -29,7 +29,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from wattgate.clock import Clock
+from wattgate.clock import Clock, to_ms
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.events import (
@@ -205,7 +205,8 @@ class SnapshotGroup(Group):
         return None
 
     def _handle_event(self, event: Event) -> None:
-        self._on_reload(ReloadEvent.CHANGED)
+        if self._reload is not ReloadState.IDLE:  # for the frequent case, do not look up the transition to itself
+            self._on_reload(ReloadEvent.CHANGED)
         self._topics_outdated |= isinstance(event.payload, TOPIC_CHANGES)
         if self._phase is not SnapshotPhase.CURRENT:
             return
@@ -233,8 +234,8 @@ class SnapshotGroup(Group):
     def _store_state(self, state: Any) -> None:
         """Store a state, and schedule its next change by time."""
         self._state = state
-        seconds = (self._reducer.next_change(state) - self._clock()).total_seconds()
-        self._wheel.schedule(self, self._wheel.now() + max(seconds, 0.0))
+        ms = self._reducer.next_change(state) - to_ms(self._clock())
+        self._wheel.schedule(self, self._wheel.now() + max(ms, 0) / 1000)
 
     async def _broadcast_pending(self) -> None:
         """Execute and broadcast the newest state until there is no newer one."""

@@ -50,8 +50,8 @@ class SnapshotReducer(Protocol):
     def refresh_for_join(self, state: Any, now: datetime) -> Any:
         """Return the state for a new subscriber, with ages at `now`. The other subscribers do not receive it."""
 
-    def next_change(self, state: Any) -> datetime:
-        """Return the time at which time alone changes the state, if no event does so before."""
+    def next_change(self, state: Any) -> int:
+        """Return the instant (ms since 1970) at which time alone changes the state, if no event does so before."""
 
 
 @dataclass(frozen=True, slots=True)
