@@ -9,7 +9,7 @@ import pytest
 from wattgate.realtime.connections.batched_transport import MAX_UNSENT_BYTES, BatchedTransport, WriteBatch
 
 Handle = Callable[[BatchedTransport, bytes], None]
-"""What a server does with the bytes of a client, within one call."""
+"""The handler of the bytes of a client. It answers within the call."""
 
 
 class Server(asyncio.Protocol):
