@@ -63,8 +63,8 @@ class BatchedTransport(asyncio.Transport):
         self._transport.close()
 
     def abort(self) -> None:
-        """Close the connection at once. Unsent bytes are lost."""
-        self._unsent = b""
+        """Close the connection at once. Bytes that the socket does not take now are lost."""
+        self.flush()
         self._transport.abort()
 
     def can_write_eof(self) -> bool:
