@@ -147,7 +147,7 @@ async def test_unreachable_database_raises_unavailable(url: str) -> None:
     await gateway.database.close()
 
 
-@pytest.mark.parametrize("state", ["57P03", "53300", "08006", "25006"])
+@pytest.mark.parametrize("state", ["57P03", "53300", "08006", "25006", "40P01"])
 async def test_server_error_states_raise_unavailable(postgresql_url: str, state: str) -> None:
     gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"

@@ -89,7 +89,7 @@ async def test_value_that_cannot_be_stored_raises_bad_input(database: Database, 
             await fetch(reader, text(f"SELECT CAST(:value AS {kind})"), {"value": value})
 
 
-@pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
+@pytest.mark.parametrize("state", ["57P03", "53300", "08006", "40P01"])
 async def test_server_error_states_raise_unavailable(database: Database, state: str) -> None:
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 import pytest
 from alembic import command
 from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tests.support.servers import database_on
 from wattgate.db.engine import Database
 from wattgate.db.migrate import alembic_config, is_current, upgrade
+from wattgate.db.row_security import POLICY
 from wattgate.errors import Unavailable
 
 BEFORE = "0031"
@@ -18,6 +20,7 @@ BEFORE = "0031"
 
 READ = text("SELECT count(*) FROM token")
 WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
+OUTDATED = text("SELECT count(*) FROM pg_policy WHERE polname = 'wattgate_scope_0'")
 LIMIT_SECONDS = 60
 """The limit of a failed test. The waits in it end long before."""
 
@@ -42,13 +45,15 @@ async def older(postgresql_url: str, template: str) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def long_transaction(database: Database) -> AsyncIterator[None]:
-    """Hold the lock that a statement of a report holds on the table."""
+async def long_transaction(database: Database, table: str = "token") -> AsyncIterator[AsyncConnection]:
+    """Hold the lock that a statement of a report holds on the table. Yield its connection."""
     other = Database(database.url.render_as_string(hide_password=False))
-    async with other.engine.connect() as connection:
-        await connection.execute(READ)
-        yield
-    await other.close()
+    try:
+        async with other.engine.connect() as connection:
+            await connection.execute(text(f"SELECT count(*) FROM {table}"))
+            yield connection
+    finally:
+        await other.close()
 
 
 async def test_readers_run_while_an_upgrade_waits_for_a_long_transaction(
@@ -90,3 +95,38 @@ async def test_the_limit_of_locks_ends_with_the_upgrade(postgresql_url: str, pos
         await upgrade(database, lock_seconds=0.5)
         async with database.engine.connect() as connection:
             assert (await connection.execute(text("SHOW lock_timeout"))).scalar_one() == "0"
+
+
+async def outdate_policies(database: Database, *tables: str) -> None:
+    """Give the policies of these tables the name of an earlier version. An upgrade replaces them in this order."""
+    async with database.engine.begin() as connection:
+        for table in tables:
+            await connection.execute(text(f"ALTER POLICY {POLICY} ON {table} RENAME TO wattgate_scope_0"))
+
+
+async def test_an_upgrade_locks_no_table_whose_policy_stays(postgresql_url: str, postgresql_template: str) -> None:
+    async with database_on(postgresql_url, postgresql_template) as url:
+        database = Database(url)
+        await outdate_policies(database, "account")
+        async with long_transaction(database, "webhook_endpoint"):
+            await upgrade(database, lock_seconds=0.5, lock_attempts=1)
+
+
+async def test_an_upgrade_tries_again_after_a_deadlock(
+    postgresql_url: str, postgresql_template: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A transaction has read a table that the upgrade needs next, and waits for one that the upgrade holds."""
+    async with database_on(postgresql_url, postgresql_template) as url, asyncio.timeout(LIMIT_SECONDS):
+        database, observer = Database(url), Database(url)
+        await outdate_policies(database, "account", "webhook_endpoint")
+        async with long_transaction(database, "webhook_endpoint") as transaction:
+            upgrading = asyncio.create_task(upgrade(database, lock_seconds=30))
+            async with observer.autocommit_engine.connect() as connection:
+                while not (await connection.execute(WAITING)).scalar_one():  # noqa: ASYNC110 (in the server)
+                    await asyncio.sleep(0.01)
+            await transaction.execute(text("SELECT count(*) FROM account"))
+        await upgrading
+        assert "deadlock" in caplog.text
+        async with observer.engine.connect() as connection:
+            assert not (await connection.execute(OUTDATED)).scalar_one()
+        await observer.close()

@@ -48,12 +48,12 @@ class DatabaseSettings(StrictSettings):
     )
 
     database_lock_seconds: float = Field(
-        default=5.0,
+        default=0.5,
         ge=0.1,
         le=600,
         description=(
             "Maximum seconds that `wattgate db upgrade` waits for a lock of PostgreSQL, while other statements wait "
-            "behind it. It tries 10 times."
+            "behind it. It tries 40 times."
         ),
     )
 

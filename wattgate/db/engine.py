@@ -50,10 +50,11 @@ SQLITE_PRAGMAS = (
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
 
-UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006")
+UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006", "40P01")
 """Beginnings of SQLSTATEs that mean "unavailable".
 
-They are: connection, insufficient resources, operator intervention, and a server that is read-only or a standby.
+They are: connection, insufficient resources, operator intervention, a server that is read-only or a standby, and a
+deadlock, after which nothing was changed.
 """
 
 DISK_FULL_SQLSTATE = "53100"

@@ -29,14 +29,19 @@ NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "ver
 _VERSION_TABLE = "alembic_version"
 
 
-LOCK_SECONDS = 5.0
-"""The default wait for a lock. While a migration waits, all statements that begin on the table wait behind it."""
+LOCK_SECONDS = 0.5
+"""The default wait for a lock. While a migration waits, all statements that begin on the table wait behind it.
 
-LOCK_ATTEMPTS = 10
+PostgreSQL ends a deadlock after one second, by an error of a transaction that waits. An upgrade that waits for less
+ends it before, so that no request of a gateway fails.
+"""
+
+LOCK_ATTEMPTS = 40
 LOCK_PAUSE_SECONDS = 1.0
 """After a wait without a lock, the statements that waited behind it run for this time."""
 
 LOCK_NOT_AVAILABLE = "55P03"
+DEADLOCK_DETECTED = "40P01"
 
 
 async def upgrade(
@@ -44,15 +49,16 @@ async def upgrade(
 ) -> None:
     """Run every migration that is not applied yet, in one transaction if the database supports that.
 
-    On PostgreSQL, an attempt ends without a change if it waits for a lock for `lock_seconds`. Raise Unavailable if all
-    attempts end so.
+    On PostgreSQL, an attempt ends without a change if it waits for a lock for `lock_seconds`, or is part of a deadlock.
+    Raise Unavailable if all attempts end so.
     """
     for attempt in range(1, lock_attempts + 1):
         try:
             await _upgrade_once(database, lock_seconds)
             break
         except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+            state = getattr(error.orig, "sqlstate", None)
+            if state not in (LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED):
                 raise
         if attempt == lock_attempts:
             raise Unavailable(
@@ -61,9 +67,8 @@ async def upgrade(
                 "the upgrade again."
             )
         log.warning(
-            "Another transaction uses a table: no lock within %g s (attempt %d of %d). Nothing was changed; next "
-            "attempt in %g s",
-            lock_seconds,
+            "Another transaction uses a table: %s (attempt %d of %d). Nothing was changed; next attempt in %g s",
+            "deadlock" if state == DEADLOCK_DETECTED else f"no lock within {lock_seconds:g} s",
             attempt,
             lock_attempts,
             LOCK_PAUSE_SECONDS,

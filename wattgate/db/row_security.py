@@ -120,11 +120,13 @@ def install_policies(connection: Connection) -> None:
 
 
 def _policy_statements(conditions: Mapping[str, str], installed: set[tuple[str, str]]) -> Iterator[str]:
-    for table, policy in sorted(installed):
+    """Return the statements that replace policies. They lock only the tables whose policy is missing or outdated."""
+    wanted = {(table, POLICY) for table in conditions}
+    for table, policy in sorted(installed - wanted):
         yield f"DROP POLICY {policy} ON {table}"
-    for table, condition in conditions.items():
+    for table, _ in sorted(wanted - installed):
         yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
-        yield f"CREATE POLICY {POLICY} ON {table} TO {ROW_ROLE} USING ({condition})"
+        yield f"CREATE POLICY {POLICY} ON {table} TO {ROW_ROLE} USING ({conditions[table]})"
     usable = [table for table in (*conditions, *SHARED_TABLES) if table not in APPEND_ONLY_TABLES]
     yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join(usable)} TO {ROW_ROLE}"
     yield f"GRANT SELECT, INSERT ON {', '.join(APPEND_ONLY_TABLES)} TO {ROW_ROLE}"
