@@ -9,7 +9,12 @@ import pytest
 from tests.support.house import tenant_on
 from wattgate.errors import RateLimited, Unavailable
 from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.document_queue import DocumentQueue, pause_after
+from wattgate.graphql.execution.document_queue import (
+    ANONYMOUS_SHARE,
+    MAX_WORK_SECONDS,
+    DocumentQueue,
+    pause_after,
+)
 from wattgate.graphql.execution.documents import MAX_ANONYMOUS_DOCUMENTS, DocumentCache
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.principal import Principal, Role
@@ -105,6 +110,21 @@ async def test_error_of_the_work_reaches_the_caller_that_waited() -> None:
 
     results = await asyncio.gather(*(queue.run(known("a"), fail) for _ in range(2)), return_exceptions=True)
     assert [str(error) for error in results] == ["invalid", "invalid"]
+
+
+async def test_time_for_which_the_machine_stands_still_does_not_delay_the_next_document() -> None:
+    now = 0.0
+    queue = DocumentQueue(clock=lambda: now)
+
+    def stand_still() -> None:
+        nonlocal now
+        now += 60
+
+    await queue.run(ANONYMOUS, stand_still)
+    now += MAX_WORK_SECONDS / ANONYMOUS_SHARE
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        assert await queue.run(ANONYMOUS, lambda: "served") == "served"
 
 
 @pytest.mark.parametrize(("share", "pause"), [(0.25, 3.0), (0.5, 1.0), (1.0, 0.0)])

@@ -25,6 +25,9 @@ MAX_WAITING_APPLICATION = 256
 ANONYMOUS_SHARE = 0.25
 """Maximum share of the time of a process for the documents of anonymous callers."""
 
+MAX_WORK_SECONDS = 0.5
+"""Maximum time that counts as work on one document. Its limits keep it far below; above it, the process stood still."""
+
 MAX_WAIT_SECONDS = 10.0
 """Maximum time for which a document waits."""
 
@@ -135,7 +138,8 @@ class DocumentQueue:
             return work()
         finally:
             now = self._clock()
-            self._anonymous_at = now + pause_after(now - started_at, self._anonymous_share)
+            worked = min(now - started_at, MAX_WORK_SECONDS)
+            self._anonymous_at = now + pause_after(worked, self._anonymous_share)
 
 
 def pause_after(seconds: float, share: float) -> float:
