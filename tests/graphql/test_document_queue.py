@@ -112,15 +112,15 @@ async def test_error_of_the_work_reaches_the_caller_that_waited() -> None:
     assert [str(error) for error in results] == ["invalid", "invalid"]
 
 
-async def test_time_for_which_the_machine_stands_still_does_not_delay_the_next_document() -> None:
+async def test_pause_of_the_machine_does_not_delay_the_next_document() -> None:
     now = 0.0
     queue = DocumentQueue(clock=lambda: now)
 
-    def stand_still() -> None:
+    def pause_machine() -> None:
         nonlocal now
         now += 60
 
-    await queue.run(ANONYMOUS, stand_still)
+    await queue.run(ANONYMOUS, pause_machine)
     now += MAX_WORK_SECONDS / ANONYMOUS_SHARE
     await asyncio.sleep(0)
     async with asyncio.timeout(5):

@@ -26,7 +26,10 @@ ANONYMOUS_SHARE = 0.25
 """Maximum share of the time of a process for the documents of anonymous callers."""
 
 MAX_WORK_SECONDS = 0.5
-"""Maximum time that counts as work on one document. Its limits keep it far below; above it, the process stood still."""
+"""Maximum time that counts as work on one document. The limits of documents keep it far below.
+
+If it took longer, the machine paused the process.
+"""
 
 MAX_WAIT_SECONDS = 10.0
 """Maximum time for which a document waits."""
