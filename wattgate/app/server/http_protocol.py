@@ -23,7 +23,6 @@ from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SEC
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
-from wattgate.realtime.connections.batched_transport import BatchedTransport, WriteBatch
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 CONNECTION_RETRY_SECONDS = 10
@@ -38,7 +37,6 @@ class GuardedConfig(uvicorn.Config):
     def __init__(self, *arguments: Any, http_limits: HttpLimits = DEFAULT_HTTP_LIMITS, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.guard = ConnectionGuard(http_limits)
-        self.write_batch = WriteBatch()
         state = getattr(self.app, "state", None)
         self.direct_graphql: DirectGraphQL | None = getattr(state, "direct_graphql", None)
         self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
@@ -56,7 +54,6 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     """An HTTP connection with limits."""
 
     config: GuardedConfig
-    transport: BatchedTransport
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -69,8 +66,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._window_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(BatchedTransport(transport, self.config.write_batch))
-        if self._guard.admit(self.transport):
+        super().connection_made(transport)
+        if self._guard.admit(transport):
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
         else:
             error = RateLimited(
@@ -114,9 +111,6 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         wire = build_wire(self.transport, self.connections, self._guard.release, self.config.ws_max_size)
         upgrade.start(request, headers, self.server_state.default_headers, wire)
         return True
-
-    def eof_received(self) -> None:
-        self.transport.flush()
 
     def on_message_begin(self) -> None:
         if self._stage is not _Stage.HEAD or self._deadline is None:

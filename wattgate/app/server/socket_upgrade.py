@@ -6,6 +6,7 @@ through uvicorn, which knows the answer to each fault. On both ways, the session
 client.
 """
 
+import asyncio
 import binascii
 import contextvars
 import re
@@ -19,7 +20,6 @@ from wattgate.app.server.client_addresses import IPNetwork
 from wattgate.app.server.client_middleware import begin_client
 from wattgate.app.server.middleware import begin_trace
 from wattgate.graphql.transport.origin import is_origin_allowed
-from wattgate.realtime.connections.batched_transport import BatchedTransport
 from wattgate.realtime.connections.frame_wire import FrameWire, Release
 from wattgate.realtime.connections.protocol import SUBPROTOCOL
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -94,7 +94,7 @@ class SocketUpgrade:
 
 
 def build_wire(
-    transport: BatchedTransport, connections: set[Any], release: Release, max_message_bytes: int
+    transport: asyncio.Transport, connections: set[Any], release: Release, max_message_bytes: int
 ) -> FrameWire:
     """Return the wire of a socket whose handshake is done."""
     return FrameWire(Protocol(SERVER, max_size=max_message_bytes), transport, connections, release)

@@ -14,7 +14,6 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol
 
 from wattgate.realtime.connections import frames
-from wattgate.realtime.connections.batched_transport import BatchedTransport
 from wattgate.realtime.connections.session import Session
 
 HIGH_WATER_BYTES = 32 * 1024
@@ -44,7 +43,7 @@ class FrameWire(asyncio.Protocol):
     )
 
     def __init__(
-        self, frames_of_client: Protocol, transport: BatchedTransport, connections: set[Any], release: Release
+        self, frames_of_client: Protocol, transport: asyncio.Transport, connections: set[Any], release: Release
     ) -> None:
         self._frames = frames_of_client
         self._transport = transport
@@ -109,9 +108,6 @@ class FrameWire(asyncio.Protocol):
     def resume_writing(self) -> None:
         if self._session is not None:
             self._session.on_writing_resumed()
-
-    def eof_received(self) -> None:
-        self._transport.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._release(self._transport)

@@ -11,7 +11,6 @@ from typing import Any
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
-from wattgate.realtime.connections.batched_transport import BatchedTransport
 from wattgate.realtime.connections.frame_wire import FrameWire
 from wattgate.realtime.connections.session import Session
 
@@ -20,9 +19,7 @@ ASGI_EXTENSION = "wattgate.wire"
 
 
 class UvicornWire(WebSocketsSansIOProtocol):
-    """A connection of uvicorn until a session is attached. Its transport is that of `GuardedHttpProtocol`."""
-
-    transport: BatchedTransport
+    """A connection of uvicorn until a session is attached."""
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
