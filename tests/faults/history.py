@@ -167,6 +167,9 @@ class _HistoryChecker:
         self._resource_states: dict[str, _ResourceState] = {}
         self._has_position = False
         self._position = ""
+        self._loss_reported = False
+        """Whether the last position came with `recovered: false`."""
+
         self._backfill_position: str | None = None
         """The position of all but the last reading of the current backfill. None outside a backfill."""
 
@@ -201,12 +204,13 @@ class _HistoryChecker:
                 self._add_problem(f"ends at {last} of {resource_id}, and {newest} was acknowledged")
 
     def _on_position(self, entry: PositionReceived) -> None:
+        self._loss_reported = entry.recovered is False
         if entry.recovered:
             self.findings.recovered += 1
             if not self._has_position:
                 self._add_problem("received recovered: true without an earlier position")
             return
-        if entry.recovered is False:
+        if self._loss_reported:
             self.findings.reported_losses += 1
             self._settle_gaps(entry.at)
         self._has_position = True
@@ -236,12 +240,12 @@ class _HistoryChecker:
         return None
 
     def _has_backfill_ended(self, state: _ResourceState, reading: ReadingShown) -> bool:
-        """Return whether a reading can only be a live one.
+        """Return whether a reading after a loss is a live one, because it repeats a reading of the backfill.
 
         A new primary of Redis can have the position before the loss. Then the whole backfill has that position, and the
-        first reading with another one is live. It may repeat a reading of the backfill.
+        first reading with another one is live.
         """
-        return reading.position != self._backfill_position and reading.number <= state.last
+        return self._loss_reported and reading.position != self._backfill_position and reading.number <= state.last
 
     def _on_backfill_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
         """Check a reading of a backfill. Skipped readings count as reported."""

@@ -106,6 +106,8 @@ def test_live_readings_may_repeat_a_backfill_whose_position_does_not_change(ledg
     assert check(ledger, *begin, live(*range(5, COUNT))).problems == []
     assert check(ledger, *begin, unchanged, live(*range(6, COUNT))).disorders == 1
     assert check(ledger, *begin, live(6, *range(8, COUNT))).gaps == 1
+    first: list[Entry] = [ReadingShown(ONE, number, at(number), "") for number in (5, 6)]
+    assert check(ledger, position(None), first, live(*range(6, COUNT))).disorders == 1  # no loss was reported
 
 
 def test_planted_gap_is_found(ledger: Ledger) -> None:
