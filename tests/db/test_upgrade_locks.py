@@ -10,8 +10,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tests.support.servers import database_on
+from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
-from wattgate.db.migrate import alembic_config, is_current, upgrade
+from wattgate.db.migrate import LOCK_ATTEMPTS, LOCK_SECONDS, alembic_config, is_current, upgrade
 from wattgate.db.row_security import POLICY
 from wattgate.errors import Unavailable
 
@@ -32,28 +33,33 @@ def downgrade(connection: Connection) -> None:
 
 
 @asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Database]:
+    """Yield a database, and close its connections."""
+    database = Database(url)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
 async def older(postgresql_url: str, template: str) -> AsyncIterator[Database]:
     """Yield a database with an older schema."""
-    async with database_on(postgresql_url, template) as url:
-        database = Database(url)
+    async with database_on(postgresql_url, template) as url, connected(url) as database:
         async with database.engine.begin() as connection:
             await connection.run_sync(downgrade)
-        try:
-            yield database
-        finally:
-            await database.close()
+        yield database
 
 
 @asynccontextmanager
 async def long_transaction(database: Database, table: str = "token") -> AsyncIterator[AsyncConnection]:
     """Hold the lock that a statement of a report holds on the table. Yield its connection."""
-    other = Database(database.url.render_as_string(hide_password=False))
-    try:
-        async with other.engine.connect() as connection:
-            await connection.execute(text(f"SELECT count(*) FROM {table}"))
-            yield connection
-    finally:
-        await other.close()
+    async with (
+        connected(database.url.render_as_string(hide_password=False)) as other,
+        other.engine.connect() as connection,
+    ):
+        await connection.execute(text(f"SELECT count(*) FROM {table}"))
+        yield connection
 
 
 async def test_readers_run_while_an_upgrade_waits_for_a_long_transaction(
@@ -105,8 +111,7 @@ async def outdate_policies(database: Database, *tables: str) -> None:
 
 
 async def test_an_upgrade_locks_no_table_whose_policy_stays(postgresql_url: str, postgresql_template: str) -> None:
-    async with database_on(postgresql_url, postgresql_template) as url:
-        database = Database(url)
+    async with database_on(postgresql_url, postgresql_template) as url, connected(url) as database:
         await outdate_policies(database, "account")
         async with long_transaction(database, "webhook_endpoint"):
             await upgrade(database, lock_seconds=0.5, lock_attempts=1)
@@ -116,8 +121,12 @@ async def test_an_upgrade_tries_again_after_a_deadlock(
     postgresql_url: str, postgresql_template: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A transaction has read a table that the upgrade needs next, and waits for one that the upgrade holds."""
-    async with database_on(postgresql_url, postgresql_template) as url, asyncio.timeout(LIMIT_SECONDS):
-        database, observer = Database(url), Database(url)
+    async with (
+        asyncio.timeout(LIMIT_SECONDS),
+        database_on(postgresql_url, postgresql_template) as url,
+        connected(url) as database,
+        connected(url) as observer,
+    ):
         await outdate_policies(database, "account", "webhook_endpoint")
         async with long_transaction(database, "webhook_endpoint") as transaction:
             upgrading = asyncio.create_task(upgrade(database, lock_seconds=30))
@@ -129,4 +138,9 @@ async def test_an_upgrade_tries_again_after_a_deadlock(
         assert "deadlock" in caplog.text
         async with observer.engine.connect() as connection:
             assert not (await connection.execute(OUTDATED)).scalar_one()
-        await observer.close()
+
+
+def test_the_setting_has_the_default_and_the_attempts_of_upgrades() -> None:
+    setting = Settings.model_fields["database_lock_seconds"]
+    assert setting.default == LOCK_SECONDS
+    assert f"It tries {LOCK_ATTEMPTS} times." in str(setting.description)

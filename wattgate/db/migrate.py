@@ -33,12 +33,12 @@ LOCK_SECONDS = 0.5
 """The default wait for a lock. While a migration waits, all statements that begin on the table wait behind it.
 
 PostgreSQL ends a deadlock after one second, by an error of a transaction that waits. An upgrade that waits for less
-ends it before, so that no request of a gateway fails.
+mostly ends it before, so that no request of a gateway fails.
 """
 
 LOCK_ATTEMPTS = 40
 LOCK_PAUSE_SECONDS = 1.0
-"""After a wait without a lock, the statements that waited behind it run for this time."""
+"""After a failed attempt, the statements that waited behind it run for this time."""
 
 LOCK_NOT_AVAILABLE = "55P03"
 DEADLOCK_DETECTED = "40P01"
@@ -68,7 +68,7 @@ async def upgrade(
             )
         log.warning(
             "Another transaction uses a table: %s (attempt %d of %d). Nothing was changed; next attempt in %g s",
-            "deadlock" if state == DEADLOCK_DETECTED else f"no lock within {lock_seconds:g} s",
+            "a deadlock" if state == DEADLOCK_DETECTED else f"no lock within {lock_seconds:g} s",
             attempt,
             lock_attempts,
             LOCK_PAUSE_SECONDS,
