@@ -186,7 +186,7 @@ def has_same_content(frame: Display, other: Display) -> bool:
 
 
 def next_change(frame: Display) -> int:
-    """Return when time alone may change the frame: by freshness, tariff, level, day or consent."""
+    """Return when (ms since 1970) time alone may change the frame: by freshness, tariff, level, day or consent."""
     home, now = frame.home, frame.at_ms
     half_hour, carbon = home.half_hour(now), frame.carbon
     instants = (

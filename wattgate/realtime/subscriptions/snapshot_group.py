@@ -205,8 +205,7 @@ class SnapshotGroup(Group):
         return None
 
     def _handle_event(self, event: Event) -> None:
-        if self._reload is not ReloadState.IDLE:  # for the frequent case, do not look up the transition to itself
-            self._on_reload(ReloadEvent.CHANGED)
+        self._on_reload(ReloadEvent.CHANGED)
         self._topics_outdated |= isinstance(event.payload, TOPIC_CHANGES)
         if self._phase is not SnapshotPhase.CURRENT:
             return
