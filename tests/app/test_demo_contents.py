@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,8 @@ async def test_rule_has_raised_an_alert_with_its_template(demo: Demo) -> None:
     assert (alert["data"]["ruleId"], alert["data"]["rule"]) == (rule["ruleId"], RULE_NAME)
     assert alert["data"]["value"] > RULE_LIMIT
     mail = next(notification for notification in alert["notifications"] if notification["channel"] == "email")
-    assert mail["subject"] == f"12 Alder Road has used {alert['data']['value']:.2f} kWh"
+    used = Decimal(str(alert["data"]["value"])).quantize(Decimal("0.01"), ROUND_HALF_UP)
+    assert mail["subject"] == f"12 Alder Road has used {used} kWh"
     assert "your home has used more than 5.00 kWh" in " ".join(mail["text"].split())
     assert "Template Not Used" not in {entry["stage"] for entry in mail["log"]}
     (kept,) = await _kept_mails(demo)

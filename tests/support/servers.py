@@ -130,6 +130,11 @@ class Broker:
 
     async def stop(self) -> None:
         assert self._broker is not None
+        # It cancels the task that reads a connection, and a packet that arrives meanwhile can hide that (Python 3.11).
+        # The task ends for certain when its connection is closed.
+        for _, handler in list(self._broker.sessions.values()):
+            if handler.writer is not None:
+                await handler.writer.close()
         await self._broker.shutdown()
 
 
