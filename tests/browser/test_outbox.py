@@ -180,6 +180,30 @@ async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page, out
         await expect(body).to_have_css("background-color", background)  # the frame loads its document again
 
 
+async def test_hidden_frame_loads_no_mail(page: Page, outbox: Outbox) -> None:
+    """Chromium can leave a frame blank that loads while it is hidden."""
+    await outbox.sent()
+    await outbox.send()
+    await page.goto("/outbox")
+    mails = page.get_by_test_id("mail")
+    heading = page.frame_locator("#frame").get_by_role("heading")
+    await expect(mails.nth(1)).to_be_visible()
+    await expect(heading).to_be_visible()
+    await page.evaluate("""() => {
+      window.loads = 0;
+      const observer = new MutationObserver((changes) => { window.loads += changes.length });
+      observer.observe(document.querySelector("#frame"), { attributeFilter: ["srcdoc"] });
+    }""")
+    await page.get_by_role("tab", name="Text").click()
+    for link in [await mails.nth(number).get_attribute("href") for number in (1, 0)]:
+        async with page.expect_response("**/html"):
+            await page.locator(f"a[href='{link}']").click()
+        await expect(page.locator(f"a[href='{link}']")).to_have_attribute("aria-current", "true")
+    assert await page.evaluate("() => window.loads") == 0
+    await page.get_by_role("tab", name="HTML").click()
+    await expect(heading).to_be_visible()
+
+
 async def test_times_are_written_in_the_preferred_language(page: Page, outbox: Outbox) -> None:
     await outbox.sent()
     await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['de-DE'] })")

@@ -17,12 +17,15 @@ export class MailFrame {
   /** @type {HTMLIFrameElement} */
   #frame;
   #html = "";
+  /** The document of the frame. It is loaded once the frame is displayed. */
+  #document = "";
   /** @type {DarkMode} */
   #darkMode = "light";
 
   /** @param {HTMLIFrameElement} frame */
   constructor(frame) {
     this.#frame = frame;
+    new ResizeObserver(() => this.#load()).observe(frame);
   }
 
   /**
@@ -56,7 +59,18 @@ export class MailFrame {
 
   #render() {
     const html = this.#darkMode === "partial" ? emulateDarkMode(this.#html) : this.#html;
-    this.#frame.srcdoc = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
+    this.#document = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
+    this.#load();
+  }
+
+  /**
+   * Load the document if the frame is displayed and has had a mail. Chromium can leave a frame blank whose document is
+   * replaced while the frame is not displayed, or while it loads its first document.
+   */
+  #load() {
+    const isDisplayed = this.#frame.getClientRects().length > 0;
+    const isNeeded = this.#html !== "" || this.#frame.srcdoc !== "";
+    if (isDisplayed && isNeeded && this.#frame.srcdoc !== this.#document) this.#frame.srcdoc = this.#document;
   }
 }
 
