@@ -62,7 +62,9 @@ async def open_ide(page: Page, document: str = "", *, log_in: bool = True, **var
 
 
 async def choose_log_in(page: Page, username: str = USERNAME) -> None:
-    await page.locator(f'[data-testid="demo-login"][data-username="{username}"]').click()
+    button = page.locator(f'[data-testid="demo-login"][data-username="{username}"]')
+    await button.click()
+    await expect(button).to_be_hidden()  # the response has closed the dialog, also if an account was logged in before
     await expect(page.get_by_test_id("logout")).to_be_visible()
 
 
