@@ -9,7 +9,7 @@ from alembic import command
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tests.support.servers import database_on
+from tests.support.servers import connected, database_on
 from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
 from wattgate.db.migrate import LOCK_ATTEMPTS, LOCK_SECONDS, alembic_config, is_current, upgrade
@@ -30,16 +30,6 @@ def downgrade(connection: Connection) -> None:
     config = alembic_config()
     config.attributes["connection"] = connection
     command.downgrade(config, BEFORE)
-
-
-@asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Database]:
-    """Yield a database, and close its connections."""
-    database = Database(url)
-    try:
-        yield database
-    finally:
-        await database.close()
 
 
 @asynccontextmanager

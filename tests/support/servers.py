@@ -21,6 +21,7 @@ from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
+from wattgate.db.engine import Database
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """A function that returns a context manager for a new database, which yields its URL."""
@@ -66,6 +67,16 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
             await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
     finally:
         await engine.dispose()
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Database]:
+    """Yield a database, and close its connections at the end."""
+    database = Database(url)
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 @asynccontextmanager
@@ -130,8 +141,8 @@ class Broker:
 
     async def stop(self) -> None:
         assert self._broker is not None
-        # It cancels the task that reads a connection, and a packet that arrives meanwhile can hide that (Python 3.11).
-        # The task ends for certain when its connection is closed.
+        # `shutdown` waits until it has cancelled the task that reads a connection. Python 3.11 can lose a cancellation
+        # when a packet arrives at the same time. A closed connection always ends its task.
         for _, handler in list(self._broker.sessions.values()):
             if handler.writer is not None:
                 await handler.writer.close()

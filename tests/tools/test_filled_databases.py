@@ -1,25 +1,12 @@
 """Tests of the databases that tests copy: each content is filled once for a server, and copies are independent."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import pytest
 from sqlalchemy.engine import make_url
 
 from tests.support.filled_databases import copy_filled
 from tests.support.house import Tenant, tenant_on
-from tests.support.servers import Databases
-from wattgate.db.engine import Database
+from tests.support.servers import Databases, connected
 from wattgate.db.migrate import is_current, upgrade
-
-
-@asynccontextmanager
-async def database(url: str) -> AsyncIterator[Database]:
-    opened = Database(url)
-    try:
-        yield opened
-    finally:
-        await opened.close()
 
 
 @pytest.mark.long("tests the copies of databases for tests; every other test uses them")
@@ -28,14 +15,14 @@ async def test_content_is_filled_once_for_all_copies(databases: Databases) -> No
 
     async def fill(url: str) -> int:
         filled.append(url)
-        async with database(url) as new:
+        async with connected(url) as new:
             await upgrade(new)
         return len(filled)
 
     for _ in range(3):
         async with databases() as url:
             assert await copy_filled(make_url(url), ["counted"], fill) == 1
-            async with database(url) as copy:
+            async with connected(url) as copy:
                 assert await is_current(copy)
     assert len(filled) == 1
 

@@ -14,7 +14,7 @@ ACKNOWLEDGEMENT = bytes.fromhex("40020001")
 
 @pytest.mark.parametrize("iterations", range(8))
 async def test_broker_stops_while_a_packet_arrives(iterations: int) -> None:
-    """Stop the broker so many iterations of the event loop after a packet was sent."""
+    """Stop the broker after a packet was sent and the event loop has run this number of iterations."""
     broker = Broker()
     await broker.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", broker.port)

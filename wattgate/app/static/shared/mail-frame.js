@@ -17,15 +17,13 @@ export class MailFrame {
   /** @type {HTMLIFrameElement} */
   #frame;
   #html = "";
-  /** The document of the frame. It is loaded once the frame is displayed. */
-  #document = "";
   /** @type {DarkMode} */
   #darkMode = "light";
 
   /** @param {HTMLIFrameElement} frame */
   constructor(frame) {
     this.#frame = frame;
-    new ResizeObserver(() => this.#load()).observe(frame);
+    new ResizeObserver(() => this.#render()).observe(frame);
   }
 
   /**
@@ -57,20 +55,17 @@ export class MailFrame {
     this.#render();
   }
 
-  #render() {
-    const html = this.#darkMode === "partial" ? emulateDarkMode(this.#html) : this.#html;
-    this.#document = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
-    this.#load();
-  }
-
   /**
-   * Load the document if the frame is displayed and has had a mail. Chromium can leave a frame blank whose document is
-   * replaced while the frame is not displayed, or while it loads its first document.
+   * Load the document of the mail. A hidden frame waits until it is displayed, and no frame loads an empty document before
+   * its first mail. In both cases, Chromium sometimes leaves the frame blank after the next document.
    */
-  #load() {
-    const isDisplayed = this.#frame.getClientRects().length > 0;
-    const isNeeded = this.#html !== "" || this.#frame.srcdoc !== "";
-    if (isDisplayed && isNeeded && this.#frame.srcdoc !== this.#document) this.#frame.srcdoc = this.#document;
+  #render() {
+    const isHidden = this.#frame.getClientRects().length === 0;
+    const isUnused = !this.#html && !this.#frame.srcdoc;
+    if (isHidden || isUnused) return;
+    const html = this.#darkMode === "partial" ? emulateDarkMode(this.#html) : this.#html;
+    const content = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
+    if (this.#frame.srcdoc !== content) this.#frame.srcdoc = content;
   }
 }
 
