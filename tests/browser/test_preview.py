@@ -97,6 +97,15 @@ async def test_account_without_permission_sees_error(context: BrowserContext) ->
     assert await page.evaluate("() => localStorage.length") == 0
 
 
+async def test_new_template_links_to_this_gateway(page: Page) -> None:
+    await open_editor(page)
+    await page.get_by_test_id("new").click()
+    await wait_until_rendered(page)
+    button = page.frame_locator("iframe").get_by_role("link", name="See it live")
+    host = await page.evaluate("() => location.host")
+    await expect(button).to_have_attribute("href", f"https://{host}/display")
+
+
 async def test_edits_are_rendered_immediately(page: Page) -> None:
     await open_editor(page)
     mail = page.frame_locator("iframe")

@@ -1,4 +1,4 @@
-/** The content of a new template. It has only variables that every alert has. */
+/** The content of a new template. It has only variables that every alert has, and a link to this gateway. */
 
 /** @import { TemplateContent } from "./templates.js" */
 
@@ -25,7 +25,7 @@ export const DEFAULT_CONTENT = {
     <div class="sheet">
       <h1>{{ alert.name }}</h1>
       <p>Hello {{ recipient.name }}, this is about {{ home.name | default: "your home" }} on {{ alert.at | at }}.</p>
-      <p><a class="button" href="https://wattgate.example/display">See it live</a></p>
+      <p><a class="button" href="https://${location.host}/display">See it live</a></p>
     </div>
   </body>
 </html>
