@@ -1,8 +1,9 @@
 """Bucket edges, compared with a simple slow model over zones, years and clock changes."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from zoneinfo import ZoneInfo
+from functools import cache
+from itertools import combinations, pairwise
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given, settings
@@ -49,6 +50,62 @@ def test_buckets_match_the_wall_clock(first: int, length: int, period: Period, z
         ) or minute == start
         previous_label, minute = current_label, minute + timedelta(minutes=1)
     assert label(bucket_edges[0], period, ZoneInfo(zone)) == label(start, period, ZoneInfo(zone))
+
+
+MILLISECOND = timedelta(milliseconds=1)
+LENGTHS = {Period.PT1M: timedelta(minutes=1), Period.PT30M: timedelta(minutes=30), Period.PT1H: timedelta(hours=1)}
+"""The length of a bucket. Longer periods have one that differs: a day is used, so that ranges end inside a bucket."""
+
+
+@cache
+def clock_changes() -> list[tuple[ZoneInfo, datetime]]:
+    """Return a clock change of each kind, with its zone, among all zones of the database from 2015 to 2035.
+
+    Two changes are of one kind if they have the same offsets, wall-clock time, month and weekday.
+    """
+    kinds: dict[object, tuple[ZoneInfo, datetime]] = {}
+    weeks = [START + timedelta(weeks=week) for week in range(21 * 53)]
+    zones = {
+        tuple(week.astimezone(zone).utcoffset() for week in weeks): zone
+        for zone in map(ZoneInfo, sorted(available_timezones()))
+    }
+    for offsets, zone in zones.items():
+        for week, (before, after) in zip(weeks, pairwise(offsets), strict=False):
+            if before != after:
+                change = _change_between(week, week + timedelta(weeks=1), zone)
+                local = change.astimezone(zone)
+                kinds.setdefault((before, after, local.time(), local.month, local.weekday()), (zone, change))
+    return list(kinds.values())
+
+
+def _change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first whole second that has the offset of `after`."""
+    offset = before.astimezone(zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        before, after = (middle, after) if middle.astimezone(zone).utcoffset() == offset else (before, middle)
+    return after
+
+
+@pytest.mark.parametrize("period", list(Period))
+def test_ranges_around_each_clock_change_have_whole_buckets(period: Period) -> None:
+    length = LENGTHS.get(period, timedelta(days=1))
+    steps = [step * length / 2 for step in range(-4, 5)]
+    faults = []
+    for zone, change in clock_changes():
+        for begin, end in combinations(steps, 2):
+            start, stop = change + begin, change + end
+            try:
+                bucket_edges = edges(start, stop, period, zone)
+                assert bucket_edges[0] <= start < bucket_edges[1]
+                assert bucket_edges[-2] < stop <= bucket_edges[-1]
+                for edge, following in pairwise(bucket_edges):
+                    assert label(edge, period, zone) == label(following - MILLISECOND, period, zone)
+                    assert label(edge, period, zone) != label(following, period, zone)
+            except (AssertionError, ZeroDivisionError) as fault:
+                faults.append(f"{zone} {start} to {stop}: {fault!r}")
+    assert faults == []
 
 
 @pytest.mark.parametrize(

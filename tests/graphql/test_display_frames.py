@@ -147,6 +147,17 @@ async def test_first_minute_of_a_day_has_no_number_that_is_not_known(timed: Time
     assert (electricity["value"], electricity["estimated"]) == ("0.040", True)
 
 
+async def test_frame_is_complete_in_the_hour_before_a_clock_change(timed: Timed) -> None:
+    home = await add_display_home(timed, ELECTRICITY)
+    await set_tariff(home, rate=Decimal(20), kind=TariffKind.FLAT)
+    midnight = datetime(2026, 10, 24, 23, tzinfo=UTC)
+    for minutes in (65, 80, 95, 110, 125):  # the clocks of London change 120 minutes after midnight
+        timed.clock.now = midnight + timedelta(minutes=minutes)
+        await home.record_half_hours(ELECTRICITY, midnight, [0.5] * (minutes // 30))
+        electricity = (await home.frame())["today"]["electricity"]
+        assert electricity["value"] == f"{minutes // 30 * 0.5:.3f}"
+
+
 async def test_cheapest_slot_of_a_time_of_use_tariff_is_the_present_or_next_one(timed: Timed) -> None:
     home = await add_display_home(timed, ELECTRICITY)
     await set_tariff(home, kind=TariffKind.TIME_OF_USE, rate=Decimal(20), bands=[NIGHT], vat_rate=Decimal(5))

@@ -172,9 +172,9 @@ def _utc_offset_ms(instant: int, zone: tzinfo) -> int:
 
 
 def _clock_changes(start: int, stop: int, zone: tzinfo) -> list[int]:
-    """Return the instants in (start, stop] at which the zone's offset changes, to the millisecond."""
+    """Return the instants between start and stop at which the zone's offset changes, to the millisecond."""
     changes = []
-    probes = [*range(start, stop, 12 * HOUR_MS), stop]
+    probes = [*range(start, stop - 1, 12 * HOUR_MS), stop - 1]
     offsets = [_utc_offset_ms(probe, zone) for probe in probes]
     for (low, high), (before, after) in zip(pairwise(probes), pairwise(offsets), strict=True):
         if before == after:
