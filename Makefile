@@ -5,15 +5,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --pro
 TESTS ?= tests
 
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
-test test-all test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
+test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
+.PHONY: run test test-all test-quick test-js unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
 
 # Three at once on two cores: many tests wait for processes, leases and browsers.
-PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+# With MARK=program, only the tests with a marker. With REPORT=folder, a report of costs and failures.
+MARK ?=
+REPORT ?=
+PYTEST = WATTGATE_TEST_REPORT=$(REPORT) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(MARK),-m "$(MARK)") $(TESTS)
 
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
@@ -25,6 +28,18 @@ test: .venv/installed-dev
 test-all: .venv/installed-dev
 	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 30 minutes on two cores)"
 	@WATTGATE_TEST_SHORT= $(PYTEST)
+
+# Repeats tests beside two busy loops, to find those that fail by chance: make unstable TESTS=tests/realtime N=50
+N ?= 10
+unstable: .venv/installed-dev
+	@echo "wattgate: running $(TESTS) $(N) times beside two busy loops"
+	@$(BIN)/python tools/unstable.py --times $(N) -- -n 3 --dist worksteal $(TESTS)
+
+# Runs `make run` and `make test` where nothing but Python, make and git is installed. Needs root and mmdebstrap.
+FRESH ?=
+fresh: .venv/installed-dev
+	@echo "wattgate: running the commands of the README in a minimal Debian (some minutes)"
+	@$(BIN)/python tools/fresh_machine.py $(FRESH)
 
 # Unit tests of the browser pages' modules, without a browser.
 test-js: .venv/installed-dev

@@ -14,7 +14,7 @@ import pytest
 import trustme
 from playwright.async_api import Browser, async_playwright, expect
 
-from tests.support import chance, node, short_form, speed
+from tests.support import chance, node, run_report, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
 from tests.support.house import House, Tenant, house, tenant_on
@@ -45,6 +45,10 @@ PAGE_TIMEOUT_MS = 20_000
 """Maximum wait for a state of a page, in milliseconds. The default of Playwright is too short for a busy machine."""
 
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    run_report.register(config)
 
 
 @pytest.hookimpl(wrapper=True)

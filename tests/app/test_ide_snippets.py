@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from subprocess import PIPE
@@ -15,11 +14,11 @@ from tests.support.link import running
 from tests.support.node import Node
 from tests.support.schema import bring_up
 from tests.support.servers import serving
+from tests.support.system_programs import required_program
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
 SNIPPETS = Path(__file__).parents[2] / "wattgate" / "app" / "static" / "ide" / "panels" / "snippets.js"
-SERVED_BY_CURL = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 PROGRAMS = ("fetch", "urql", "apollo")
 
 HOSTILE = 'it\'s "quoted" `id` ${1 + 1} $HOME $(id) \\ \\n \n\t \U0001f600 </script> %s !x'
@@ -83,6 +82,7 @@ class Copier:
 
     def command(self, name: str, code: str) -> tuple[str | Path, ...]:
         if name == "curl":
+            required_program("curl")
             return "/bin/sh", "-c", f"exec {code}"
         script = self.node.folder / f"snippet-{name}.mjs"
         script.write_text(code)
@@ -110,7 +110,7 @@ async def copier(tmp_path_factory: pytest.TempPathFactory, guide_node: Node) -> 
         await gateway.database.close()
 
 
-@pytest.mark.parametrize("name", [pytest.param("curl", marks=SERVED_BY_CURL), *PROGRAMS])
+@pytest.mark.parametrize("name", ["curl", *PROGRAMS])
 async def test_snippet_sends_hostile_text_unchanged(copier: Copier, name: str) -> None:
     ve_id = await copier.tenant.add_home()
     code = (await copier.snippets(RENAME, "mutation", "Rename", {"veId": ve_id, "name": HOSTILE}))[name]
@@ -122,7 +122,7 @@ async def test_snippet_sends_hostile_text_unchanged(copier: Copier, name: str) -
     assert (home["name"], home["description"]) == (HOSTILE, DESCRIPTION)
 
 
-@pytest.mark.parametrize("name", [pytest.param("curl", marks=SERVED_BY_CURL), *PROGRAMS])
+@pytest.mark.parametrize("name", ["curl", *PROGRAMS])
 async def test_snippet_of_subscription_receives_payloads(copier: Copier, name: str) -> None:
     ids = [copier.tenant.ids["resource"]]
     code = (await copier.snippets(READINGS, "subscription", "Live", {"ids": ids, "since": None}))[name]

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import re
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, House, house
 from tests.support.node import Node
 from tests.support.servers import Databases
+from tests.support.system_programs import required_program
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.parametrize("databases", ["sqlite"], indirect=True, scope="session")
@@ -172,8 +172,9 @@ async def run_code(own: House, node: Node, language: str, code: str, folder: Pat
 
 @pytest.mark.parametrize("language", ["curl", "javascript", "python"])
 async def test_code_runs_as_it_is(own: House, node_scripts: Node, language: str, tmp_path: Path) -> None:
-    if language == "curl" and not (shutil.which("curl") and shutil.which("bash")):
-        pytest.skip("no curl on this machine")
+    if language == "curl":
+        required_program("curl")
+        required_program("bash")
     samples = await samples_for(own, language)
     written = await write_code(own, node_scripts, samples)
     (tmp_path / "it's.ndjson").write_text(json.dumps(READINGS | {"resourceId": own.one.ids["resource"]}))

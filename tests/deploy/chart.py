@@ -10,11 +10,10 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.files import DEPLOY
-from tests.support.system_programs import refuse, required_program
+from tests.support.system_programs import PROGRAMS, refuse, required_program
 
 CHART = DEPLOY / "chart"
 LIBRARIES = Path("/usr/share/gocode")
-PACKAGES = "golang-go golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev"
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,9 @@ class Rendered:
 
 def build_renderer(folder: Path) -> Path:
     """Compile the renderer into a folder."""
-    go = required_program("go", PACKAGES)
+    go = required_program("go")
     if not (LIBRARIES / "src/github.com/Masterminds/sprig").is_dir():
-        refuse(f"{LIBRARIES} has no sprig (Debian packages {PACKAGES})")
+        refuse(f"{LIBRARIES} has no sprig (Debian packages {PROGRAMS['go'].package})")
     program = folder / "renderer"
     environment = os.environ | {"GO111MODULE": "off", "GOPATH": str(LIBRARIES), "GOCACHE": str(folder / "cache")}
     source = Path(__file__).parent / "chart_renderer/main.go"

@@ -1,26 +1,21 @@
 """Podman with storage of its own, and a base image that it makes from Debian packages."""
 
-import ast
 import json
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from supply.pip_options import PIP_FILES, pip_configuration, pip_options
 from tests.deploy.files import ROOT
 from tests.support.system_programs import refuse, required_program
 
 BASE = "localhost/base"
 BASE_PACKAGES = ("python3", "python3-venv", "ca-certificates", "libstdc++6")
-
-PIP_FILES = ("cert", "client-cert")
-PIP_OPTIONS = ("index-url", "extra-index-url", "trusted-host", "proxy", *PIP_FILES)
-"""The options of pip that say where the package index is and how to reach it."""
 
 PIP_OF_BASE = ("usr/local/bin/pip3", "usr/local/lib/python3.13/site-packages/pip/__init__.py")
 """Where the official images of Python have pip. The base image of the tests has empty files there."""
@@ -36,8 +31,8 @@ class Podman:
         self._folder = folder
         # runc, because crun does not start where control groups have both versions.
         self._options = ["--cgroup-manager=cgroupfs", "--events-backend=file", "--runtime=runc"]
-        self._program = required_program("podman", "podman")
-        required_program("runc", "runc")
+        self._program = required_program("podman")
+        required_program("runc")
         self._choose_storage()
 
     def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -61,7 +56,7 @@ class Podman:
         archive = self._folder / "base.tar"
         hooks = [f'--customize-hook=install -D -m 755 /dev/null "$1/{path}"' for path in PIP_OF_BASE]
         command: list[str | Path] = [
-            required_program("mmdebstrap", "mmdebstrap"),
+            required_program("mmdebstrap"),
             "--quiet",
             "--variant=essential",
             "--dpkgopt=force-unsafe-io",
@@ -81,10 +76,9 @@ class Podman:
 
     def build_options(self) -> list[str]:
         """Return what `podman build` needs to reach the package index as the pip of this machine does."""
-        options = _options_of_pip()
+        options = pip_options()
         file = self._folder / "pip.conf"
-        indented = {name: value.replace("\n", "\n  ") for name, value in options.items()}
-        file.write_text("\n".join(["[global]", *(f"{name} = {value}" for name, value in indented.items())]))
+        file.write_text(pip_configuration())
         volumes = [f"--volume={options[name]}:{options[name]}:ro" for name in PIP_FILES if name in options]
         return [f"--secret=id=pip,src={file}", "--isolation=chroot", "--layers=false", *volumes]
 
@@ -107,16 +101,6 @@ class Podman:
             if result.returncode == 0:
                 return
         refuse(f"podman does not start here: {result.stderr[-1000:]}")
-
-
-def _options_of_pip() -> dict[str, str]:
-    """Return the options of pip in PIP_OPTIONS on this machine, of files and of the environment."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    lines.sort(key=lambda line: line.startswith(":env:"))  # the environment has precedence
-    pairs = [line.partition("=") for line in lines]
-    options = {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, _, value in pairs}
-    return {name: value for name, value in options.items() if name in PIP_OPTIONS}
 
 
 @contextmanager

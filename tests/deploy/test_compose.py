@@ -63,7 +63,8 @@ def environment_of(name: str) -> dict[str, str]:
 
 
 def parse(folder: Path, values: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Let podman-compose parse the file with these values for its variables, and print the result."""
+    """Let podman-compose, which asks Podman first, parse the file with these values, and print the result."""
+    required_program("podman")
     environment = folder / "compose.env"
     environment.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
     program = Path(sys.executable).parent / "podman-compose"
@@ -156,7 +157,7 @@ def test_a_container_gets_more_time_to_stop_than_it_needs() -> None:
 
 async def test_health_check_of_valkey_fails_on_an_error(tmp_path: Path) -> None:
     """The client of this test is that of Redis, which has the same options."""
-    client = required_program("redis-cli", "redis-tools")
+    client = required_program("redis-cli")
     _, program, *options = SERVICES["valkey"]["healthcheck"]["test"]
     assert program == "valkey-cli"
     async with redis_server(tmp_path, product="valkey") as server:

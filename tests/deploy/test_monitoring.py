@@ -37,7 +37,7 @@ SETTINGS = {f"WATTGATE_{name.upper()}" for name in Settings.model_fields}
 
 
 def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [required_program("promtool", "prometheus"), *map(str, arguments)]
+    command = [required_program("promtool"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -123,7 +123,7 @@ async def prometheus(folder: Path, targets: list[str]) -> AsyncIterator[httpx.As
     port = free_port()
     with (folder / "prometheus.log").open("wb") as log:
         running = await asyncio.create_subprocess_exec(
-            required_program("prometheus", "prometheus"),
+            required_program("prometheus"),
             f"--config.file={folder}/prometheus.yaml",
             f"--storage.tsdb.path={folder}/data",
             f"--web.listen-address=127.0.0.1:{port}",

@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [required_program("systemd-analyze", "systemd"), *arguments]
+    command = [required_program("systemd-analyze"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -239,7 +239,7 @@ async def remove_database_and_roles(server: PostgresqlServer) -> None:
 
 
 async def test_keys_of_wattgate_are_deleted_from_redis_after_a_restore(tmp_path: Path) -> None:
-    program = required_program("redis-cli", "redis-tools")
+    program = required_program("redis-cli")
     async with redis_server(tmp_path) as redis:
         await redis.command("SET", "another", "1")
         for number in range(3):

@@ -18,6 +18,8 @@ from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.redis_url import SYSTEM_TLS, TlsFiles
 
+pytestmark = pytest.mark.program  # the wheel's server has no TLS
+
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> TlsCertificates:

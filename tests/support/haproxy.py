@@ -52,7 +52,7 @@ class HaProxy:
             return
         servers = (f"  server gateway{port} 127.0.0.1:{port} check\n" for port in self._gateway_ports)
         self._file.write_text(CONFIGURATION.format(port=self.port) + "".join(servers))
-        command = [required_program("haproxy", "haproxy"), "-db", "-f", str(self._file)]
+        command = [required_program("haproxy"), "-db", "-f", str(self._file)]
         self._process = await start_server_program(command, self.port, self._log)
 
     async def kill(self) -> None:

@@ -60,7 +60,7 @@ class PgBouncer:
         values = {"server": self._target(), "port": self.port, "mode": self._mode, "pool_size": self._pool_size}
         file.write_text(CONFIGURATION.format(**values, tls=self._tls_options()))
         self._process = await start_server_program(
-            [required_program("pgbouncer", "pgbouncer"), str(file)],
+            [required_program("pgbouncer"), str(file)],
             self.port,
             self._folder / "log",
             user=self._socket_owner() if os.geteuid() == 0 else None,  # PgBouncer refuses to run as root

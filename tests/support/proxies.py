@@ -20,13 +20,12 @@ EXAMPLE_GATEWAYS = ("127.0.0.1:8000", "127.0.0.1:8001")
 
 @dataclass(frozen=True)
 class Example:
-    """An example: its file, the Debian package with its program, and how the program checks and runs it.
+    """An example: its file, its program, and how the program checks and runs it.
 
     `changes` are the texts of the file that a test replaces, besides the addresses of the gateways.
     """
 
     file: str
-    package: str
     program: str
     check: tuple[str, ...]
     run: tuple[str, ...]
@@ -36,7 +35,6 @@ class Example:
 EXAMPLES = {
     "nginx": Example(
         "nginx.conf",
-        "nginx-light",
         "nginx",
         ("-t", "-c", "{file}"),
         ("-g", "daemon off;", "-c", "{file}"),
@@ -53,14 +51,12 @@ EXAMPLES = {
     "HAProxy": Example(
         "haproxy.cfg",
         "haproxy",
-        "haproxy",
         ("-c", "-f", "{file}"),
         ("-db", "-f", "{file}"),
         {"bind :443": "bind 127.0.0.1:{port}", "/etc/wattgate/tls": "{folder}", "maxconn 200000": "maxconn 2000"},
     ),
     "Caddy": Example(
         "Caddyfile",
-        "caddy",
         "caddy",
         ("validate", "--adapter", "caddyfile", "--config", "{file}"),
         ("run", "--adapter", "caddyfile", "--config", "{file}"),
@@ -134,7 +130,7 @@ class Proxy:
         self._file.write_text(text)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
-        program = required_program(self.example.program, self.example.package)
+        program = required_program(self.example.program)
         return [program, *(argument.replace("{file}", str(self._file)) for argument in arguments)]
 
     def _environment(self) -> dict[str, str]:

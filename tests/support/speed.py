@@ -1,9 +1,11 @@
 """Which tests are slow: they need a server, a browser, Node, a process or a filled database.
 
-`make test-quick` omits them.
+`make test-quick` omits them. Besides, which tests look for a program that a machine may lack: a browser, Node or a
+program of the system. `make fresh` runs them where nothing is installed.
 """
 
 import subprocess
+import sys
 from functools import cache
 from itertools import filterfalse, groupby
 from types import ModuleType
@@ -13,16 +15,26 @@ import pytest
 from tests.support.command import wattgate
 from tests.support.house import house, tenant_on
 from tests.support.link import link
-from tests.support.node import node
+from tests.support.node import node, required_node
 from tests.support.processes import gateway, process
 from tests.support.registries import serve_registry
 from tests.support.servers import broker, database_on, postgresql, serving
+from tests.support.system_programs import refuse, required_program
 
 FIXTURES = frozenset(
     {"browser", "databases", "demo_url", "empty_url", "javascript_tools", "node_scripts", "own_redis", "postgresql_url"}
     | {"chart_renderer", "guide_node", "podman", "redis", "settled", "shared_environment"}
 )
 """Fixtures that start something, or fill a database."""
+
+PROGRAM_FIXTURES = frozenset({"browser", "guide_node", "node_scripts"})
+"""Fixtures of all tests that look for a program."""
+
+PROGRAM_SEEKERS = (refuse, required_node, required_program)
+"""Functions that look for a program. They are called by test modules, or by modules that these import."""
+
+SEEKERS_FOR_TLS = "tests.support.redis_server"
+"""This module looks for a program only if the server has TLS. Tests of that have the marker themselves."""
 
 PROCESS_FIXTURES = FIXTURES - {"databases", "empty_url", "postgresql_url", "settled"}
 """Fixtures that start more than a database."""
@@ -46,8 +58,12 @@ STARTERS = (
 
 
 def mark_slow(items: list[pytest.Item]) -> None:
-    """Mark the slow tests among those that were collected."""
+    """Mark the slow tests among those that were collected, and those that look for a program."""
     for item in items:
+        if isinstance(item, pytest.Function) and (
+            PROGRAM_FIXTURES.intersection(item.fixturenames) or _looks_for_programs(item.module.__name__)
+        ):
+            item.add_marker(pytest.mark.program)
         if isinstance(item, pytest.Function) and (
             FIXTURES.intersection(item.fixturenames) or _imports_a_starter(item.module)
         ):
@@ -87,3 +103,19 @@ def _starts_processes(module: list[pytest.Item]) -> bool:
 @cache
 def _imports_a_starter(module: ModuleType) -> bool:
     return any(value is starter for value in vars(module).values() for starter in STARTERS)
+
+
+@cache
+def _looks_for_programs(name: str) -> bool:
+    """Return whether a module of the tests has a function that looks for a program, or imports a module with one."""
+    values = list(vars(sys.modules[name]).values())
+    if any(value is seeker for value in values for seeker in PROGRAM_SEEKERS):
+        return True
+    sources = {
+        value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", "")) for value in values
+    }
+    return any(
+        _looks_for_programs(source)
+        for source in sources - {name, SEEKERS_FOR_TLS}
+        if source.startswith("tests.") and source in sys.modules
+    )

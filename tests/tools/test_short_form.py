@@ -154,13 +154,13 @@ def test_the_short_form_touches_everything(suite: list[Collected]) -> None:
 
 
 def test_make_test_runs_the_short_form_or_every_test_of_a_part() -> None:
-    assert f"{short_form.SHORT}=1 .venv/bin/python -m pytest" in planned("test")
-    assert f"{short_form.SHORT}= .venv/bin/python -m pytest" in planned("test", TESTS="tests/energy")
+    assert f"{short_form.SHORT}=1 " in planned("test")
+    assert f"{short_form.SHORT}= " in planned("test", TESTS="tests/energy")
 
 
 def test_ci_runs_every_test() -> None:
     for target in ("test-all", "coverage"):
-        assert f"{short_form.SHORT}= .venv/bin/python -m pytest" in planned(target)
-    lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert "make test-all" in lines
-    assert "make test" not in lines
+        assert f"{short_form.SHORT}= " in planned(target)
+    commands = (ROOT / ".ci" / "run").read_text()
+    assert "make test-all REPORT=" in commands
+    assert 'stage "every test" run_tests' in commands.splitlines()
