@@ -16,7 +16,9 @@ run: .venv/installed
 # With MARK=program, only the tests with a marker. With REPORT=folder, a report of costs and failures.
 MARK ?=
 REPORT ?=
-PYTEST = WATTGATE_TEST_REPORT=$(REPORT) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(MARK),-m "$(MARK)") $(TESTS)
+# With DATABASES=both, each test with a database runs on SQLite and PostgreSQL.
+DATABASES ?=
+PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(MARK),-m "$(MARK)") $(TESTS)
 
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)

@@ -17,6 +17,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from tests.support import chance, node, run_report, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
+from tests.support.engines import ENGINES, parametrize_databases
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
@@ -40,7 +41,6 @@ os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked pro
 
 chance.load_profile()
 
-ENGINES = ["sqlite", "postgresql"]
 PAGE_TIMEOUT_MS = 20_000
 """Maximum wait for a state of a page, in milliseconds. The default of Playwright is too short for a busy machine."""
 
@@ -49,6 +49,10 @@ BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 def pytest_configure(config: pytest.Config) -> None:
     run_report.register(config)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    parametrize_databases(metafunc)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -100,9 +104,9 @@ async def postgresql_template(postgresql_url: str) -> AsyncIterator[str]:
         yield name
 
 
-@pytest.fixture(scope="session", params=ENGINES)
+@pytest.fixture(scope="session")
 def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
-    """A factory of databases on each engine.
+    """A factory of databases on an engine, or on each one: see tests/support/engines.py.
 
     PostgreSQL databases already have the schema of this version. A SQLite database is a new file without tables.
     """
@@ -143,7 +147,7 @@ async def settled(databases: Databases) -> AsyncIterator[Tenant]:
 
 @pytest.fixture(scope="session")
 async def served(databases: Databases) -> AsyncIterator[House]:
-    """A served gateway with two tenants on each engine, shared by all tests. Tests must not change their records.
+    """A served gateway with two tenants on an engine, shared by all tests. Tests must not change their records.
 
     A change is an error at the end of the run. With WATTGATE_TEST_SHARED_RECORDS=each, it is one of the test itself.
     """

@@ -16,6 +16,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 
+pytestmark = pytest.mark.both_databases("the conformance suite")
+
 ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints()]
 NOT_FOR_ACCOUNTS = [
     pytest.param(operation, rest, id=rest.route_key)

@@ -23,6 +23,8 @@ from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime import topics
 
+pytestmark = pytest.mark.both_databases("locks and claims differ between databases")
+
 MINUTE = timedelta(minutes=1)
 KINDS = [DeliveryKind.WEBHOOK]
 

@@ -20,6 +20,8 @@ from wattgate.enums import Function, Period
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers import readings
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
 

@@ -25,6 +25,8 @@ from wattgate.db.models import Notification
 from wattgate.enums import DeliveryState, NotificationState
 from wattgate.graphql.types.alerts import Channel
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 LEASE = "2"
 
 

@@ -18,6 +18,8 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import Period
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 HOURS = 24
 BUCKETS = {Period.PT30M: HOURS, Period.P1D: 2, Period.P1M: 2}
 """The buckets with readings by the period of the query, in each of which the driver reads one aggregate."""

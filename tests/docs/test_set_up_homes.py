@@ -13,6 +13,8 @@ from tests.support.house import House
 from tests.support.markdown import code_blocks
 from wattgate.graphql.catalogue import OPERATIONS
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "set-up-homes.md").read_text()
 FOR_THE_USER = "### Add resources, tariff and home for the user"
 USERNAME, PASSWORD, MPAN = "ada@example.org", "correct horse", "2300000000116"

@@ -28,6 +28,8 @@ from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types.alerts import Channel
 from wattgate.realtime import topics
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30, 60, 1440))
 
 

@@ -23,6 +23,8 @@ from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import webhook_endpoints as endpoint_types
 from wattgate.principal import AuthScheme, Principal, Role
 
+pytestmark = pytest.mark.both_databases("locks and claims differ between databases")
+
 FAQ = {"reference": "audit", "version": "1", "minimumVersion": "1", "country": "GB", "data": []}
 PASSWORD = "a secret that nobody may read"
 

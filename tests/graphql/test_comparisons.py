@@ -10,6 +10,8 @@ from tests.support.house import House
 from wattgate.energy.baselines import comparison_range, open_range_end
 from wattgate.enums import Baseline
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
 BEFORE, A_YEAR_AGO = Baseline.PREVIOUS_PERIOD, Baseline.SAME_PERIOD_LAST_YEAR

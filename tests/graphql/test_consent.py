@@ -11,6 +11,8 @@ from tests.support.house import House
 from tests.support.socket import socket
 from wattgate.graphql.types.resources import NewResource
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 ROOT = "/user/verification/status"
 
 

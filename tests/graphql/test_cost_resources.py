@@ -2,11 +2,14 @@
 
 from uuid import uuid4
 
+import pytest
 from strawberry import ID
 
 from tests.support.costs import cost_resource, query_field
 from tests.support.house import House, Tenant
 from wattgate.graphql.resolvers.catch_ups import network_readings
+
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
 TARIFF = "query ($id: ID!) { resource(resourceId: $id) { tariff { name } tariffs { name } } }"
 SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"

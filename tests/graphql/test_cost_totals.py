@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from graphql import GraphQLObjectType, get_named_type
 from strawberry import ID
 
@@ -13,6 +14,8 @@ from wattgate.clock import format_iso
 from wattgate.enums import TariffKind
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.schema import build_schema
+
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

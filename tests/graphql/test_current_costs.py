@@ -14,6 +14,8 @@ from wattgate.enums import Period, TariffKind
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.tariffs import NewTariffBlock, NewTariffPrice
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 CURRENT = """query ($id: ID!) { resource(resourceId: $id) {
     current { resourceId field unit at value includesStandingCharge includesVat } noCurrentReason } }"""
 HALF_HOUR = timedelta(minutes=30)

@@ -29,6 +29,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Role
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 EDGE_DEPTH = 2
 """Depth to which the documents of these tests select edges."""
 

@@ -19,6 +19,8 @@ from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
 DAY = datetime(2026, 1, 5, tzinfo=UTC)

@@ -25,6 +25,8 @@ from wattgate.graphql.resolvers import audit
 from wattgate.graphql.types.prompts import NewPromptType
 from wattgate.principal import Permission, Principal, Role
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 NEW_YEAR = "2026-01-01T00:00:00Z"
 ERASURE = """query ($userId: ID!) { erasure(userId: $userId) {
   state progress finishedAt keptUntil billingErasedAt tables { table action records reason } } }"""

@@ -8,6 +8,8 @@ import pytest
 from tests.support.house import House, Tenant
 from tests.support.residents import resident
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 
 async def put(served: House, who: Tenant, path: str, caller: str = "account", **body: Any) -> httpx.Response:
     return await served.call("PUT", path, who.headers[caller], json=body)

@@ -23,6 +23,8 @@ from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES, GraphQLEndpoin
 from wattgate.graphql.types.accounts import Done
 from wattgate.principal import Permission
 
+pytestmark = pytest.mark.both_databases("a time limit cancels the statement on PostgreSQL")
+
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
 EVENTS = "text/event-stream"

@@ -18,6 +18,8 @@ from wattgate.energy.meter_messages import MeterMessage, parse_message
 from wattgate.graphql.resolvers.meter_messages import record_meter_messages
 from wattgate.graphql.types import resources as types
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 AT = datetime(2026, 5, 4, 9, 20, 8, tzinfo=UTC)
 IMPORT, EXPORT, GAS = "electricity.consumption", "electricity.export", "gas.consumption"
 FIELDS = {"ENERGY": "kWh", "POWER": "W", "REGISTER": "kWh", "VOLUME": "m3"}

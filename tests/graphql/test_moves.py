@@ -17,6 +17,8 @@ from wattgate.errors import BadInput, Conflict
 from wattgate.graphql.resolvers import catch_ups, meter_messages
 from wattgate.principal import Principal, Role
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 

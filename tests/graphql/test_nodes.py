@@ -18,6 +18,8 @@ from wattgate.graphql.nodes import MAX_NODES, reading_operations
 from wattgate.graphql.types.users import NewUser
 from wattgate.principal import GRANTS, Role
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 READERS = reading_operations(OPERATIONS)
 NODE = "query ($id: ID!) { node(id: $id) { __typename id } }"
 NODES = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Resource { name } } }"

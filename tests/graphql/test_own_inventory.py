@@ -11,6 +11,8 @@ from tests.support.residents import resident
 from wattgate.db.models import NetworkDevice
 from wattgate.energy.meter_points import check_digit
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 BY_POINT = "query ($id: ID!) { meterPointInventory(meterPointNumber: $id) { inventory { eui deviceType } } }"
 BY_EUI = "query ($id: ID!) { smartMeterInventory(eui: $id) { inventory { eui deviceType } } }"
 

@@ -24,6 +24,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 
 def cursor(name: str, created_at: str, key: str) -> str:
     """Return a cursor as the gateway would write it."""

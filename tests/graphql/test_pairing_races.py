@@ -17,6 +17,8 @@ from wattgate.db import models
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 
+pytestmark = pytest.mark.both_databases("locks and claims differ between databases")
+
 PAIRING = "display_pairing WHERE device_digest = :key"
 HOME = "virtual_entity WHERE ve_id = :key"
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.house import House
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 START = datetime(2026, 4, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 DOCUMENT = """

@@ -31,6 +31,8 @@ from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 DAY = timedelta(days=1)
 SET = """
 mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDays: $days) { retentionDays } }

@@ -8,6 +8,8 @@ import pytest
 from tests.support.house import STORAGE
 from tests.support.timed import Timed, half_hours
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 HALF_HOUR = timedelta(minutes=30)
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 SERIES = """

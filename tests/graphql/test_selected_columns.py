@@ -14,6 +14,8 @@ from wattgate.graphql.core.field_source import field_source_of
 from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.readings import VALUE_FIELDS
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 

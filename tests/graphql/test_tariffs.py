@@ -22,6 +22,8 @@ from wattgate.errors import NotFound
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.tariffs import NewTariffBlock
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 1, 5)
 SET = """

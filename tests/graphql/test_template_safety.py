@@ -15,6 +15,8 @@ from tests.graphql.test_templates import (
 )
 from tests.support.house import House
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 ADD_TEMPLATE = (
     "mutation ($input: NewTemplate!) { addTemplate(input: $input) { templateId active published { version } } }"
 )

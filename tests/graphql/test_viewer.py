@@ -19,6 +19,8 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore, rate_limit_headers
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 
 def connections_of(type_name: str) -> list[str]:
     kind = SCHEMA.type_map[type_name]

@@ -19,6 +19,8 @@ from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.types.resources import NewResource, NewResourceType
 from wattgate.principal import Permission
 
+pytestmark = pytest.mark.both_databases("separation of users and applications")
+
 AT = datetime(2026, 1, 5, tzinfo=UTC)
 CLASSIFIERS = ("electricity.consumption", "electricity.export", "gas.consumption")
 SERIES = '(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D)'

@@ -19,6 +19,8 @@ from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions import backfill
 
+pytestmark = pytest.mark.both_databases("locks and claims differ between databases")
+
 SECOND = timedelta(seconds=1)
 
 

@@ -22,6 +22,8 @@ from wattgate.realtime.event_queue import EventQueue
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
 

@@ -23,6 +23,8 @@ from wattgate.rest_compat.arrow import frames
 from wattgate.rest_compat.arrow.readings import read_arrays
 from wattgate.rest_compat.bulk_intake import NDJSON
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 

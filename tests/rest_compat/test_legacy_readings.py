@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.house import House
 
+pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
+
 HALF_HOUR = timedelta(minutes=30)
 
 

@@ -29,6 +29,8 @@ from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.routes import build_routes
 from wattgate.rest_compat.row_renderer import wire_name
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
 DOCS = Path(__file__).parents[2] / "docs"

@@ -18,10 +18,14 @@ def pip_options() -> dict[str, str]:
     lines.sort(key=lambda line: line.startswith(":env:"))  # the environment has precedence
     pairs = [line.partition("=") for line in lines]
     options = {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, _, value in pairs}
-    return {name: value for name, value in options.items() if name in PIP_OPTIONS}
+    return {name: _of_network(value) for name, value in options.items() if name in PIP_OPTIONS}
+
+
+def _of_network(value: str) -> str:
+    """Return a value without the addresses of folders, which the other system does not have."""
+    return " ".join(part for part in value.split() if not part.startswith("file:"))
 
 
 def pip_configuration() -> str:
     """Return the options as a configuration file of pip."""
-    indented = {name: value.replace("\n", "\n  ") for name, value in pip_options().items()}
-    return "\n".join(["[global]", *(f"{name} = {value}" for name, value in indented.items())]) + "\n"
+    return "\n".join(["[global]", *(f"{name} = {value}" for name, value in pip_options().items() if value)]) + "\n"

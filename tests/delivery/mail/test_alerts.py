@@ -23,6 +23,8 @@ from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.resolvers import mail
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
 
+pytestmark = pytest.mark.both_databases("a main path of its area")
+
 KEY = "k" * 40
 REFUSED = "550 5.1.1 no such user here"
 

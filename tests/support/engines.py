@@ -1,0 +1,48 @@
+"""On which databases a test runs: SQLite, PostgreSQL or both.
+
+Tests of tests/db run on both, and so do modules with the marker `both_databases`: conformance, separation of users and
+applications, and a main path of each area. Each other module runs on one database, which the hash of its name chooses.
+With WATTGATE_TEST_DATABASES=both, every test with a database runs on both.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+ENGINES = ["sqlite", "postgresql"]
+
+DATABASES = "WATTGATE_TEST_DATABASES"
+"""The environment variable with which every test runs on both databases."""
+
+BOTH_DATABASES = "both_databases"
+"""The marker of tests that run on both databases. Its argument is the reason."""
+
+ALWAYS_BOTH = "tests/db/"
+"""The folder whose tests run on both databases."""
+
+
+def parametrize_databases(metafunc: pytest.Metafunc) -> None:
+    """Choose the databases of a test that uses one, unless the test chooses them itself."""
+    if "databases" not in metafunc.fixturenames:
+        return
+    chosen_by_test = any("databases" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
+    if not chosen_by_test:
+        metafunc.parametrize("databases", engines_of(metafunc.definition), indirect=True, scope="session")
+
+
+def engines_of(item: pytest.Item) -> list[str]:
+    """Return the databases on which a test runs."""
+    module = item.nodeid.partition("::")[0]
+    is_both = (
+        os.environ.get(DATABASES) == "both"
+        or module.startswith(ALWAYS_BOTH)
+        or item.get_closest_marker(BOTH_DATABASES) is not None
+    )
+    return ENGINES if is_both else [engine_of_module(module)]
+
+
+def engine_of_module(module: str) -> str:
+    """Return the database of a module without the marker, by its path below the root of the repository."""
+    return ENGINES[hashlib.sha256(Path(module).as_posix().encode()).digest()[0] % len(ENGINES)]

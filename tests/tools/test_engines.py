@@ -1,0 +1,30 @@
+"""Each test with a database runs on SQLite or PostgreSQL, and those that need it on both."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.engines import DATABASES, ENGINES, engine_of_module, engines_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_other_modules_run_on_one_database_and_half_of_them_on_each() -> None:
+    modules = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    counts = Counter(map(engine_of_module, modules))
+    assert set(counts) == set(ENGINES)
+    assert min(counts.values()) > len(modules) / 3
+
+
+def test_environment_and_marker_choose_both_databases(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = request.node
+    monkeypatch.delenv(DATABASES, raising=False)
+    assert engines_of(item) == [engine_of_module("tests/tools/test_engines.py")]
+    monkeypatch.setenv(DATABASES, "both")
+    assert engines_of(item) == ENGINES
+    monkeypatch.delenv(DATABASES)
+    item.add_marker(pytest.mark.both_databases("this test"))
+    assert engines_of(item) == ENGINES
