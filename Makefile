@@ -69,7 +69,7 @@ FUZZ = WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 --
 fuzz: .venv/installed-dev
 	@echo "wattgate: comparing compiled documents with graphql-core, sending random ones, tens of thousands (some minutes)"
 	@echo "wattgate: to repeat this run: make fuzz FROM=$(FROM) SEED=$(SEED)"
-	@$(FUZZ) tests/graphql/compiled tests/graphql/test_fuzz.py
+	@$(FUZZ) tests/graphql/compiled tests/graphql/test_fuzz.py tests/rest_compat/test_openapi_fuzz.py
 	@echo "wattgate: sending every odd value to every operation, and measuring how long the event loop stalls (some minutes)"
 	@$(FUZZ) tests/test_stall_fuzz.py
 	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"

@@ -36,11 +36,16 @@ JUDGED = (HELP, "app list", "user list", "home list", "doctor", "db upgrade")
 BYTES_PER_MEBIBYTE = 1024 * 1024
 
 
-async def bench_commands(rounds: int = ROUNDS) -> list[Judgement]:
-    """Measure the start of some commands and the memory of the parts. Return the figures that have a goal."""
+async def bench_commands(rounds: int = ROUNDS, unmeasured: int = 1) -> list[Judgement]:
+    """Measure the start of some commands and the memory of the parts. Return the figures that have a goal.
+
+    `unmeasured` rounds come first. They compile the modules.
+    """
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder:
         _prepare(folder)
-        measured = _median_seconds([(WATTGATE, command) for command in COMMANDS] + [(FLOOR, "")], folder, rounds)
+        measured = _median_seconds(
+            [(WATTGATE, command) for command in COMMANDS] + [(FLOOR, "")], folder, rounds, unmeasured
+        )
         _print_memory(folder)
     floor = measured.pop((FLOOR, ""))
     rows = [(f"wattgate {command}", f"{seconds:.2f}") for (_, command), seconds in measured.items()]
@@ -59,12 +64,11 @@ def _prepare(folder: str) -> None:
         _run(WATTGATE, command, folder)
 
 
-def _median_seconds(commands: list[tuple[str, str]], folder: str, rounds: int) -> dict[tuple[str, str], float]:
-    """Return the median processor time of each command in seconds. They run in turns.
-
-    A first round compiles the modules and does not count.
-    """
-    turns = [[_seconds(*command, folder) for command in commands] for _ in range(rounds + 1)][1:]
+def _median_seconds(
+    commands: list[tuple[str, str]], folder: str, rounds: int, unmeasured: int
+) -> dict[tuple[str, str], float]:
+    """Return the median processor time of each command in seconds. They run in turns."""
+    turns = [[_seconds(*command, folder) for command in commands] for _ in range(unmeasured + rounds)][unmeasured:]
     return {
         command: statistics.median(seconds) for command, seconds in zip(commands, zip(*turns, strict=True), strict=True)
     }

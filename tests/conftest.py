@@ -58,6 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     speed.mark_slow(items)  # before pytest applies `-m "not slow"`
+    config.stash[short_form.COLLECTED] = list(items)
     yield
     if short_form.is_short():
         short_form.deselect_all_others(config, items)

@@ -1,4 +1,7 @@
-"""JavaScript modules of the pages: unit tests with `node --test`, types, lint, and the generated close codes."""
+"""JavaScript modules of the pages: unit tests with `node --test`, a wrong type, and the generated close codes.
+
+`make check` runs tsc and eslint on all modules.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -38,11 +41,6 @@ async def test_unit_tests_pass(javascript_tools: node.Node) -> None:
     assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
 
 
-@pytest.mark.long("`make check` runs the same tool on the same files")
-async def test_type_check_passes(javascript_tools: node.Node) -> None:
-    await run(javascript_tools, javascript_tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
-
-
 async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_path: Path) -> None:
     page = ROOT / "wattgate" / "app" / "static" / "display" / "format.js"
     (tmp_path / "wrong.js").write_text(f'import {{ formatAge }} from "{page}";\nformatAge("old");\n')
@@ -54,17 +52,6 @@ async def test_type_check_finds_a_wrong_type(javascript_tools: node.Node, tmp_pa
             "--project",
             tmp_path / "tsconfig.json",
         )
-
-
-@pytest.mark.long("`make check` runs the same tool on the same files")
-async def test_lint_passes(javascript_tools: node.Node) -> None:
-    await run(
-        javascript_tools,
-        javascript_tools.packages / "eslint" / "bin" / "eslint.js",
-        "--config",
-        javascript_tools.folder / "eslint.config.mjs",
-        ".",
-    )
 
 
 def test_close_code_table_is_up_to_date() -> None:

@@ -119,9 +119,9 @@ def prepared(installed: Path) -> tuple[Path, str]:
     return installed, password
 
 
-@pytest.mark.long("builds a wheel, installs it and imports a year; imports and the display have tests of their own")
-def test_sample_has_a_year_with_both_clock_changes(prepared: tuple[Path, str]) -> None:
-    lines = (prepared[0] / "readings.csv").read_text().split()
+def check_sample(folder: Path) -> None:
+    """Check that the file has a year with both clock changes."""
+    lines = (folder / "readings.csv").read_text().split()
     times = [line.partition(",")[0] for line in lines[1:]]
     assert (lines[0], len(times)) == ("localTime,value", HALF_HOURS_OF_THE_YEAR)
     assert len(times) - len(set(times)) == 2, "two half hours of local time occur twice"
@@ -135,8 +135,9 @@ def has_readings_of_today(folder: Path) -> bool:
 
 @pytest.mark.long("builds a wheel, installs it and imports a year; imports and the display have tests of their own")
 @pytest.mark.browser
-async def test_display_shows_the_cost_of_today(prepared: tuple[Path, str], browser: Browser) -> None:
+async def test_display_shows_the_cost_of_today(browser: Browser, prepared: tuple[Path, str]) -> None:
     folder, password = prepared
+    check_sample(folder)
     async with served(folder) as url:
         page = await browser.new_page(viewport={"width": 1024, "height": 600})
         (address,) = re.findall(rf"{SERVED_AT}(/\w+)", PAGE)

@@ -29,10 +29,8 @@ def external_links() -> Iterator[tuple[str, str]]:
             yield page.name, link.rstrip(".,;:")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build_site(folder: Path) -> Path:
     """Build the site and return its folder. A link to an unknown page or heading fails the build."""
-    folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-d", str(folder / "doctrees")]
     built = subprocess.run(
         [*command, str(DOCS), str(folder / "html")], cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
@@ -42,13 +40,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long("builds the whole site, as `make docs` does")
-def test_site_contains_every_page(site: Path) -> None:
+def test_site_contains_every_page_and_its_index_links_to_the_four_parts(tmp_path: Path) -> None:
+    site = build_site(tmp_path)
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
-
-
-@pytest.mark.long("builds the whole site, as `make docs` does")
-def test_index_links_to_the_four_parts(site: Path) -> None:
     index = (site / "index.html").read_text()
     for part in ("tutorials", "how-to", "reference", "explanation"):
         assert f'href="{part}/index.html"' in index

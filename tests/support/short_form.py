@@ -35,6 +35,10 @@ ENGINE = re.compile(r"(?:^|-)(sqlite|postgresql)(?=-|$)")
 """The part of an id of parameters that names a database."""
 
 
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""The tests that this run has collected, before some are deselected."""
+
+
 def is_short() -> bool:
     """Return whether this run is the short form."""
     return bool(os.environ.get(SHORT))
@@ -42,13 +46,18 @@ def is_short() -> bool:
 
 def deselect_all_others(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Remove the tests that the short form leaves out from `items`, and report them to pytest."""
+    kept = chosen_of(items)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
+
+
+def chosen_of(items: Iterable[pytest.Item]) -> set[str]:
+    """Return the ids of the tests that the short form runs."""
     short = [item for item in items if item.get_closest_marker(LONG) is None]
-    kept = chosen(
+    return chosen(
         (item.nodeid for item in short),
         whole={function_of(item.nodeid) for item in short if item.get_closest_marker(EVERY_CASE)},
     )
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
-    items[:] = [item for item in items if item.nodeid in kept]
 
 
 def chosen(ids: Iterable[str], whole: Collection[str] = ()) -> set[str]:

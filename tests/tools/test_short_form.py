@@ -1,9 +1,7 @@
 """`make test` runs a short form of the suite that touches everything, and `.ci/run` runs every test."""
 
-import json
 import os
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,34 +19,7 @@ DISPLAY_ENDINGS = {"revoke", "revoke_by_graphql", "revoke_its_token", "end_itsel
 INTERFACES = {"graphql", "rest", "direct", "portable"}
 TRANSPORTS = {"post", "get", "socket", "stream", "stream by get"}
 
-COLLECT = """
-import json, sys
-import pytest
-
-MARKERS = ("long", "every_case")
-
-class Recorder:
-    def __init__(self):
-        self.tests = []
-
-    def pytest_itemcollected(self, item):
-        self.tests.append(item)
-
-    def pytest_collection_finish(self, session):
-        short = {item.nodeid for item in session.items}
-        rows = [
-            {
-                "id": item.nodeid,
-                "is_short": item.nodeid in short,
-                "reasons": {mark.name: mark.args for mark in item.iter_markers() if mark.name in MARKERS},
-            }
-            for item in self.tests
-        ]
-        with open(sys.argv[1], "w") as file:
-            json.dump(rows, file)
-
-sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:xdist", "tests"], plugins=[Recorder()]))
-"""
+MARKERS = (short_form.LONG, short_form.EVERY_CASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +34,21 @@ class Collected:
     """The arguments of its markers `long` and `every_case`, by the name of the marker."""
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> list[Collected]:
-    """All tests of the suite, collected by a run of the short form."""
-    file = tmp_path_factory.mktemp("suite") / "tests.json"
-    environment = {**os.environ, short_form.SHORT: "1"}
-    for name in [name for name in environment if name.startswith("PYTEST_")]:
-        del environment[name]
-    process = subprocess.run(
-        [sys.executable, "-c", COLLECT, str(file)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stdout[-4000:] + process.stderr[-4000:]
-    return [Collected(**row) for row in json.loads(file.read_text())]
+@pytest.fixture
+def suite(request: pytest.FixtureRequest) -> list[Collected]:
+    """All tests of the suite, as this run has collected them. A run of a part skips the test."""
+    items = request.config.stash[short_form.COLLECTED]
+    if set((ROOT / "tests").rglob("test_*.py")) - {item.path for item in items}:
+        pytest.skip("this run has not collected every test")
+    short = short_form.chosen_of(items)
+    return [
+        Collected(
+            item.nodeid,
+            item.nodeid in short,
+            {mark.name: [*mark.args] for mark in item.iter_markers() if mark.name in MARKERS},
+        )
+        for item in items
+    ]
 
 
 def parameters(tests: list[Collected]) -> set[str]:
@@ -128,7 +97,6 @@ def planned(target: str, **variables: str) -> str:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.long("collects the whole suite; the rules have short tests")
 def test_both_forms_together_run_every_test(suite: list[Collected]) -> None:
     by_function = defaultdict(list)
     for test in suite:
@@ -141,7 +109,6 @@ def test_both_forms_together_run_every_test(suite: list[Collected]) -> None:
     assert all(len(reasons) == 1 and reasons[0] for test in suite for reasons in test.reasons.values())
 
 
-@pytest.mark.long("collects the whole suite; the rules have short tests")
 def test_the_short_form_touches_everything(suite: list[Collected]) -> None:
     short = [test for test in suite if test.is_short]
     engines = Counter(engine for test in short for engine in ENGINES if short_form.engine_of(test.id) == engine)
