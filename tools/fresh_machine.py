@@ -12,7 +12,6 @@ mmdebstrap.
 
 import argparse
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -25,12 +24,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from supply.minimal_debian import minimal_debian
 from supply.pip_options import pip_configuration
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
-"""Packages that the README asks for, and the authorities of the package index."""
-
 USER = "newcomer"
 HOME = Path("/home") / USER
 CHECKOUT = HOME / "wattgate"
@@ -48,11 +45,9 @@ class FreshMachine:
         self._folder = folder
 
     def make(self) -> None:
-        """Install Debian and its packages, add the user, and clone the last commit of the checkout."""
-        suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "stable")
-        packages = f"--include={','.join(PACKAGES)}"
-        options = ["--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io", packages]
-        subprocess.run(["mmdebstrap", *options, suite, self._folder], check=True)
+        """Unpack Debian, add the user, and clone the last commit of the checkout."""
+        self._folder.mkdir(exist_ok=True)
+        subprocess.run(["tar", "--extract", "--file", minimal_debian(), "--directory", self._folder], check=True)
         for file in (Path("/etc/resolv.conf"), Path("/etc/hosts"), AUTHORITIES):
             if file.exists():
                 shutil.copy(file, self._folder / file.relative_to("/"))

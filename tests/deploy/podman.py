@@ -1,21 +1,21 @@
 """Podman with storage of its own, and a base image that it makes from Debian packages."""
 
 import json
-import platform
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from supply.minimal_debian import NoDebian, minimal_debian
 from supply.pip_options import PIP_FILES, pip_configuration, pip_options
 from tests.deploy.files import ROOT
 from tests.support.system_programs import refuse, required_program
 
 BASE = "localhost/base"
-BASE_PACKAGES = ("python3", "python3-venv", "ca-certificates", "libstdc++6")
 
 PIP_OF_BASE = ("usr/local/bin/pip3", "usr/local/lib/python3.13/site-packages/pip/__init__.py")
 """Where the official images of Python have pip. The base image of the tests has empty files there."""
@@ -53,21 +53,15 @@ class Podman:
 
     def make_base(self) -> None:
         """Make the base image. Skip the test if the packages are out of reach or no container starts here."""
+        required_program("mmdebstrap")
         archive = self._folder / "base.tar"
-        hooks = [f'--customize-hook=install -D -m 755 /dev/null "$1/{path}"' for path in PIP_OF_BASE]
-        command: list[str | Path] = [
-            required_program("mmdebstrap"),
-            "--quiet",
-            "--variant=essential",
-            "--dpkgopt=force-unsafe-io",
-            f"--include={','.join(BASE_PACKAGES)}",
-            *hooks,
-            platform.freedesktop_os_release().get("VERSION_CODENAME", "stable"),
-            archive,
-        ]
-        made = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-        if made.returncode:
-            refuse(f"mmdebstrap cannot make a base image: {made.stderr[-1000:]}")
+        try:
+            shutil.copy(minimal_debian(), archive)
+        except NoDebian as problem:
+            refuse(str(problem))
+        with tarfile.open(archive, "a") as system:
+            for path in PIP_OF_BASE:
+                system.addfile(tarfile.TarInfo(path))
         self.must("import", "--quiet", archive, BASE)
         archive.unlink()
         started = self.call("run", "--rm", *self.run_options(), BASE, "true")
