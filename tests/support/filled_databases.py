@@ -13,6 +13,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from tests.support.servers import FASTEST_COPY
+
 T = TypeVar("T")
 
 Fill = Callable[[str], Awaitable[T]]
@@ -60,12 +62,12 @@ async def _copy_on_server(url: URL, content: Sequence[str], fill: Fill[T]) -> T:
         async with engine.connect() as connection:
             if key not in _filled:
                 name = f"wattgate_filled_{uuid4().hex}"
-                await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {url.database}"))
+                await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {url.database} {FASTEST_COPY}"))
                 filled_url = url.set(database=name).render_as_string(hide_password=False)
                 _filled[key] = name, await fill(filled_url)
             source, known = _filled[key]
             await connection.execute(text(f"DROP DATABASE {url.database}"))
-            await connection.execute(text(f"CREATE DATABASE {url.database} TEMPLATE {source}"))
+            await connection.execute(text(f"CREATE DATABASE {url.database} TEMPLATE {source} {FASTEST_COPY}"))
     finally:
         await engine.dispose()
     return known  # type: ignore[no-any-return]

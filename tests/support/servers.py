@@ -46,12 +46,17 @@ def postgresql(folder: Path, *, is_durable: bool = True) -> Iterator[str]:
         return
     server = get_server(folder, cleanup_mode="stop")
     if not is_durable:
-        server.psql("ALTER SYSTEM SET fsync = off")
+        for setting in ("fsync", "full_page_writes", "autovacuum"):
+            server.psql(f"ALTER SYSTEM SET {setting} = off")
         server.psql("SELECT pg_reload_conf()")
     try:
         yield server.get_uri().replace("postgresql://postgres:@/", "postgresql+asyncpg://postgres@/")
     finally:
         server.cleanup()
+
+
+FASTEST_COPY = "STRATEGY file_copy"
+"""How PostgreSQL copies a database. It takes half of the time of the default for one of the tests."""
 
 
 @asynccontextmanager
@@ -61,7 +66,7 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
     engine = create_async_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
         async with engine.connect() as connection:
-            await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {pattern}"))
+            await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {pattern} {FASTEST_COPY}"))
         yield engine.url.set(database=name).render_as_string(hide_password=False)
         async with engine.connect() as connection:
             await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.command import wattgate
+from tests.support.engines import engine_of_module
 from tests.support.house import house, tenant_on
 from tests.support.link import link
 from tests.support.node import node, required_node
@@ -87,9 +88,10 @@ def start_with_slow_modules(items: list[pytest.Item], workers: int) -> None:
 
 
 def _engine(item: pytest.Item) -> str:
-    """Return the engine of a test with the fixture `databases`, or an empty text."""
+    """Return the engine of a test. A test without a database follows the others of its module."""
     callspec = getattr(item, "callspec", None)
-    return str(callspec.params.get("databases", "")) if callspec else ""
+    engine = callspec.params.get("databases") if callspec else None
+    return str(engine or engine_of_module(item.nodeid.partition("::")[0]))
 
 
 def _starts_processes(module: list[pytest.Item]) -> bool:
