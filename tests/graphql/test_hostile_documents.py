@@ -2,7 +2,9 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -17,6 +19,7 @@ from tests.support.documents import bomb, chain
 from tests.support.house import House
 from tests.support.servers import ON_SQLITE_ONLY
 from tests.support.socket import socket
+from tests.support.stalls import StallRecorder
 
 GRAPHQL = "application/graphql-response+json"
 EVENTS = "text/event-stream"
@@ -54,7 +57,22 @@ HOSTILE = {
 }
 """Hostile documents, and a part of the error message of each."""
 
-each_hostile = pytest.mark.parametrize(("document", "why"), HOSTILE.values(), ids=HOSTILE)
+Case = Callable[[str], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def case(subtests: pytest.Subtests, stalls_of_session: StallRecorder) -> Case:
+    """Return a function whose context reports by name the document of a failed assertion or of a stall."""
+
+    @contextmanager
+    def run(name: str) -> Iterator[None]:
+        with subtests.test(name):
+            yield
+            stalls = [str(stall) for stall in stalls_of_session.stalls]
+            stalls_of_session.stalls.clear()
+            assert stalls == []
+
+    return run
 
 
 def with_new_comment(document: str) -> str:
@@ -68,9 +86,13 @@ async def ask(served: House, document: str) -> httpx.Response:
     return await served.http.post("/graphql", content=body, headers=headers)
 
 
-async def fewest_calls(ask_anew: Callable[[], Awaitable[Any]]) -> int:
+async def ask_anew(served: House, document: str) -> httpx.Response:
+    return await ask(served, with_new_comment(document))
+
+
+async def fewest_calls(request: Callable[[], Awaitable[Any]]) -> int:
     """Return the fewest calls of three requests. The first may load something."""
-    return min([await calls(ask_anew()) for _ in range(3)])
+    return min([await calls(request()) for _ in range(3)])
 
 
 async def calls(awaited: Awaitable[Any]) -> int:
@@ -104,74 +126,83 @@ def assert_rejected(answer: httpx.Response, why: str) -> None:
 
 
 @ON_SQLITE_ONLY
-@each_hostile
-async def test_hostile_document_is_rejected_with_its_reason(served: House, document: str, why: str) -> None:
-    assert_rejected(await ask(served, document), why)
-    assert_rejected(await ask(served, document), why)  # from the cache
+async def test_hostile_document_is_rejected_with_its_reason(served: House, case: Case) -> None:
+    for name, (document, why) in HOSTILE.items():
+        with case(name):
+            assert_rejected(await ask(served, document), why)
+            assert_rejected(await ask(served, document), why)  # from the cache
+
+
+COUNTING_IS_SLOW = pytest.mark.stalls("counting the calls takes most of the time of these requests")
 
 
 @ON_SQLITE_ONLY
-@each_hostile
-async def test_rejection_takes_a_few_calls_for_each_character(served: House, document: str, why: str) -> None:
-    usual = await fewest_calls(lambda: ask(served, with_new_comment("{ __typename }")))
-    refusing = await fewest_calls(lambda: ask(served, with_new_comment(document)))
-    assert refusing < 3 * usual + 20 * min(len(document), 32_768)
+@COUNTING_IS_SLOW
+async def test_rejection_takes_a_few_calls_for_each_character(served: House, subtests: pytest.Subtests) -> None:
+    usual = await fewest_calls(partial(ask_anew, served, "{ __typename }"))
+    for name, (document, _) in HOSTILE.items():
+        with subtests.test(name):
+            refusing = await fewest_calls(partial(ask_anew, served, document))
+            assert refusing < 3 * usual + 20 * min(len(document), 32_768)
 
 
 @ON_SQLITE_ONLY
+@COUNTING_IS_SLOW
 async def test_rejection_of_a_bomb_is_linear_in_its_levels(served: House) -> None:
-    short = await fewest_calls(lambda: ask(served, with_new_comment(bomb(10))))
-    long = await fewest_calls(lambda: ask(served, with_new_comment(bomb(100))))
+    short = await fewest_calls(partial(ask_anew, served, bomb(10)))
+    long = await fewest_calls(partial(ask_anew, served, bomb(100)))
     assert long < 12 * short
 
 
 @ON_SQLITE_ONLY
-@each_hostile
-async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(
-    served: House, document: str, why: str
-) -> None:
-    if len(document) > 2**16:
-        return  # a message of this length closes the socket
-    async with socket(served.url) as client:
-        await client.init(**served.one.headers["account"])
-        await client.say(type="subscribe", id="1", payload={"query": document})
-        message = await client.hear()
-        assert (message["type"], message["payload"][0]["extensions"]["code"]) == ("error", "BAD_INPUT")
-        assert why in message["payload"][0]["message"]
-        await client.say(type="subscribe", id="2", payload={"query": "{ __typename }"})
-        assert (await client.hear())["payload"]["data"] == {"__typename": "Query"}
+async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(served: House, case: Case) -> None:
+    # a longer message closes the socket
+    messages = {name: hostile for name, hostile in HOSTILE.items() if len(hostile[0]) <= 2**16}
+    assert messages
+    for name, (document, why) in messages.items():
+        with case(name):
+            async with socket(served.url) as client:
+                await client.init(**served.one.headers["account"])
+                await client.say(type="subscribe", id="1", payload={"query": document})
+                message = await client.hear()
+                assert (message["type"], message["payload"][0]["extensions"]["code"]) == ("error", "BAD_INPUT")
+                assert why in message["payload"][0]["message"]
+                await client.say(type="subscribe", id="2", payload={"query": "{ __typename }"})
+                assert (await client.hear())["payload"]["data"] == {"__typename": "Query"}
 
 
 @ON_SQLITE_ONLY
-@each_hostile
-async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(
-    served: House, document: str, why: str
-) -> None:
+async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(served: House, case: Case) -> None:
     headers = {"accept": EVENTS, **served.one.headers["account"]}
-    answer = await served.http.post("/graphql", json={"query": document}, headers=headers)
-    *_, message, completed = answer.text.strip().split("\n\n")
-    assert message.startswith("event: next\ndata: ")
-    assert why in json.loads(message.partition("data: ")[2])["errors"][0]["message"]
-    assert completed.startswith("event: complete")
+    for name, (document, why) in HOSTILE.items():
+        with case(name):
+            answer = await served.http.post("/graphql", json={"query": document}, headers=headers)
+            *_, message, completed = answer.text.strip().split("\n\n")
+            assert message.startswith("event: next\ndata: ")
+            assert why in json.loads(message.partition("data: ")[2])["errors"][0]["message"]
+            assert completed.startswith("event: complete")
 
 
 @ON_SQLITE_ONLY
-@each_hostile
-async def test_hostile_document_is_rejected_by_get(served: House, document: str, why: str) -> None:
-    query_string = urlencode({"query": document})
-    if len(query_string) > 2**15:
-        return  # too long for a URL
+async def test_hostile_document_is_rejected_by_get(served: House, case: Case) -> None:
     headers = {"accept": GRAPHQL, **served.one.headers["account"]}
-    assert_rejected(await served.http.get(f"/graphql?{query_string}", headers=headers), why)
+    query_strings = {name: (urlencode({"query": document}), why) for name, (document, why) in HOSTILE.items()}
+    # a longer URL is rejected as such
+    sent = {name: hostile for name, hostile in query_strings.items() if len(hostile[0]) <= 2**15}
+    assert sent
+    for name, (query_string, why) in sent.items():
+        with case(name):
+            assert_rejected(await served.http.get(f"/graphql?{query_string}", headers=headers), why)
 
 
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize("length", [2, 10, 100, 1_000])
-async def test_batch_of_any_length_is_rejected(served: House, length: int) -> None:
-    batch = [{"query": "{ __typename }"}] * length
-    answer = await served.http.post("/graphql", json=batch, headers={"accept": GRAPHQL})
-    assert answer.status_code == 400
-    assert "batches" in answer.json()["errors"][0]["message"]
+async def test_batch_of_any_length_is_rejected(served: House, case: Case) -> None:
+    for length in (2, 10, 100, 1_000):
+        with case(str(length)):
+            batch = [{"query": "{ __typename }"}] * length
+            answer = await served.http.post("/graphql", json=batch, headers={"accept": GRAPHQL})
+            assert answer.status_code == 400
+            assert "batches" in answer.json()["errors"][0]["message"]
 
 
 @ON_SQLITE_ONLY
@@ -199,18 +230,24 @@ async def test_mutation_by_get_is_rejected_and_not_executed(served: House, accep
     assert (await ask(served, "{ tokenStatus { valid } }")).json()["data"]["tokenStatus"]["valid"] is True
 
 
-@pytest.mark.parametrize(
-    ("document", "why"),
-    [
-        (f"{{ __schema {{ types {{ {'fields { type { ' * 3} name {'} } ' * 3} }} }} }}", "introspection depth"),
-        ("{ __schema { types { possibleTypes { interfaces { possibleTypes { name } } } } } }", "introspection depth"),
-        (f"{{ __schema {{ types {{ {'ofType { ' * 30} name {'} ' * 30} }} }} }}", "levels"),
-        (f"{{ {many(60, 'a{}: __schema {{ types {{ name }} }}')} }}", "60 aliases"),
-        (bomb(20, leaf="__schema { types { name } }"), "fields"),
-    ],
-)
-async def test_introspection_bomb_is_rejected_if_introspection_is_enabled(
-    demo_url: str, document: str, why: str
-) -> None:
+INTROSPECTION_BOMBS = {
+    "fields of fields": (
+        f"{{ __schema {{ types {{ {'fields { type { ' * 3} name {'} } ' * 3} }} }} }}",
+        "introspection depth",
+    ),
+    "types of types": (
+        "{ __schema { types { possibleTypes { interfaces { possibleTypes { name } } } } } }",
+        "introspection depth",
+    ),
+    "30 levels": (f"{{ __schema {{ types {{ {'ofType { ' * 30} name {'} ' * 30} }} }} }}", "levels"),
+    "60 aliases": (f"{{ {many(60, 'a{}: __schema {{ types {{ name }} }}')} }}", "60 aliases"),
+    "fragments": (bomb(20, leaf="__schema { types { name } }"), "fields"),
+}
+
+
+async def test_introspection_bomb_is_rejected_if_introspection_is_enabled(demo_url: str, case: Case) -> None:
     async with httpx.AsyncClient(base_url=demo_url, timeout=30) as http:
-        assert_rejected(await http.post("/graphql", json={"query": document}, headers={"accept": GRAPHQL}), why)
+        for name, (document, why) in INTROSPECTION_BOMBS.items():
+            with case(name):
+                answer = await http.post("/graphql", json={"query": document}, headers={"accept": GRAPHQL})
+                assert_rejected(answer, why)
