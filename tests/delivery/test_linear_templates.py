@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import pytest
 
 from tests.support.scaling import check_linear
+from tests.support.short_form import sample
 from tests.support.timed import NOW
 from wattgate.delivery.channels.mail import MAX_SUBJECT_CHARACTERS, MailMessage, encode_mail, parse_mail
 from wattgate.delivery.mail_addresses import MAX_MAILBOX_LENGTH, Mailbox, NotMailable, parse_mailbox
@@ -46,31 +48,40 @@ MARKUP = {
 """Repeated texts, by name."""
 
 
-@pytest.mark.parametrize("part", MARKUP.values(), ids=MARKUP)
-@pytest.mark.parametrize(
-    "work",
-    [lint_html, html_to_text, unescape, partial(parse_template.__wrapped__, part=TemplatePart.HTML)],
-    ids=["lint", "text", "unescape", "parse"],
-)
-def test_reading_markup_is_linear(work: Callable[[str], object], part: str) -> None:
-    check_linear(partial(_without_findings, work), lambda count: part * count, SIZE)
+READERS: dict[str, Callable[[str], object]] = {
+    "lint": lint_html,
+    "text": html_to_text,
+    "unescape": unescape,
+    "parse": partial(parse_template.__wrapped__, part=TemplatePart.HTML),
+}
+"""Functions that read markup, by name."""
 
 
-@pytest.mark.parametrize("part", MARKUP.values(), ids=MARKUP)
-def test_a_preheader_is_linear(part: str) -> None:
+def test_reading_markup_is_linear(subtests: pytest.Subtests) -> None:
+    for reader, name in sample(product(READERS, MARKUP), key=" ".join):
+        with subtests.test(f"{reader}: {name}"):
+            check_linear(partial(_without_findings, READERS[reader]), MARKUP[name].__mul__, SIZE)
+
+
+def test_a_preheader_is_linear(subtests: pytest.Subtests) -> None:
     """A preheader of `<body ` stopped the gateway for 46 s: an expression looked for the body in it."""
-    check_linear(
-        lambda text: render_partially(TemplateSource(text, preheader=text), {"a": "b"}),
-        lambda count: part * count,
-        SIZE,
-    )
+    for name in sample(MARKUP):
+        with subtests.test(name):
+            check_linear(_render_with_preheader, MARKUP[name].__mul__, SIZE)
 
 
-@pytest.mark.parametrize("end", ["", '"', "=", "'", " "])
-def test_long_tags_are_linear(end: str) -> None:
-    check_linear(lint_html, lambda count: f"<a {end}{'b' * count}", 10 * SIZE)
-    check_linear(lint_html, lambda count: f"<{'b' * count}{end}", 10 * SIZE)
-    check_linear(lint_html, lambda count: f"<a b={end}{'c' * count}", 10 * SIZE)
+def _render_with_preheader(text: str) -> None:
+    render_partially(TemplateSource(text, preheader=text), {"a": "b"})
+
+
+def test_long_tags_are_linear(subtests: pytest.Subtests) -> None:
+    for start, end in product(("<a ", "<", "<a b="), ("", '"', "=", "'", " ")):
+        with subtests.test(start + end):
+            check_linear(lint_html, partial(_long_tag, start, end), 10 * SIZE)
+
+
+def _long_tag(start: str, end: str, count: int) -> str:
+    return f"{start}{'b' * count}{end}" if start == "<" else f"{start}{end}{'b' * count}"
 
 
 def test_missing_variables_are_linear() -> None:
@@ -100,13 +111,14 @@ def test_deep_styles_are_reported() -> None:
         assert "css-broken" in {finding.code for finding in lint_html(source)}
 
 
-@pytest.mark.parametrize("part", ["=?x", " ", "<", "a.", "\u0316\u0301", "é", '"'])
-def test_addresses_are_bounded_before_they_are_read(part: str) -> None:
+def test_addresses_are_bounded_before_they_are_read(subtests: pytest.Subtests) -> None:
     """An address of encoded words stopped the gateway for 2 s with each alert."""
-    with pytest.raises(NotMailable, match="too long for an e-mail address"):
-        parse_mailbox(part * MAX_MAILBOX_LENGTH + "x@example.org")
-    with pytest.raises(NotMailable):
-        parse_mailbox(f"{part * 200}x")
+    for part in ("=?x", " ", "<", "a.", "\u0316\u0301", "é", '"'):
+        with subtests.test(ascii(part)):
+            with pytest.raises(NotMailable, match="too long for an e-mail address"):
+                parse_mailbox(part * MAX_MAILBOX_LENGTH + "x@example.org")
+            with pytest.raises(NotMailable):
+                parse_mailbox(f"{part * 200}x")
 
 
 def test_subjects_are_bounded_before_they_are_encoded() -> None:

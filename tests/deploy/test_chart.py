@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from copy import deepcopy
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.deploy.chart import CHART, Rendered, build_renderer, read_rendered, r
 from tests.deploy.files import DEPLOY, ROOT
 from tests.support.command import wattgate_in
 from tests.support.markdown import code_blocks
+from tests.support.short_form import sample
 from wattgate.app.settings import Settings
 
 NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
@@ -78,12 +81,18 @@ def chart_renderer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_renderer(tmp_path_factory.mktemp("renderer"))
 
 
-@pytest.fixture
-def render(chart_renderer: Path, tmp_path: Path) -> Render:
+@pytest.fixture(scope="module")
+def render(chart_renderer: Path, tmp_path_factory: pytest.TempPathFactory) -> Render:
+    """A function that renders each set of values once. Tests must not change the result."""
+    folder, known = tmp_path_factory.mktemp("values"), dict[str, Rendered]()
+
     def run(values: dict[str, Any]) -> Rendered:
-        result = run_renderer(chart_renderer, tmp_path, values)
-        assert result.returncode == 0, result.stderr
-        return read_rendered(result.stdout)
+        key = json.dumps(values)
+        if key not in known:
+            result = run_renderer(chart_renderer, folder, values)
+            assert result.returncode == 0, result.stderr
+            known[key] = read_rendered(result.stdout)
+        return known[key]
 
     return run
 
@@ -140,23 +149,24 @@ def test_notes_name_a_command_that_exists(render: Render, tmp_path: Path) -> Non
     assert options <= set(re.findall(r"--[\w-]+", shown.stdout))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_merged_values_follow_their_schema(render: Render, case: str) -> None:
-    assert problems(render(CASES[case]).values) == []
+def test_merged_values_follow_their_schema(render: Render, subtests: pytest.Subtests) -> None:
+    for case, values in CASES.items():
+        with subtests.test(case):
+            assert problems(render(values).values) == []
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("case", CASES)
-def test_objects_follow_the_schemas_of_kubernetes(render: Render, case: str, version: str) -> None:
-    objects = [one for one in render(CASES[case]).objects if one["kind"] not in UNCHECKED_KINDS]
-    assert objects
-    for one in objects:
-        # A strict schema refuses members that Kubernetes does not know.
-        kubernetes_validate.validate(one, version, strict=True)
+def test_objects_follow_the_schemas_of_kubernetes(render: Render, subtests: pytest.Subtests) -> None:
+    for case, version in sample(product(CASES, VERSIONS), key=" ".join):
+        with subtests.test(f"{case} {version}"):
+            objects = [one for one in render(CASES[case]).objects if one["kind"] not in UNCHECKED_KINDS]
+            assert objects
+            for one in objects:
+                # A strict schema refuses members that Kubernetes does not know.
+                kubernetes_validate.validate(one, version, strict=True)
 
 
 def test_schemas_of_kubernetes_find_a_misspelled_member(render: Render) -> None:
-    deployment = render(ONE).one("Deployment", "wattgate-gateway")
+    deployment = deepcopy(render(ONE).one("Deployment", "wattgate-gateway"))
     deployment["spec"]["template"]["spec"]["containers"][0]["readinessprobe"] = {}
     with pytest.raises(kubernetes_validate.ValidationError, match="'readinessprobe' was unexpected"):
         kubernetes_validate.validate(deployment, OLDEST, strict=True)
@@ -171,14 +181,13 @@ def test_schema_refuses_values_without_a_database() -> None:
     assert problems(yaml.safe_load((CHART / "values.yaml").read_text())) != []
 
 
-@pytest.mark.parametrize("setting", sorted(NAMES))
-def test_schema_separates_settings_from_secrets(setting: str) -> None:
-    secret = "SecretStr" in str(NAMES[setting].annotation)
-    with_password = setting.endswith("_URL") and setting not in {"WATTGATE_PUBLIC_URL", "WATTGATE_PUSH_URL"}
-    own = setting in {"WATTGATE_HOST", "WATTGATE_PORT", "WATTGATE_METRICS_HOST", "WATTGATE_METRICS_PORT"}
-    refused = secret or with_password or own or setting == "WATTGATE_DELIVER"
+def test_schema_separates_settings_from_secrets() -> None:
+    secrets = {name for name, field in NAMES.items() if "SecretStr" in str(field.annotation)}
+    with_password = {name for name in NAMES if name.endswith("_URL")} - {"WATTGATE_PUBLIC_URL", "WATTGATE_PUSH_URL"}
+    own = {"WATTGATE_HOST", "WATTGATE_PORT", "WATTGATE_METRICS_HOST", "WATTGATE_METRICS_PORT"}
     names = jsonschema_rs.validator_for(SCHEMA["properties"]["settings"])
-    assert names.is_valid({setting: "x"}) != refused
+    refused = {name for name in NAMES if not names.is_valid({name: "x"})}
+    assert refused == secrets | with_password | own | {"WATTGATE_DELIVER"}
 
 
 def test_settings_that_the_chart_names_exist(render: Render) -> None:
@@ -217,41 +226,48 @@ def test_settings_of_a_gateway_are_those_that_wattgate_reads(
     assert (settings.host, settings.port, settings.metrics_port) == ("0.0.0.0", 8000, 9090)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_secrets_are_references(render: Render, case: str) -> None:
-    rendered = render(CASES[case])
-    assert rendered.of_kind("Secret") == []
-    for kind, name in [(one["kind"], one["metadata"]["name"]) for one in rendered.of_kind("Deployment")]:
-        given = environment(rendered, kind, name)
-        references = {key: value for key, value in given.items() if not isinstance(value, str) and key in NAMES}
-        assert references == {key: {"secretKeyRef": reference} for key, reference in CASES[case]["secrets"].items()}
+def test_secrets_are_references(render: Render, subtests: pytest.Subtests) -> None:
+    for case, values in CASES.items():
+        with subtests.test(case):
+            rendered = render(values)
+            assert rendered.of_kind("Secret") == []
+            for kind, name in [(one["kind"], one["metadata"]["name"]) for one in rendered.of_kind("Deployment")]:
+                given = environment(rendered, kind, name)
+                references = {key: value for key, value in given.items() if not isinstance(value, str) and key in NAMES}
+                assert references == {key: {"secretKeyRef": reference} for key, reference in values["secrets"].items()}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_pod_is_restricted(render: Render, case: str) -> None:
-    for template in pod_templates(render(CASES[case])):
-        spec = template["spec"]
-        assert spec["automountServiceAccountToken"] is False
-        # A Service `wattgate` would set WATTGATE_SERVICE_HOST, an unknown setting.
-        assert spec["enableServiceLinks"] is False
-        assert spec["securityContext"]["runAsNonRoot"] is True
-        assert spec["securityContext"]["runAsUser"] == 10001
-        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        for container in spec["containers"]:
-            assert container["securityContext"] == {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            }
-            mounted = {mount["name"] for mount in container["volumeMounts"]}
-            assert mounted == {volume["name"] for volume in spec["volumes"]}
+def test_each_pod_is_restricted(render: Render, subtests: pytest.Subtests) -> None:
+    for case, values in CASES.items():
+        for template in pod_templates(render(values)):
+            with subtests.test(f"{case} {template['metadata']}"):
+                check_restricted(template["spec"])
 
 
-@pytest.mark.parametrize(("limit", "grace"), [(None, 30), (27.5, 33), (28, 33), (10, 15)])
-def test_pods_get_more_time_than_the_drain(render: Render, limit: float | None, grace: int) -> None:
-    settings = {} if limit is None else {"settings": {"WATTGATE_DRAIN_LIMIT": limit}}
-    for deployment in render(SEVERAL | settings).of_kind("Deployment"):
-        assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace
+def check_restricted(spec: dict[str, Any]) -> None:
+    """Assert that pods of a specification cannot do more than they need."""
+    assert spec["automountServiceAccountToken"] is False
+    # A Service `wattgate` would set WATTGATE_SERVICE_HOST, an unknown setting.
+    assert spec["enableServiceLinks"] is False
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] == 10001
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in spec["containers"]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in spec["volumes"]}
+
+
+def test_pods_get_more_time_than_the_drain(render: Render, subtests: pytest.Subtests) -> None:
+    for limit, grace in ((None, 30), (27.5, 33), (28, 33), (10, 15)):
+        with subtests.test(f"drain limit {limit}"):
+            settings = {} if limit is None else {"settings": {"WATTGATE_DRAIN_LIMIT": limit}}
+            for deployment in render(SEVERAL | settings).of_kind("Deployment"):
+                assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace
 
 
 def test_selectors_find_their_pods(render: Render) -> None:
@@ -344,15 +360,14 @@ def test_values_can_switch_objects_off(render: Render) -> None:
     assert {one["kind"] for one in render(NOTHING).objects} == {"Deployment", "Service", "ServiceAccount"}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_no_text_has_a_missing_value(render: Render, case: str) -> None:
-    for name, text in render(CASES[case]).files.items():
-        assert "<no value>" not in text, name
+def test_no_text_has_a_missing_value(render: Render) -> None:
+    texts = {(case, name): text for case, values in CASES.items() for name, text in render(values).files.items()}
+    assert texts
+    assert [where for where, text in texts.items() if "<no value>" in text] == []
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_chart_refuses_values_that_cannot_work(chart_renderer: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"secrets": SECRETS}, "Set secrets.WATTGATE_REDIS_URL, or gateway.replicas to 1"),
         (ONE | {"autoscaling": {"enabled": True}}, "Set secrets.WATTGATE_REDIS_URL"),
         (
@@ -364,11 +379,9 @@ def test_no_text_has_a_missing_value(render: Render, case: str) -> None:
             "Set gateway.replicas to 1 without autoscaling",
         ),
         (ONE | {"settings": {"WATTGATE_SECRET_KEYS": "1:x"}}, "both are set"),
-    ],
-)
-def test_chart_refuses_values_that_cannot_work(
-    chart_renderer: Path, tmp_path: Path, values: dict[str, Any], message: str
-) -> None:
-    result = run_renderer(chart_renderer, tmp_path, values)
-    assert result.returncode == 1
-    assert message in result.stderr
+    ]
+    for values, message in refused:
+        with subtests.test(message):
+            result = run_renderer(chart_renderer, tmp_path, values)
+            assert result.returncode == 1
+            assert message in result.stderr
