@@ -22,12 +22,14 @@ def test_version_is_printed(command: Command) -> None:
     assert (printed.status, printed.out) == (0, f"wattgate {__version__}\n")
 
 
-@pytest.mark.parametrize("path", ALL_COMMANDS, ids=lambda path: " ".join(path) or "wattgate")
-def test_short_option_prints_help(command: Command, path: tuple[str, ...]) -> None:
-    short, long = command(*path, "-h"), command(*path, "--help")
-    assert (short.status, long.status) == (0, 0)
-    assert "Usage:" in short.out
-    assert short.out == long.out
+def test_short_option_prints_help(command: Command, subtests: pytest.Subtests) -> None:
+    assert ALL_COMMANDS
+    for path in ALL_COMMANDS:
+        with subtests.test(" ".join(path) or "wattgate"):
+            short, long = command(*path, "-h"), command(*path, "--help")
+            assert (short.status, long.status) == (0, 0)
+            assert "Usage:" in short.out
+            assert short.out == long.out
 
 
 def test_completion_can_be_shown_and_proposes_visible_commands(command: Command, monkeypatch: Any) -> None:
@@ -39,12 +41,13 @@ def test_completion_can_be_shown_and_proposes_visible_commands(command: Command,
     assert sorted(command().out.split()) == ["schema", "serve"]
 
 
-@pytest.mark.parametrize("typo", ["serve-on", "server", "serveone", "serve-one-"])
-def test_hidden_command_is_never_suggested(command: Command, typo: str) -> None:
-    refused = command(typo)
-    assert refused.status == 2
-    assert "serve-one'" not in refused.error.replace(f"'{typo}'", "")
-    assert "'serve'" in refused.error
+def test_hidden_command_is_never_suggested(command: Command, subtests: pytest.Subtests) -> None:
+    for typo in ("serve-on", "server", "serveone", "serve-one-"):
+        with subtests.test(typo):
+            refused = command(typo)
+            assert refused.status == 2
+            assert "serve-one'" not in refused.error.replace(f"'{typo}'", "")
+            assert "'serve'" in refused.error
 
 
 def test_hidden_command_is_not_listed_but_runs(command: Command) -> None:

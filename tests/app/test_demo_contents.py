@@ -195,12 +195,13 @@ CONTENT = {
 }
 
 
-@pytest.mark.parametrize("path", CONTENT)
-async def test_graphql_and_rest_show_the_same_content(demo: Demo, path: str) -> None:
-    (records,) = (await demo.graphql(USERNAME, f"{{ {CONTENT[path]} }}")).values()
-    # published clients read the questions with the credential of the application
-    by_rest = await demo.rest(None if path == "/faq" else USERNAME, path)
-    assert len(by_rest) == len(records) > 0
+async def test_graphql_and_rest_show_the_same_content(demo: Demo, subtests: pytest.Subtests) -> None:
+    for path, selection in CONTENT.items():
+        with subtests.test(path):
+            (records,) = (await demo.graphql(USERNAME, f"{{ {selection} }}")).values()
+            # published clients read the questions with the credential of the application
+            by_rest = await demo.rest(None if path == "/faq" else USERNAME, path)
+            assert len(by_rest) == len(records) > 0
 
 
 async def test_page_has_a_translation_and_terms_have_an_answer(demo: Demo) -> None:

@@ -265,9 +265,10 @@ def test_an_application_is_found_by_name_or_id(command: Command) -> None:
     assert len(listed(command, "home", "list", "--application", APPLICATION)) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "texts"),
-    [
+def test_invalid_options_are_refused_before_the_database_is_touched(
+    command_on_empty: Command, subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    invalid: list[tuple[dict[str, Any], list[str]]] = [
         ({"electricity": "230000000011"}, ["--electricity: ", "has 12 digits", "13", "2300000000116"]),
         ({"electricity": "23000000001166"}, ["--electricity: ", "has 14 digits, and an MPAN has 13"]),
         ({"electricity": "23OOOOOOOO116"}, ["--electricity: ", "is not a number"]),
@@ -291,14 +292,14 @@ def test_an_application_is_found_by_name_or_id(command: Command) -> None:
             {"electricity": "1", "gas": "1", "time_zone": "London", "user": "x"},
             ["--electricity: ", "--gas: ", "--time-zone: ", "--user: "],
         ),
-    ],
-)
-def test_invalid_options_are_refused_before_the_database_is_touched(
-    command_on_empty: Command, options: dict[str, Any], texts: list[str], tmp_path: Path
-) -> None:
-    refused(command_on_empty(*arguments(**options)), "Nothing was changed", *texts)
-    assert not list(tmp_path.glob("*.sqlite3"))
-    assert "run wattgate db upgrade" in command_on_empty("doctor").out
+    ]
+    for options, texts in invalid:
+        with subtests.test(str(options)):
+            refused(command_on_empty(*arguments(**options)), "Nothing was changed", *texts)
+            assert not list(tmp_path.glob("*.sqlite3"))
+            assert "run wattgate db upgrade" in command_on_empty("doctor").out
+            for file in tmp_path.glob("*.sqlite3"):  # the doctor opens the database
+                file.unlink()
 
 
 def test_a_wrong_check_digit_is_a_warning(command: Command) -> None:

@@ -1,5 +1,6 @@
 """Contracts of alert types: declarations, data, names in templates, and the formats of values."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -59,38 +60,39 @@ def test_valid_declarations_get_the_units_of_their_types() -> None:
     assert [variable.unit for variable in with_default_units(plain)] == ["kWh", "W", None]
 
 
-@pytest.mark.parametrize(
-    ("declarations", "member", "message"),
-    [
-        ([("home.garden", T.TEXT)], "name", "every alert has already"),
-        ([("a b", T.TEXT)], "name", "is not a name"),
-        ([("a..b", T.TEXT)], "name", "is not a name"),
-        ([("", T.TEXT)], "name", "is not a name"),
-        ([("a.b.c.d.e.f", T.TEXT)], "name", "longer"),
-        ([("x" * 101, T.TEXT)], "name", "longer"),
-        ([("list.size", T.NUMBER)], "name", "template language"),
-        ([("now", T.INSTANT)], "name", "template language"),
-        ([("a", T.TEXT), ("a", T.TEXT)], "name", "declared twice"),
-        ([("days[].use", T.NUMBER)], "name", "needs a variable days of type LIST"),
-        ([("days", T.TEXT), ("days[].use", T.NUMBER)], "name", "needs a variable days of type LIST"),
-        ([("usage", T.NUMBER), ("usage.total", T.NUMBER)], "name", "is part of usage"),
-        ([("cost", T.MONEY)], "unit", "give the currency"),
-        ([("cost", T.MONEY, "GPB")], "unit", "is not a currency"),
-        ([("use", T.ENERGY, "kW")], "unit", "is not one of Wh, kWh, MWh"),
-        ([("name", T.TEXT, "kWh")], "unit", "must be null"),
-        ([("use", T.ENERGY, None, "much")], "sample", "is not a number"),
-        ([("at", T.INSTANT, None, "2026-01-05")], "sample", "is not an instant"),
-        ([("list", T.LIST, None, [["x" * 2_001]])], "sample", "the maximum is"),
-    ],
-)
-def test_wrong_declaration_is_reported_with_its_position(declarations: list[Any], member: str, message: str) -> None:
-    variables = [
-        VariableDeclaration(name, kind, unit=(more or [None])[0], sample=(more[1:] or [None])[0])
-        for name, kind, *more in declarations
-    ]
-    ((*_, where), found), *_ = list(declaration_problems(variables))
-    assert where == member
-    assert message in found
+WRONG_DECLARATIONS: list[tuple[list[Any], str, str]] = [
+    ([("home.garden", T.TEXT)], "name", "every alert has already"),
+    ([("a b", T.TEXT)], "name", "is not a name"),
+    ([("a..b", T.TEXT)], "name", "is not a name"),
+    ([("", T.TEXT)], "name", "is not a name"),
+    ([("a.b.c.d.e.f", T.TEXT)], "name", "longer"),
+    ([("x" * 101, T.TEXT)], "name", "longer"),
+    ([("list.size", T.NUMBER)], "name", "template language"),
+    ([("now", T.INSTANT)], "name", "template language"),
+    ([("a", T.TEXT), ("a", T.TEXT)], "name", "declared twice"),
+    ([("days[].use", T.NUMBER)], "name", "needs a variable days of type LIST"),
+    ([("days", T.TEXT), ("days[].use", T.NUMBER)], "name", "needs a variable days of type LIST"),
+    ([("usage", T.NUMBER), ("usage.total", T.NUMBER)], "name", "is part of usage"),
+    ([("cost", T.MONEY)], "unit", "give the currency"),
+    ([("cost", T.MONEY, "GPB")], "unit", "is not a currency"),
+    ([("use", T.ENERGY, "kW")], "unit", "is not one of Wh, kWh, MWh"),
+    ([("name", T.TEXT, "kWh")], "unit", "must be null"),
+    ([("use", T.ENERGY, None, "much")], "sample", "is not a number"),
+    ([("at", T.INSTANT, None, "2026-01-05")], "sample", "is not an instant"),
+    ([("list", T.LIST, None, [["x" * 2_001]])], "sample", "the maximum is"),
+]
+
+
+def test_wrong_declaration_is_reported_with_its_position(subtests: pytest.Subtests) -> None:
+    for declarations, member, message in WRONG_DECLARATIONS:
+        with subtests.test(f"{declarations} {member}"[:100]):
+            variables = [
+                VariableDeclaration(name, kind, unit=(more or [None])[0], sample=(more[1:] or [None])[0])
+                for name, kind, *more in declarations
+            ]
+            ((*_, where), found), *_ = list(declaration_problems(variables))
+            assert where == member
+            assert message in found
 
 
 def test_number_of_declarations_is_bounded() -> None:
@@ -131,40 +133,39 @@ def test_samples_of_rules_fit_their_contract(kind: RuleKind) -> None:
     assert errors(TemplateSource(NEW_LINE + "{{ rule }} {{ value | quantity: unit }}", "s"), contract) == []
 
 
-@pytest.mark.parametrize(
-    "marker",
-    [
-        "{{ powr }}",
-        "{% if powr %}x{% endif %}",
-        "{% unless powr %}x{% endunless %}",
-        "{% if false %}{{ powr }}{% endif %}",
-        "{% case powr %}{% when 1 %}x{% endcase %}",
-        "{% for item in powr %}x{% endfor %}",
-        '{{ powr | default: "x" }}',
-        '{{ "x" | append: powr }}',
-        "{{ 1 | plus: powr }}",
-        "{% assign x = powr %}",
-        '{% assign x = "a" | append: powr %}',
-        "{% if power > powr %}x{% endif %}",
-        "{% if days contains powr %}x{% endif %}",
-        "{{ powr | power }}",
-    ],
-)
-@pytest.mark.parametrize("part", ["subject", "preheader", "html", "attribute", "text"])
-def test_misspelt_variable_is_an_error_at_every_position(marker: str, part: str) -> None:
-    html = NEW_LINE + "<p>x</p>"
-    sources = {"html": f'{NEW_LINE}<p title="{marker}">x</p>' if part == "attribute" else html}
-    if part != "attribute":
-        sources[part] = html + marker if part == "html" else marker
-    found = errors(TemplateSource(**sources))
-    assert [(finding.code, finding.hint) for finding in found] == [("variable-misspelt", "did you mean power?")]
-    assert found[0].line == 1
-    assert found[0].message == "powr is not a variable of the alert type"
+MISSPELT = [
+    "{{ powr }}",
+    "{% if powr %}x{% endif %}",
+    "{% unless powr %}x{% endunless %}",
+    "{% if false %}{{ powr }}{% endif %}",
+    "{% case powr %}{% when 1 %}x{% endcase %}",
+    "{% for item in powr %}x{% endfor %}",
+    '{{ powr | default: "x" }}',
+    '{{ "x" | append: powr }}',
+    "{{ 1 | plus: powr }}",
+    "{% assign x = powr %}",
+    '{% assign x = "a" | append: powr %}',
+    "{% if power > powr %}x{% endif %}",
+    "{% if days contains powr %}x{% endif %}",
+    "{{ powr | power }}",
+]
 
 
-@pytest.mark.parametrize(
-    ("marker", "name"),
-    [
+def test_misspelt_variable_is_an_error_at_every_position(subtests: pytest.Subtests) -> None:
+    for marker, part in product(MISSPELT, ("subject", "preheader", "html", "attribute", "text")):
+        with subtests.test(f"{part}: {marker}"):
+            html = NEW_LINE + "<p>x</p>"
+            sources = {"html": f'{NEW_LINE}<p title="{marker}">x</p>' if part == "attribute" else html}
+            if part != "attribute":
+                sources[part] = html + marker if part == "html" else marker
+            found = errors(TemplateSource(**sources))
+            assert [(finding.code, finding.hint) for finding in found] == [("variable-misspelt", "did you mean power?")]
+            assert found[0].line == 1
+            assert found[0].message == "powr is not a variable of the alert type"
+
+
+def test_name_outside_the_contract_is_found_behind_loops_and_assignments(subtests: pytest.Subtests) -> None:
+    for marker, name in (
         ("{% for day in days %}{{ day.usee }}{% endfor %}", "days.usee"),
         ("{{ days[0].usee }}", "days.usee"),
         ("{{ days.first.usee }}", "days.usee"),
@@ -176,11 +177,10 @@ def test_misspelt_variable_is_an_error_at_every_position(marker: str, part: str)
         ("{% if false %}{{ usage.totl }}{% endif %}", "usage.totl"),
         ("{% if false %}{{ power.now }}{% endif %}", "power.now"),
         ("{% if false %}{{ unheard_of }}{% endif %}", "unheard_of"),
-    ],
-)
-def test_name_outside_the_contract_is_found_behind_loops_and_assignments(marker: str, name: str) -> None:
-    messages = {finding.message for finding in errors(TemplateSource(NEW_LINE + marker, "s"))}
-    assert f"{name} is not a variable of the alert type" in messages
+    ):
+        with subtests.test(marker):
+            messages = {finding.message for finding in errors(TemplateSource(NEW_LINE + marker, "s"))}
+            assert f"{name} is not a variable of the alert type" in messages
 
 
 def test_declared_names_are_no_errors_at_any_position() -> None:
@@ -216,45 +216,45 @@ def test_undeclared_contract_checks_the_names_of_every_alert_only() -> None:
 LONG = 478.96025549254284
 
 
-@pytest.mark.parametrize(
-    ("culture", "marker", "expected"),
-    [
-        ("en-GB", "{{ usage.total | kwh }}", "478.96 kWh"),
-        ("fr-FR", "{{ usage.total | kwh }}", "478,96\u202fkWh"),
-        ("en-GB", "{{ usage.total }}", "478.96"),
-        ("de-DE", "{{ usage.total }}", "478,96"),
-        ("en-GB", "{{ usage.total | times: 2 | kwh }}", "957.92 kWh"),
-        ("en-GB", "{{ usage.total | divided_by: 7 }}", "68.42"),
-        ("en-GB", "{{ days[0].use | kwh }}", "0.48 kWh"),
-        ("en-GB", "{{ power | power }}", "479 W"),
-        ("en-GB", "{{ power | times: 100 | power }}", "47.90 kW"),
-        ("en-GB", "{{ power }}", "479"),
-        ("en-GB", "{{ cost | money }}", "£478.96"),
-        ("fr-CA", "{{ cost | money }}", "478,96\xa0£"),
-        ("en-GB", "{{ cost }}", "478.96"),
-        ("en-GB", "{{ share | percent }}", "479%"),
-        ("en-GB", '{{ cost | quantity: "GBP" }}', "£478.96"),
-        ("en-GB", "{{ started | at }}", "5 July 2026, 19:30"),
-        ("fr-FR", "{{ started | at }}", "5 juillet 2026, 19:30"),
-        ("en-US", '{{ started | at: "short" }}', "7/5/26, 7:30\u202fPM"),
-        ("en-GB", '{{ started | at: "date" }}', "5 July 2026"),
-        ("en-GB", '{{ started | at: "time" }}', "19:30"),
-        ("en-GB", "{{ started }}", "5 July 2026, 19:30"),
-        ("en-GB", "{{ raw }}", "478.960255"),
-        ("en-GB", '{{ raw | money: "JPY" }}', "JP¥479"),
-        ("en-GB", '{{ raw | quantity: "pence" }}', "£4.79"),
-        ("en-GB", '{{ 10800 | quantity: "s" }}', "3 hours"),
-        ("zz-ZZ", "{{ usage.total | kwh }}", "478.96 kWh"),
-        ("fr-FR", '{{ usage.total | append: " kWh" }}', "478,96 kWh"),
-        ("en-GB", '{{ "Use: " | append: raw }}', "Use: 478.960255"),
-        ("en-GB", '{{ "a b" | replace: "a", raw }}', "478.960255 b"),
-        ("en-GB", '{{ days | map: "use" | join: ", " }}', "478.96, 478.96"),
-        ("en-GB", "{{ rows }}", "478.960255478.960255"),
-        ("en-GB", '{{ rows | join: " " }}', "478.960255 478.960255"),
-        ("en-GB", "{{ usage.total | floor | append: raw }}", "478.00478.960255"),
-    ],
-)
-def test_values_are_written_by_type_culture_and_zone(culture: str, marker: str, expected: str) -> None:
+WRITTEN = [
+    ("en-GB", "{{ usage.total | kwh }}", "478.96 kWh"),
+    ("fr-FR", "{{ usage.total | kwh }}", "478,96\u202fkWh"),
+    ("en-GB", "{{ usage.total }}", "478.96"),
+    ("de-DE", "{{ usage.total }}", "478,96"),
+    ("en-GB", "{{ usage.total | times: 2 | kwh }}", "957.92 kWh"),
+    ("en-GB", "{{ usage.total | divided_by: 7 }}", "68.42"),
+    ("en-GB", "{{ days[0].use | kwh }}", "0.48 kWh"),
+    ("en-GB", "{{ power | power }}", "479 W"),
+    ("en-GB", "{{ power | times: 100 | power }}", "47.90 kW"),
+    ("en-GB", "{{ power }}", "479"),
+    ("en-GB", "{{ cost | money }}", "£478.96"),
+    ("fr-CA", "{{ cost | money }}", "478,96\xa0£"),
+    ("en-GB", "{{ cost }}", "478.96"),
+    ("en-GB", "{{ share | percent }}", "479%"),
+    ("en-GB", '{{ cost | quantity: "GBP" }}', "£478.96"),
+    ("en-GB", "{{ started | at }}", "5 July 2026, 19:30"),
+    ("fr-FR", "{{ started | at }}", "5 juillet 2026, 19:30"),
+    ("en-US", '{{ started | at: "short" }}', "7/5/26, 7:30\u202fPM"),
+    ("en-GB", '{{ started | at: "date" }}', "5 July 2026"),
+    ("en-GB", '{{ started | at: "time" }}', "19:30"),
+    ("en-GB", "{{ started }}", "5 July 2026, 19:30"),
+    ("en-GB", "{{ raw }}", "478.960255"),
+    ("en-GB", '{{ raw | money: "JPY" }}', "JP¥479"),
+    ("en-GB", '{{ raw | quantity: "pence" }}', "£4.79"),
+    ("en-GB", '{{ 10800 | quantity: "s" }}', "3 hours"),
+    ("zz-ZZ", "{{ usage.total | kwh }}", "478.96 kWh"),
+    ("fr-FR", '{{ usage.total | append: " kWh" }}', "478,96 kWh"),
+    ("en-GB", '{{ "Use: " | append: raw }}', "Use: 478.960255"),
+    ("en-GB", '{{ "a b" | replace: "a", raw }}', "478.960255 b"),
+    ("en-GB", '{{ days | map: "use" | join: ", " }}', "478.96, 478.96"),
+    ("en-GB", "{{ rows }}", "478.960255478.960255"),
+    ("en-GB", '{{ rows | join: " " }}', "478.960255 478.960255"),
+    ("en-GB", "{{ usage.total | floor | append: raw }}", "478.00478.960255"),
+]
+"""Cultures, markers, and the texts that they become."""
+
+
+def test_values_are_written_by_type_culture_and_zone(subtests: pytest.Subtests) -> None:
     values = {
         "usage": {"total": LONG},
         "power": LONG,
@@ -265,7 +265,9 @@ def test_values_are_written_by_type_culture_and_zone(culture: str, marker: str, 
         "started": "2026-07-05T18:30:00Z",
         "raw": LONG,
     }
-    assert text_of(marker, RenderScope(CONTRACT, culture, "Europe/London"), **values) == expected
+    for culture, marker, expected in WRITTEN:
+        with subtests.test(f"{culture}: {marker}"):
+            assert text_of(marker, RenderScope(CONTRACT, culture, "Europe/London"), **values) == expected
 
 
 def test_unknown_zone_counts_as_utc() -> None:
@@ -285,9 +287,8 @@ def test_addresses_and_styles_get_numbers_that_programs_read() -> None:
     assert "width: 12.5%" in sent
 
 
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
+def test_wrong_use_of_a_format_is_an_error_with_its_position(subtests: pytest.Subtests) -> None:
+    for marker, message in (
         ("{{ cost | kwh }}", "the filter kwh takes energy, and cost is declared as MONEY"),
         ('{{ cost | money: "EUR" }}', "amounts are not converted"),
         ('{{ 5 | money: "ZZZ" }}', "does not know the currency 'ZZZ'"),
@@ -300,11 +301,10 @@ def test_addresses_and_styles_get_numbers_that_programs_read() -> None:
         ("{{ days }}", "this one is an object"),
         ("{{ days | join }}", "not objects"),
         ("{{ 1000000000000001 | kwh }}", "a number is larger than"),
-    ],
-)
-def test_wrong_use_of_a_format_is_an_error_with_its_position(marker: str, message: str) -> None:
-    (found,) = errors(TemplateSource(NEW_LINE + marker, "s"))
-    assert message in found.message
+    ):
+        with subtests.test(marker):
+            (found,) = errors(TemplateSource(NEW_LINE + marker, "s"))
+            assert message in found.message
 
 
 def test_message_is_not_sent_without_a_required_value() -> None:

@@ -6,8 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from tests.support.markdown import code_blocks
 from wattgate import __version__
 from wattgate.app.settings import MQTT_REQUIREMENT
@@ -17,17 +15,25 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_names_the_python_of_the_virtual_environment(page: Path) -> None:
+def test_pages_name_the_python_of_the_virtual_environment() -> None:
     """The Python of the system has no wattgate. A command without a path needs the activated environment."""
-    for line in page.read_text().splitlines():
-        assert not re.search(r"(?<!/)\bpython3? -m (?:wattgate|tests)\b", line), line
+    assert lines_with(r"(?<!/)\bpython3? -m (?:wattgate|tests)\b") == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_installs_extras_from_a_wheel_or_the_repository(page: Path) -> None:
+def test_pages_install_extras_from_a_wheel_or_the_repository() -> None:
     """No registry has the package wattgate."""
-    assert not re.search(r"pip install '?wattgate\b(?!-)", page.read_text())
+    assert lines_with(r"pip install '?wattgate\b(?!-)") == []
+
+
+def lines_with(pattern: str) -> list[str]:
+    """Return the lines of the documentation in which a pattern is found, each with the path of its page."""
+    assert len(PAGES) > 50
+    return [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in PAGES
+        for line in page.read_text().splitlines()
+        if re.search(pattern, line)
+    ]
 
 
 def test_guide_keeps_the_address_and_the_key_of_postgresql_in_a_private_file(tmp_path: Path) -> None:

@@ -28,29 +28,35 @@ def existing_tests() -> set[str]:
     return {name for source in sources for name in re.findall(r"^(?:async )?def (test_\w+)\(", source, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_named_test_exists(page: str) -> None:
-    named = set(re.findall(r"`(test_\w+)`", PAGES[page]))
-    assert len(named) >= 30
-    assert sorted(named - existing_tests()) == []
+def test_every_named_test_exists(subtests: pytest.Subtests) -> None:
+    existing = existing_tests()
+    for page, text in PAGES.items():
+        with subtests.test(page):
+            named = set(re.findall(r"`(test_\w+)`", text))
+            assert len(named) >= 30
+            assert sorted(named - existing) == []
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_every_entry_point_has_each_kind_of_threat_in_order(entry_point: str) -> None:
-    kinds = [kind for kind, *_ in rows(entry_point)]
-    assert list(dict.fromkeys(kinds)) == KINDS
-    assert kinds == sorted(kinds, key=KINDS.index)
+def test_every_entry_point_has_each_kind_of_threat_in_order(subtests: pytest.Subtests) -> None:
+    assert ENTRY_POINTS
+    for entry_point in ENTRY_POINTS:
+        with subtests.test(entry_point):
+            kinds = [kind for kind, *_ in rows(entry_point)]
+            assert list(dict.fromkeys(kinds)) == KINDS
+            assert kinds == sorted(kinds, key=KINDS.index)
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-def test_every_threat_has_a_measure_and_a_test(entry_point: str) -> None:
-    for _, threat, measure, tests in rows(entry_point):
-        assert threat
-        assert measure
-        if measure.startswith("Does not apply: "):
-            assert tests == ""
-            continue
-        assert re.fullmatch(r"(?:`test_\w+`(?:, |$))+", tests), tests
+def test_every_threat_has_a_measure_and_a_test(subtests: pytest.Subtests) -> None:
+    threats = [(entry_point, row) for entry_point in ENTRY_POINTS for row in rows(entry_point)]
+    assert threats
+    for entry_point, (_, threat, measure, tests) in threats:
+        with subtests.test(f"{entry_point}: {threat}"):
+            assert threat
+            assert measure
+            if measure.startswith("Does not apply: "):
+                assert tests == ""
+            else:
+                assert re.fullmatch(r"(?:`test_\w+`(?:, |$))+", tests), tests
 
 
 def test_pages_are_linked_from_the_index_and_the_security_policy() -> None:

@@ -359,14 +359,13 @@ def valid_input(served: House) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("change", "argument"), INVALID)
-async def test_invalid_rule_is_rejected_with_the_path_of_the_argument(
-    served: House, change: dict[str, Any], argument: str
-) -> None:
-    response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | change)
-    (error,) = response["errors"]
-    assert error["extensions"]["code"] == "BAD_INPUT"
-    assert [problem["path"] for problem in error["extensions"]["problems"]] == [["input", argument]]
+async def test_invalid_rule_is_rejected_with_the_path_of_the_argument(served: House, subtests: pytest.Subtests) -> None:
+    for change, argument in INVALID:
+        with subtests.test(str(change)):
+            response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | change)
+            (error,) = response["errors"]
+            assert error["extensions"]["code"] == "BAD_INPUT"
+            assert [problem["path"] for problem in error["extensions"]["problems"]] == [["input", argument]]
 
 
 async def test_rule_can_be_added_for_a_home(served: House) -> None:

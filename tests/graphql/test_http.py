@@ -38,102 +38,113 @@ async def post(served: House, content: bytes | str, **headers: str) -> httpx.Res
     return await served.http.post("/graphql", content=content, headers=request_headers)
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ('"{ __typename }"', "not a GraphQL request"),
-        ("7", "not a GraphQL request"),
-        ("null", "not a GraphQL request"),
-        ("true", "not a GraphQL request"),
-        ("", "not a GraphQL request"),
-        ("{", "not a GraphQL request"),
-        ("[" * 20_000, "batches"),
-        ('{"a":' * 10_000, "not a GraphQL request"),
-        ('[{"query": "{ __typename }"}, {"query": "{ __typename }"}]', "batches"),
-        ("{}", "no query"),
-        ('{"query": null}', "no query"),
-        ('{"query": ""}', "Syntax Error"),
-        ('{"query": 7}', "not a GraphQL request"),
-        ('{"query": ["{ __typename }"]}', "not a GraphQL request"),
-        ('{"query": "{ __typename }", "variables": "x"}', "not a GraphQL request"),
-        ('{"query": "{ __typename }", "variables": [1]}', "not a GraphQL request"),
-        ('{"query": "{ __typename }", "operationName": 7}', "not a GraphQL request"),
-        ('{"query": "{ __typename }", "extensions": 7}', "not a GraphQL request"),
-        (b'{"query": "{ \xff }"}', "not a GraphQL request"),
-        ('{"query": "query A { __typename } query B { __typename }"}', "several operations"),
-        ('{"query": "query A { __typename }", "operationName": "B"}', "no operation B"),
-        ('{"query": "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }"}', "itself"),
-        ('{"query": "fragment a on Query { __typename }"}', "never used"),
-        ('{"query": "subscription { alerts { alertId } }"}', "WebSockets"),
-        ('{"query": "query ($n: Int!) { __typename @include(if: true) }", "variables": {"n": "x"}}', "n"),
-    ],
-)
-async def test_malformed_request_gets_status_400_and_a_message(served: House, body: bytes | str, why: str) -> None:
-    answer = await post(served, body)
-    assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
-    result = answer.json()
-    assert "data" not in result
-    assert all(error["extensions"]["code"] == "BAD_INPUT" for error in result["errors"])
-    assert {error["extensions"]["traceId"] for error in result["errors"]} == {answer.headers["x-trace-id"]}
-    assert why in " ".join(error["message"] for error in result["errors"])
+MALFORMED: list[tuple[str | bytes, str]] = [
+    ('"{ __typename }"', "not a GraphQL request"),
+    ("7", "not a GraphQL request"),
+    ("null", "not a GraphQL request"),
+    ("true", "not a GraphQL request"),
+    ("", "not a GraphQL request"),
+    ("{", "not a GraphQL request"),
+    ("[" * 20_000, "batches"),
+    ('{"a":' * 10_000, "not a GraphQL request"),
+    ('[{"query": "{ __typename }"}, {"query": "{ __typename }"}]', "batches"),
+    ("{}", "no query"),
+    ('{"query": null}', "no query"),
+    ('{"query": ""}', "Syntax Error"),
+    ('{"query": 7}', "not a GraphQL request"),
+    ('{"query": ["{ __typename }"]}', "not a GraphQL request"),
+    ('{"query": "{ __typename }", "variables": "x"}', "not a GraphQL request"),
+    ('{"query": "{ __typename }", "variables": [1]}', "not a GraphQL request"),
+    ('{"query": "{ __typename }", "operationName": 7}', "not a GraphQL request"),
+    ('{"query": "{ __typename }", "extensions": 7}', "not a GraphQL request"),
+    (b'{"query": "{ \xff }"}', "not a GraphQL request"),
+    ('{"query": "query A { __typename } query B { __typename }"}', "several operations"),
+    ('{"query": "query A { __typename }", "operationName": "B"}', "no operation B"),
+    ('{"query": "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }"}', "itself"),
+    ('{"query": "fragment a on Query { __typename }"}', "never used"),
+    ('{"query": "subscription { alerts { alertId } }"}', "WebSockets"),
+    ('{"query": "query ($n: Int!) { __typename @include(if: true) }", "variables": {"n": "x"}}', "n"),
+]
+"""Bodies of requests, and a part of the message of each."""
 
 
-@pytest.mark.parametrize(
-    "media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""]
-)
-async def test_content_types_of_forms_are_rejected(served: House, media: str) -> None:
-    answer = await post(served, '{"query": "{ __typename }"}', content_type=media)
-    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+async def test_malformed_request_gets_status_400_and_a_message(served: House, subtests: pytest.Subtests) -> None:
+    for body, why in MALFORMED:
+        with subtests.test(repr(body[:100])):
+            answer = await post(served, body)
+            assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
+            result = answer.json()
+            assert "data" not in result
+            assert all(error["extensions"]["code"] == "BAD_INPUT" for error in result["errors"])
+            assert {error["extensions"]["traceId"] for error in result["errors"]} == {answer.headers["x-trace-id"]}
+            assert why in " ".join(error["message"] for error in result["errors"])
 
 
-@pytest.mark.parametrize(("media", "status"), [
-    ("application/json; charset=utf-8", 200),
-    ('application/json;charset="UTF-8"', 200),
-    ("Application/JSON", 200),
-    ("application/json; charset=iso-8859-1", 415),
-])  # fmt: skip
-async def test_request_must_be_utf_8(served: House, media: str, status: int) -> None:
-    assert (await post(served, '{"query": "{ __typename }"}', content_type=media)).status_code == status
+async def test_content_types_of_forms_are_rejected(served: House, subtests: pytest.Subtests) -> None:
+    for media in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""):
+        with subtests.test(media):
+            answer = await post(served, '{"query": "{ __typename }"}', content_type=media)
+            code = answer.json()["errors"][0]["extensions"]["code"]
+            assert (answer.status_code, code) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-@pytest.mark.parametrize(("accept", "media"), [
-    ("", JSON),
-    ("*/*", JSON),
-    ("application/*", JSON),
-    (JSON, JSON),
-    (GRAPHQL, GRAPHQL),
-    (f"{GRAPHQL}, {JSON}", GRAPHQL),
-    (f"{JSON}, {GRAPHQL}", GRAPHQL),
-    (f"{GRAPHQL};q=0.5, {JSON};q=0.9", JSON),
-    (f"{GRAPHQL};charset=utf-8, {JSON};charset=utf-8", GRAPHQL),
-    (f"{GRAPHQL};charset=utf-16, {JSON}", JSON),
-    (f"{GRAPHQL}; q=0", None),
-    ("text/html", None),
-    ("text/html, */*;q=0.1", JSON),
-    (f"{JSON};q=nonsense", None),
-    (",;=,", None),
-])  # fmt: skip
-def test_response_type_follows_the_accept_header(accept: str, media: str | None) -> None:
-    assert negotiate_media_type(accept) == media
+async def test_request_must_be_utf_8(served: House) -> None:
+    expected = {
+        "application/json; charset=utf-8": 200,
+        'application/json;charset="UTF-8"': 200,
+        "Application/JSON": 200,
+        "application/json; charset=iso-8859-1": 415,
+    }
+    query = '{"query": "{ __typename }"}'
+    assert {media: (await post(served, query, content_type=media)).status_code for media in expected} == expected
 
 
-@pytest.mark.parametrize(("accept", "events"), [
-    (EVENTS, True),
-    (f"{EVENTS}, multipart/mixed", True),
-    (f"{EVENTS}, */*", True),
-    (f"{JSON};q=0.9, {EVENTS}", True),
-    (f"{GRAPHQL}, application/graphql+json, {JSON}, {EVENTS}, multipart/mixed", False),
-    (f"{JSON}, {EVENTS};q=0.9", False),
-    ("*/*", False),
-    ("", False),
-])  # fmt: skip
+ACCEPTED = {
+    "": JSON,
+    "*/*": JSON,
+    "application/*": JSON,
+    JSON: JSON,
+    GRAPHQL: GRAPHQL,
+    f"{GRAPHQL}, {JSON}": GRAPHQL,
+    f"{JSON}, {GRAPHQL}": GRAPHQL,
+    f"{GRAPHQL};q=0.5, {JSON};q=0.9": JSON,
+    f"{GRAPHQL};charset=utf-8, {JSON};charset=utf-8": GRAPHQL,
+    f"{GRAPHQL};charset=utf-16, {JSON}": JSON,
+    f"{GRAPHQL}; q=0": None,
+    "text/html": None,
+    "text/html, */*;q=0.1": JSON,
+    f"{JSON};q=nonsense": None,
+    ",;=,": None,
+}
+"""The type of the response by the Accept header."""
+
+
+def test_response_type_follows_the_accept_header() -> None:
+    assert {accept: negotiate_media_type(accept) for accept in ACCEPTED} == ACCEPTED
+
+
+PREFERS_EVENTS = {
+    EVENTS: True,
+    f"{EVENTS}, multipart/mixed": True,
+    f"{EVENTS}, */*": True,
+    f"{JSON};q=0.9, {EVENTS}": True,
+    f"{GRAPHQL}, application/graphql+json, {JSON}, {EVENTS}, multipart/mixed": False,
+    f"{JSON}, {EVENTS};q=0.9": False,
+    "*/*": False,
+    "": False,
+}
+"""Whether a client prefers events, by the Accept header."""
+
+
 async def test_query_is_answered_with_events_if_the_client_prefers_them_to_json(
-    served: House, accept: str, events: bool
+    served: House, subtests: pytest.Subtests
 ) -> None:
-    assert prefers_event_stream(accept) is events
-    answer = await post(served, '{"query": "{ __typename }"}', accept=accept)
-    assert answer.headers["content-type"].startswith(EVENTS) is events
-    assert ("event: next" in answer.text) is events
+    for accept, events in PREFERS_EVENTS.items():
+        with subtests.test(accept):
+            assert prefers_event_stream(accept) is events
+            answer = await post(served, '{"query": "{ __typename }"}', accept=accept)
+            assert answer.headers["content-type"].startswith(EVENTS) is events
+            assert ("event: next" in answer.text) is events
 
 
 async def test_accept_header_without_an_offered_type_gets_status_406(served: House) -> None:
@@ -141,14 +152,15 @@ async def test_accept_header_without_an_offered_type_gets_status_406(served: Hou
     assert (answer.status_code, answer.headers["content-type"]) == (406, JSON)
 
 
-@pytest.mark.parametrize(("accept", "status"), [(JSON, 200), (GRAPHQL, 400)])
-@pytest.mark.parametrize("document", ["{", "{ nothing }", "query ($n: Int!) { __typename }"])
 async def test_status_of_an_invalid_document_depends_on_the_media_type(
-    served: House, accept: str, status: int, document: str
+    served: House, subtests: pytest.Subtests
 ) -> None:
-    answer = await served.http.post("/graphql", json={"query": document}, headers={"accept": accept})
-    assert (answer.status_code, answer.headers["content-type"]) == (status, accept)
-    assert "data" not in answer.json()
+    for accept, status in ((JSON, 200), (GRAPHQL, 400)):
+        for document in ("{", "{ nothing }", "query ($n: Int!) { __typename }"):
+            with subtests.test(f"{accept} {document}"):
+                answer = await served.http.post("/graphql", json={"query": document}, headers={"accept": accept})
+                assert (answer.status_code, answer.headers["content-type"]) == (status, accept)
+                assert "data" not in answer.json()
 
 
 async def test_field_error_is_reported_beside_the_data_with_status_200(served: House) -> None:
@@ -187,10 +199,12 @@ async def test_get_accepts_only_queries(served: House, word: str) -> None:
     assert answer.json()["errors"][0]["message"] == "GET accepts only queries; send a mutation with POST"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"query": ""}, {"query": HELLO, "variables": "["}, {"variables": "{}"}])
-async def test_query_string_without_a_request_gets_status_400(served: House, parameters: dict[str, str]) -> None:
-    answer = await served.http.get("/graphql", params=parameters, headers={"accept": GRAPHQL})
-    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
+async def test_query_string_without_a_request_gets_status_400(served: House, subtests: pytest.Subtests) -> None:
+    strings: list[dict[str, str]] = [{}, {"query": ""}, {"query": HELLO, "variables": "["}, {"variables": "{}"}]
+    for parameters in strings:
+        with subtests.test(str(parameters)):
+            answer = await served.http.get("/graphql", params=parameters, headers={"accept": GRAPHQL})
+            assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
 
 
 async def test_large_responses_are_compressed_for_clients_that_accept_gzip(served: House) -> None:

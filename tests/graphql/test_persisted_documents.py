@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -109,22 +110,22 @@ async def test_invalid_document_is_not_stored(home: House, transport: str) -> No
     assert first_error(await send(home, transport, digest_request(text), headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        {"version": 2, "sha256Hash": digest_of("{ __typename }")},
-        {"sha256Hash": digest_of("{ __typename }")},
-        {"version": 1},
-        {"version": 1, "sha256Hash": "abc"},
-        {"version": 1, "sha256Hash": 7},
-        {"version": 1, "sha256Hash": digest_of("another")},
-        "text",
-    ],
-)
-@each_transport
-async def test_invalid_digest_is_rejected(home: House, transport: str, reference: Any) -> None:
-    body = {"query": "{ __typename }", "extensions": {"persistedQuery": reference}}
-    assert first_error(await send(home, transport, body, home.one.headers["account"]))[0] == "BAD_INPUT"
+INVALID_DIGESTS = {
+    "another version": {"version": 2, "sha256Hash": digest_of("{ __typename }")},
+    "no version": {"sha256Hash": digest_of("{ __typename }")},
+    "no digest": {"version": 1},
+    "too short": {"version": 1, "sha256Hash": "abc"},
+    "a number": {"version": 1, "sha256Hash": 7},
+    "of another document": {"version": 1, "sha256Hash": digest_of("another")},
+    "a text": "text",
+}
+
+
+async def test_invalid_digest_is_rejected_on_each_transport(home: House, subtests: pytest.Subtests) -> None:
+    for transport, (name, reference) in product(TRANSPORTS, INVALID_DIGESTS.items()):
+        with subtests.test(f"{transport}: {name}"):
+            body = {"query": "{ __typename }", "extensions": {"persistedQuery": reference}}
+            assert first_error(await send(home, transport, body, home.one.headers["account"]))[0] == "BAD_INPUT"
 
 
 @each_transport

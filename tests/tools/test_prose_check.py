@@ -1,6 +1,6 @@
 """The prose check finds each banned pattern in each kind of text, and accepts correct technical English."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -95,14 +95,12 @@ def words_of(text: str) -> list[str]:
     return [match.words for sentence in sentences(text) for match in matches(sentence.value)]
 
 
-@pytest.mark.parametrize("sentence", BANNED)
-def test_each_banned_pattern_is_found(sentence: str) -> None:
-    assert words_of(sentence)
+def test_each_banned_pattern_is_found() -> None:
+    assert [sentence for sentence in BANNED if not words_of(sentence)] == []
 
 
-@pytest.mark.parametrize("sentence", CORRECT)
-def test_correct_technical_english_passes(sentence: str) -> None:
-    assert words_of(sentence) == []
+def test_correct_technical_english_passes() -> None:
+    assert {sentence: words for sentence in CORRECT if (words := words_of(sentence))} == {}
 
 
 def literal(text: str) -> str:
@@ -143,26 +141,29 @@ FILES: dict[str, tuple[str, Callable[[str], str]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_each_banned_pattern_is_found_in_each_kind_of_text(kind: str, tmp_path: Path) -> None:
-    place, wrap = FILES[kind]
-    path = tmp_path / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for sentence in BANNED:
-        path.write_text(wrap(sentence))
-        found = prose_check.findings(tmp_path)
-        assert found, sentence
-        assert all(finding.path == place and finding.line >= 1 for finding in found)
+def test_each_banned_pattern_is_found_in_each_kind_of_text(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for kind in FILES:
+        with subtests.test(kind):
+            for sentence, found in findings_of_each(BANNED, kind, tmp_path / kind):
+                assert found, sentence
+                assert all(finding.path == FILES[kind][0] and finding.line >= 1 for finding in found)
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_correct_technical_english_passes_in_each_kind_of_text(kind: str, tmp_path: Path) -> None:
+def test_correct_technical_english_passes_in_each_kind_of_text(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for kind in FILES:
+        with subtests.test(kind):
+            for sentence, found in findings_of_each(CORRECT, kind, tmp_path / kind):
+                assert found == [], sentence
+
+
+def findings_of_each(texts: Iterable[str], kind: str, folder: Path) -> Iterator[tuple[str, list[prose_check.Finding]]]:
+    """Yield each sentence with its findings, in a new folder with only one file of this kind."""
     place, wrap = FILES[kind]
-    path = tmp_path / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for sentence in CORRECT:
+    path = folder / place
+    path.parent.mkdir(parents=True)
+    for sentence in texts:
         path.write_text(wrap(sentence))
-        assert prose_check.findings(tmp_path) == [], sentence
+        yield sentence, prose_check.findings(folder)
 
 
 @pytest.mark.parametrize("place", ["tests/data/a.md", ".venv/lib/a.py", "tests/node/node_modules/a.js", "a.lock"])
@@ -258,9 +259,8 @@ def test_paths_and_kinds_restrict_the_check(tmp_path: Path, capsys: pytest.Captu
     assert prose_check.main([*root, str(ROOT / "README.md")]) == 2
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_commit_messages_that_follow_the_convention_pass() -> None:
+    messages = [
         "realtime: close idle connections\n",
         "graphql, rest_compat: return the trace id\n\nClients need it to report an error.\n",
         "docs/how-to: add a page\n# told\n",
@@ -268,10 +268,8 @@ def test_paths_and_kinds_restrict_the_check(tmp_path: Path, capsys: pytest.Captu
         "Merge branch 'main'\n",
         'Revert "realtime: close idle connections"\n',
         "fixup! anything\n",
-    ],
-)
-def test_commit_messages_that_follow_the_convention_pass(message: str) -> None:
-    assert prose_check.commit_findings(message) == []
+    ]
+    assert {message: found for message in messages if (found := prose_check.commit_findings(message))} == {}
 
 
 @pytest.mark.parametrize(

@@ -152,10 +152,10 @@ def test_list_of_bypasses_has_more_than_sixty_different_urls() -> None:
     assert len(set(BYPASSES)) == len(BYPASSES) > 60
 
 
-@pytest.mark.parametrize("url", BYPASSES)
-def test_bypass_is_blocked(url: str) -> None:
-    with pytest.raises(BlockedDestination):
-        parse_destination(url, EgressPolicy())
+def test_bypass_is_blocked(subtests: pytest.Subtests) -> None:
+    for url in BYPASSES:
+        with subtests.test(repr(url[:80])), pytest.raises(BlockedDestination):
+            parse_destination(url, EgressPolicy())
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_only_allowed_networks_are_reachable() -> None:
             parse_destination(url, intranet)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"])
-def test_internet_addresses_are_public(address: str) -> None:
-    assert is_public(ip_address(address))
+def test_internet_addresses_are_public() -> None:
+    addresses = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"]
+    assert [address for address in addresses if not is_public(ip_address(address))] == []
 
 
 MARKS = st.text(alphabet=":/@\\?#%.[]-_0149afx&=; \t\r\n\x00\u3002\uff0f\uff20", max_size=10)

@@ -1,5 +1,6 @@
 """The state table of graphql-transport-ws: each message in each state, on both wires."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -40,8 +41,6 @@ BEFORE: dict[ConnectionState, list[Any]] = {
 }
 """Messages that bring a connection into a state, if the next message arrives together with them."""
 
-CELLS = [pytest.param(state, kind, id=f"{state.value}-{kind.__name__}") for state, row in TABLE.items() for kind in row]
-
 
 async def assert_effect(client: Socket, state: ConnectionState, effect: Action | CloseCode) -> None:
     """Check that a message has this effect and no other."""
@@ -76,15 +75,16 @@ def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-@pytest.mark.parametrize(("state", "kind"), CELLS)
 async def test_each_message_in_each_state_has_the_effect_of_the_table(
-    live: LiveHouse, state: ConnectionState, kind: type
+    live: LiveHouse, subtests: pytest.Subtests
 ) -> None:
-    async with socket(live.url, headers=live.one.headers["account"]) as client:
-        if state is ConnectionState.READY:
-            await client.init()
-        client.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
-        await assert_effect(client, state, TABLE[state][kind])
+    for state, kind, effect in [(state, kind, effect) for state, row in TABLE.items() for kind, effect in row.items()]:
+        with subtests.test(f"{state.value}-{kind.__name__}"):
+            async with socket(live.url, headers=live.one.headers["account"]) as client:
+                if state is ConnectionState.READY:
+                    await client.init()
+                client.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
+                await assert_effect(client, state, effect)
 
 
 def test_table_has_a_cell_for_each_message_in_each_state() -> None:
@@ -145,19 +145,17 @@ MALFORMED_MESSAGES: list[str | bytes] = [
 ]
 
 
-@pytest.mark.parametrize("acknowledged", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("data", MALFORMED_MESSAGES, ids=lambda data: repr(data[:60]))
-async def test_malformed_message_closes_the_socket_with_4400(
-    live: LiveHouse, data: str | bytes, acknowledged: bool
-) -> None:
-    async with socket(live.url) as client:
-        if acknowledged:
-            await client.init(**live.one.headers["account"])
-        await client.send(data)
-        code, reason = await client.closed()
-        assert code == 4400
-        assert reason is not None
-        assert reason.startswith("Invalid message: ")
+async def test_malformed_message_closes_the_socket_with_4400(live: LiveHouse, subtests: pytest.Subtests) -> None:
+    for data, moment in product(MALFORMED_MESSAGES, ("before", "after")):
+        with subtests.test(f"{data[:60]!r} {moment} the acknowledgement"):
+            async with socket(live.url) as client:
+                if moment == "after":
+                    await client.init(**live.one.headers["account"])
+                await client.send(data)
+                code, reason = await client.closed()
+                assert code == 4400
+                assert reason is not None
+                assert reason.startswith("Invalid message: ")
 
 
 async def test_text_that_is_not_utf_8_closes_the_socket(live: LiveHouse, wire: str) -> None:
@@ -188,11 +186,12 @@ async def test_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
         assert (await client.closed())[0] == 4401  # a ping with credentials is valid only after the acknowledgement
 
 
-@pytest.mark.parametrize("offered", [[], ["graphql-ws"], ["graphql-transport-w"], ["GRAPHQL-TRANSPORT-WS"]], ids=str)
-async def test_unsupported_subprotocol_is_closed_with_4406(live: LiveHouse, offered: list[str]) -> None:
-    async with socket(live.url, subprotocols=offered) as client:
-        assert await client.closed() == (4406, CLOSE_CODE_MEANINGS[CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE][0])
-        assert client.connection.subprotocol is None
+async def test_unsupported_subprotocol_is_closed_with_4406(live: LiveHouse, subtests: pytest.Subtests) -> None:
+    for offered in ([], ["graphql-ws"], ["graphql-transport-w"], ["GRAPHQL-TRANSPORT-WS"]):
+        with subtests.test(str(offered)):
+            async with socket(live.url, subprotocols=offered) as client:
+                assert await client.closed() == (4406, CLOSE_CODE_MEANINGS[CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE][0])
+                assert client.connection.subprotocol is None
 
 
 async def test_supported_subprotocol_is_selected_from_several(live: LiveHouse) -> None:
