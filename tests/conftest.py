@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import trustme
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, expect
 
-from tests.support import chance, node, run_report, short_form, speed
+from tests.support import chance, chromium, node, run_report, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
 from tests.support.engines import ENGINES, parametrize_databases
@@ -44,8 +43,6 @@ chance.load_profile()
 PAGE_TIMEOUT_MS = 20_000
 """Maximum wait for a state of a page, in milliseconds. The default of Playwright is too short for a busy machine."""
 
-BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
-
 
 def pytest_configure(config: pytest.Config) -> None:
     run_report.register(config)
@@ -59,6 +56,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     speed.mark_slow(items)  # before pytest applies `-m "not slow"`
     config.stash[short_form.COLLECTED] = list(items)
+    chromium.look_for_it_first(items)
     yield
     if short_form.is_short():
         short_form.deselect_all_others(config, items)
@@ -234,22 +232,6 @@ def guide_node() -> Iterator[node.Node]:
 @pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A real Chromium. Without one, the test is skipped, or fails if WATTGATE_TEST_BROWSER=required."""
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        if os.environ.get("WATTGATE_TEST_BROWSER") == "required":
-            pytest.fail("no Chromium on this machine, and WATTGATE_TEST_BROWSER requires one")
-        pytest.skip("no Chromium on this machine")
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
     expect.set_options(timeout=PAGE_TIMEOUT_MS)
-    async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=executable, args=flags)
-        yield chromium
-        await chromium.close()
+    async with chromium.started_chromium() as started:
+        yield started

@@ -151,6 +151,12 @@ async def stored_shell(page: Page) -> dict[str, str]:
     )
 
 
+async def record_wake_locks(page: Page) -> None:
+    """Permit wake locks, which a headless browser has nobody to ask about, and keep them in `window.locks`."""
+    await page.context.grant_permissions(["screen-wake-lock"])
+    await page.add_init_script(RECORD_WAKE_LOCKS)
+
+
 async def log_in_at(page: Page, address: str) -> None:
     """Log in at an address of the display, and wait until the browser has the session."""
     await open_login_form(page, address)
@@ -326,7 +332,7 @@ async def test_bad_values_in_the_address_are_named_and_ignored(page: Page) -> No
 
 @pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_screen_stays_on_while_the_display_is_shown(page: Page) -> None:
-    await page.add_init_script(RECORD_WAKE_LOCKS)
+    await record_wake_locks(page)
     await page.goto("/display")
     await open_display(page)
     await page.wait_for_function("() => locks.length === 1 && !locks[0].released")
@@ -353,7 +359,7 @@ async def test_screen_stays_on_while_the_display_is_shown(page: Page) -> None:
 async def test_phone_stays_on_only_in_full_screen(browser: Browser, homes: ControlledHomes) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "screen": {"width": 390, "height": 844}, "has_touch": True}
     async with homes.page(browser, is_mobile=True, **phone) as page:
-        await page.add_init_script(RECORD_WAKE_LOCKS)
+        await record_wake_locks(page)
         await log_in_at(page, "/display")
         await expect(page.get_by_test_id("power")).to_have_text("500 W", timeout=READINGS_TIMEOUT_MS)
         assert await page.evaluate("() => locks.length") == 0
