@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from tests.delivery.mail.test_account_mails import Mailed, code_of, link_of, serve_with_mails
 from tests.support.house import PASSWORD
 from tests.support.servers import ON_SQLITE_ONLY, Databases

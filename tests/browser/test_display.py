@@ -3,10 +3,9 @@
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.displays import (
@@ -19,6 +18,7 @@ from tests.browser.displays import (
     open_login_form,
     show_page,
 )
+from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from wattgate.app.demo import logins
 
 pytestmark = pytest.mark.browser
@@ -40,29 +40,6 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
     context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480})
     yield context
     await context.close()
-
-
-async def overflow_pixels(page: Page) -> dict[str, Any]:
-    """Return by how many pixels the page is larger than the viewport, in each direction."""
-    return dict(
-        await page.evaluate(
-            """() => {
-                const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.documentElement;
-                return { across: scrollWidth - clientWidth, down: scrollHeight - clientHeight };
-            }"""
-        )
-    )
-
-
-async def accessibility_violations(page: Page) -> list[str]:
-    """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds."""
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-    results = await Axe().run(page, options={"runOnly": tags})
-    return [
-        f"{violation['id']}: {node['html']}"
-        for violation in results.response["violations"]
-        for node in violation["nodes"]
-    ]
 
 
 async def test_power_changes_after_login(page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.controlled_homes import ControlledHomes, controlled_homes
 from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 from tests.browser.test_pairing import PHONE, Devices, pair
 from wattgate.app.demo.alerts import send_alert
 from wattgate.app.demo.logins import USERNAME

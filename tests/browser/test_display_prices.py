@@ -12,7 +12,7 @@ from strawberry import ID
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import READINGS_TIMEOUT_MS, open_display
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 from wattgate.app.demo.seed import SYSTEM_PRINCIPAL
 from wattgate.clock import utc_now
 from wattgate.enums import TariffKind

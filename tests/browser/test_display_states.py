@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
 from tests.browser.displays import NO_VALUE, geometry_problems, show_page
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, expect
 
 from tests.browser.ides import fill_login, log_in, offline_context, open_ide, run, run_to_end, write
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import live

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, BrowserContext, Page, Route, WebSocket
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
 from tests.browser.ides import offline_context
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 from tests.support.command import wattgate
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
 from wattgate.app.demo.seed import APPLICATION_ID

@@ -8,7 +8,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from tests.support import people
 from tests.support.house import PASSWORD, House, house
 from tests.support.servers import Databases

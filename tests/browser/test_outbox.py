@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from sqlalchemy import delete, update
 
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 from tests.support.demonstration import demonstration
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import serving

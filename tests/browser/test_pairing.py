@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, update
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import PASSWORD, USERNAME
-from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from wattgate.app.demo import logins
 from wattgate.clock import utc_now
 from wattgate.db.models import DisplayPairing

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
-from tests.browser.test_display import accessibility_violations, overflow_pixels
+from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from wattgate.app.demo.logins import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser

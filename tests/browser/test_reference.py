@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.browser.test_display import accessibility_violations
+from tests.browser.page_checks import accessibility_violations
 
 pytestmark = pytest.mark.browser
 
