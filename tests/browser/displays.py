@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 
+from tests.browser.sessions import start_session
+
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
 GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
 CUT = ".home-name, .home select"
@@ -51,9 +53,14 @@ async def log_in(page: Page, password: str = PASSWORD) -> None:
 
 
 async def open_display(page: Page) -> None:
-    """Log in, and wait until the display shows live power and history."""
-    await log_in(page)
-    await page.mouse.move(0, 0)  # after the log-in the pointer is over a bar, which would be selected
+    """Open the display with the session of a new log-in, and wait until it shows live power and history."""
+    await start_session(page)
+    await page.goto("/display")
+    await until_shown(page)
+
+
+async def until_shown(page: Page) -> None:
+    """Wait until the display shows live power and history."""
     await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
     await expect(page.locator(".bar")).to_have_count(8)
 

@@ -31,6 +31,27 @@ async def look_violations(page: Page) -> list[str]:
     return await _violations(page, {"type": "rule", "values": LOOKS})
 
 
+async def violations_in_both_schemes(page: Page) -> list[str]:
+    """Return the violations in light, and in dark those of the rules about colours and sizes."""
+    found = []
+    await page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    found += await accessibility_violations(page)
+    await page.emulate_media(color_scheme="dark")
+    found += [f"dark: {violation}" for violation in await look_violations(page)]
+    await page.emulate_media(color_scheme="light")
+    return found
+
+
+async def layout_problems(page: Page) -> list[str]:
+    """Return at which sizes a page is too wide, and its violations in both colour schemes on a desktop."""
+    found = []
+    for width, height in ((320, 568), (480, 320), (1280, 800)):
+        await page.set_viewport_size({"width": width, "height": height})
+        across = (await overflow_pixels(page))["across"]
+        found += [f"{across} px too wide at {width}"] if across else []
+    return found + await violations_in_both_schemes(page)
+
+
 async def _violations(page: Page, run_only: dict[str, Any]) -> list[str]:
     if not await page.evaluate("() => 'axe' in window"):
         await page.evaluate(Axe().axe_script)

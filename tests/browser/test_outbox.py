@@ -5,14 +5,14 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 from sqlalchemy import delete, update
 
-from tests.browser.page_checks import accessibility_violations
+from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import serving
@@ -26,7 +26,6 @@ from wattgate.db.tenancy_guard import SCOPED_OPTION
 
 pytestmark = pytest.mark.browser
 
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ADD_TEMPLATE = """mutation ($kind: ID!, $html: String!) {
   addTemplateFor(alertTypeId: $kind, channelType: EMAIL, cultureCode: "en-GB",
     input: {name: "Weekly budget", htmlTemplate: $html, active: true}) { templateId }
@@ -219,9 +218,7 @@ async def test_outbox_is_cleared_after_confirmation(page: Page, outbox: Outbox) 
     assert refused.status_code == 403
     await page.goto("/outbox")
     await expect(page.get_by_test_id("mail").first).to_be_visible()
-    for scheme in SCHEMES:
-        await page.emulate_media(color_scheme=scheme)
-        assert await accessibility_violations(page) == []
+    assert await violations_in_both_schemes(page) == []
     await page.get_by_test_id("clear").click()
     await expect(page.get_by_role("dialog", name="Clear the outbox?")).to_contain_text("cannot be restored")
     assert await accessibility_violations(page) == []

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
+from tests.support.short_form import sample
 from wattgate.app.demo.demo_settings import DEMO_LINK_KEY
 from wattgate.app.server.factory import create_app
 from wattgate.app.server.security_headers import BASE, HEADER_POLICIES, HTML_POLICIES, MAIL_PAGE, PAGE
@@ -57,21 +58,24 @@ async def _violations(page: Page) -> Any:
     return await page.evaluate("() => window.violations")
 
 
-@pytest.mark.parametrize("path", PAGES)
-async def test_page_does_not_break_its_policy(page: Page, demo: tuple[str, str], path: str) -> None:
-    response = await page.goto(_path(path, demo[1]), wait_until="load")
-    assert response is not None
-    assert response.status == 200
-    await expect(page.locator("h1, h2, h3").first).to_be_attached()
-    assert await _violations(page) == []
-
-
-@pytest.mark.parametrize("path", PAGES)
-async def test_page_runs_no_inline_script(context: BrowserContext, demo: tuple[str, str], path: str) -> None:
+async def test_pages_keep_their_policy_and_run_no_inline_script(
+    context: BrowserContext, demo: tuple[str, str], subtests: pytest.Subtests
+) -> None:
     page = await context.new_page()
-    await page.goto(_path(path, demo[1]), wait_until="load")
-    assert await page.evaluate(INLINE_SCRIPT) is False
-    assert any(violation.startswith("script-src") for violation in await _violations(page))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for path in sample(PAGES):
+        with subtests.test(path):
+            errors.clear()
+            response = await page.goto(_path(path, demo[1]), wait_until="load")
+            assert response is not None
+            assert response.status == 200
+            await expect(page.locator("h1, h2, h3").first).to_be_attached()
+            assert await _violations(page) == []
+            assert errors == []
+            assert await page.evaluate(INLINE_SCRIPT) is False
+            assert any(violation.startswith("script-src") for violation in await _violations(page))
 
 
 async def test_no_site_may_show_a_page_in_a_frame(context: BrowserContext, demo: tuple[str, str]) -> None:

@@ -20,6 +20,8 @@ from typing import TypeVar
 
 import pytest
 
+T = TypeVar("T")
+
 SHORT = "WATTGATE_TEST_SHORT"
 """The environment variable that `make test` sets."""
 
@@ -92,6 +94,21 @@ def engine_of(test_id: str) -> str | None:
     """Return the database of an id, if it names one."""
     match = ENGINE.search(_parameters_of(test_id))
     return match[1] if match else None
+
+
+def sample(cases: Iterable[T], key: Callable[[T], str] = str) -> list[T]:
+    """Return the cases that a test goes through in a loop: all of them, or an eighth of them in the short form.
+
+    The hash of the key of a case decides. At least one case is returned.
+    """
+    every = list(cases)
+    if not every:
+        raise ValueError("no case to choose from: a test must not go through an empty list")
+    if not is_short():
+        return every
+    count = -(-len(every) // CASES_FOR_EACH_KEPT)
+    kept = {key(case) for case in sorted(every, key=lambda case: _rank(key(case)))[:count]}
+    return [case for case in every if key(case) in kept]
 
 
 def _parameters_of(test_id: str) -> str:
