@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -29,11 +30,25 @@ HANGING = TemplateSource(f"<style>{'b,' * 30_000}i{{color:red}}</style>{'<b></b>
 DATA = {"name": "Ada \ud800 é", "size": 10**30, "list": [float("inf"), None, True]}
 
 
+PATIENT = WorkerLimits(max_workers=1, cpu_seconds=60, max_seconds=100, start_seconds=100)
+"""Limits that no template of the tests reaches on a busy machine, except `HANGING`."""
+
+WAIT_SECONDS = 60
+"""Maximum wait for a process to start or to end, in seconds. It only ends a broken test."""
+
+
 @pytest.fixture
 async def renderer() -> AsyncIterator[TemplateRenderer]:
-    renderer = TemplateRenderer(WorkerLimits(max_workers=1, cpu_seconds=1, max_seconds=60, start_seconds=60))
+    renderer = TemplateRenderer(PATIENT)
     yield renderer
     await renderer.close()
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not reached():  # noqa: ASYNC110 (a process starts and ends without an event)
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("source", [SMALL, LARGE], ids=["small", "large"])
@@ -69,12 +84,14 @@ async def test_syntax_errors_of_large_templates_have_positions(renderer: Templat
     assert [finding.code for finding in await renderer.check(broken)] == ["does-not-parse"]
 
 
-async def test_a_hanging_rendering_is_killed_and_the_next_one_succeeds(renderer: TemplateRenderer) -> None:
+async def test_a_hanging_rendering_is_killed_and_the_next_one_succeeds() -> None:
+    renderer = TemplateRenderer(replace(PATIENT, cpu_seconds=1))
     for _ in range(2):
         with pytest.raises(TemplateLimitExceeded, match="takes more than 1 s of processor time") as stopped:
             await renderer.render(HANGING, {})
         assert stopped.value.findings[0].hint == "use fewer elements, styles and repetitions, or less data"
         assert (await renderer.render(LARGE, DATA)).text == "Dear Ada \ufffd é"
+    await renderer.close()
 
 
 async def test_a_small_template_with_a_large_output_moves_to_a_process(renderer: TemplateRenderer) -> None:
@@ -88,12 +105,12 @@ async def test_a_killed_process_is_replaced(renderer: TemplateRenderer) -> None:
     await renderer.render(LARGE, DATA)
     (process,) = renderer.process_ids
     os.kill(process, 9)
-    await asyncio.sleep(0.1)
+    await until(lambda: renderer.process_ids == [])
     assert (await renderer.render(LARGE, DATA)).subject == "To Ada \ufffd é"
 
 
 async def test_memory_is_limited() -> None:
-    renderer = TemplateRenderer(WorkerLimits(max_memory_bytes=16 << 20, start_seconds=60, max_seconds=60))
+    renderer = TemplateRenderer(replace(PATIENT, max_memory_bytes=16 << 20))
     with pytest.raises(TemplateLimitExceeded, match="too much memory"):
         await renderer.render(LARGE, DATA)
     await renderer.close()
@@ -106,20 +123,25 @@ async def test_a_process_that_does_not_start_in_time_is_killed() -> None:
     assert renderer.process_ids == []
 
 
-async def test_processes_start_when_needed_and_end_when_idle() -> None:
-    renderer = TemplateRenderer(WorkerLimits(idle_seconds=0.05, start_seconds=60, max_seconds=60))
+async def test_processes_start_when_needed_and_stay_within_their_number() -> None:
+    renderer = TemplateRenderer(replace(PATIENT, max_workers=2, idle_seconds=3600))
     await renderer.render(SMALL, DATA)
     assert renderer.process_ids == []
     await asyncio.gather(*(renderer.render(LARGE, DATA) for _ in range(6)))
     assert 1 <= len(renderer.process_ids) <= 2
-    async with asyncio.timeout(60):
-        while renderer.process_ids:  # noqa: ASYNC110 (a process ends without an event)
-            await asyncio.sleep(0.05)
+    await renderer.close()
+    assert renderer.process_ids == []
+
+
+async def test_processes_end_when_idle() -> None:
+    renderer = TemplateRenderer(replace(PATIENT, idle_seconds=0.05))
+    await renderer.render(LARGE, DATA)
+    await until(lambda: renderer.process_ids == [])
     await renderer.close()
 
 
 async def test_waiting_templates_are_bounded() -> None:
-    renderer = TemplateRenderer(WorkerLimits(max_workers=1, max_waiting=1, max_seconds=60, start_seconds=60))
+    renderer = TemplateRenderer(replace(PATIENT, max_waiting=1))
     results = await asyncio.gather(*(renderer.render(LARGE, DATA) for _ in range(3)), return_exceptions=True)
     assert [type(result).__name__ for result in results].count("Unavailable") >= 1
     assert [type(result).__name__ for result in results].count("RenderedTemplate") >= 1
@@ -129,7 +151,7 @@ async def test_waiting_templates_are_bounded() -> None:
 async def test_a_cancelled_rendering_leaves_no_process(renderer: TemplateRenderer) -> None:
     await renderer.render(LARGE, DATA)
     task = asyncio.create_task(renderer.render(HANGING, {}))
-    await asyncio.sleep(0.1)
+    await until(lambda: not renderer._idle)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -38,7 +38,7 @@ _WHITESPACE = re.compile(r"[\r\n\t]+")
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """Limits of a rendering: seconds, iterations of all loops together, and characters of output."""
+    """Limits of a rendering: seconds of processor time, iterations of all loops together, and characters of output."""
 
     max_seconds: float = 1.0
     max_iterations: int = 10_000
