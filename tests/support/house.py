@@ -286,11 +286,17 @@ PUBLIC_URL = "http://gateway.example"
 
 @asynccontextmanager
 async def house(
-    database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now, **more: Any
+    database_url: str,
+    broker_url: str | None = None,
+    *,
+    clock: Clock = utc_now,
+    shows_present: bool = False,
+    **more: Any,
 ) -> AsyncIterator[House]:
     """Serve a gateway with two tenants on a new database and a free port. `more` holds additional settings.
 
-    With `broker_url`, the gateway receives readings of the first tenant's displays from this MQTT broker.
+    With `broker_url`, the gateway receives readings of the first tenant's displays from this MQTT broker. With a
+    `clock`, the tenants are copied only if it `shows_present`, because copies have records of the present time.
     """
     defaults: dict[str, Any] = {
         "database_url": database_url,
@@ -304,7 +310,8 @@ async def house(
     settings = Settings(_env_file=None, **defaults | more)
     gateway = build_gateway(settings, clock=clock)
     try:
-        is_shared = clock is utc_now and broker_url is None and not OWN_RECORDS & more.keys()
+        is_present = shows_present or clock is utc_now
+        is_shared = is_present and broker_url is None and not OWN_RECORDS & more.keys()
         one, other = await settle_all(gateway, ["one", "other"], is_shared=is_shared)
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
         application = create_app(settings.model_copy(update=displays), clock=clock)

@@ -17,8 +17,8 @@ RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) 
 class Clock:
     """A clock that advances only when a test sets `now`."""
 
-    def __init__(self) -> None:
-        self.now = NOW
+    def __init__(self, now: datetime = NOW) -> None:
+        self.now = now
 
     def __call__(self) -> datetime:
         return self.now

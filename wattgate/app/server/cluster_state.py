@@ -37,7 +37,7 @@ def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, Cluster
         in_redis: tuple[Bus, ClusterState] = redis_state.create_redis_state(settings, clock)
         return in_redis
     reservations = LocalStreamReservations(clock)
-    return MemoryBus(), ClusterState(LocalConnectionSlots(), LocalBucketStore(), LocalApqStore(), reservations)
+    return MemoryBus(), ClusterState(LocalConnectionSlots(), LocalBucketStore(clock), LocalApqStore(), reservations)
 
 
 def create_budget_limits(settings: Settings) -> BudgetLimits:

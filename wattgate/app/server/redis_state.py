@@ -28,7 +28,7 @@ def create_redis_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterSt
     redis = BestEffortRedis(bus.client)
     return bus, ClusterState(
         RedisConnectionSlots(redis, clock),
-        RedisBucketStore(redis, LocalBucketStore()),
+        RedisBucketStore(redis, LocalBucketStore(clock)),
         RedisApqStore(redis, LocalApqStore()),
         RedisStreamReservations(redis, LocalStreamReservations(clock), clock),
     )
