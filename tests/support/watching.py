@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 from wattgate.enums import ReadingQuality
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event, ReadingRecorded
+
+POLL_SECONDS = 0.02
+"""Maximum seconds between two checks of a condition."""
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -41,11 +44,12 @@ class Watcher:
         return values([event for event in self.events if event.topic == topic])
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait at most 60 s until a condition on the recorded events holds."""
+        """Wait at most 60 s until a condition holds, on the recorded events or on what changes without an event."""
         async with asyncio.timeout(60):
             while not reached():
                 self._changed.clear()
-                await self._changed.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), POLL_SECONDS)
 
     def _deliver(self, event: Event) -> None:
         self.events.append(event)
