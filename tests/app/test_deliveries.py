@@ -270,7 +270,7 @@ async def test_idle_worker_wakes_when_delivery_is_enqueued(post: Post, monkeypat
     task = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
     await _wait_until_topic_is_open(post)
     await post.send(Channel.EMAIL)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await channel.started.wait()
     channel.may_finish.set()
     task.cancel()

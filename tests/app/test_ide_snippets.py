@@ -74,7 +74,7 @@ class Copier:
         process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=PIPE, stderr=PIPE)
         async with running(process):
             assert process.stdout is not None
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while line := (await process.stdout.readline()).decode():
                     if "{" in line:
                         return json.loads(line.removeprefix("data: "))

@@ -47,8 +47,8 @@ FIELDS = {
 
 
 async def wait_for(condition: Callable[[], Any]) -> Any:
-    """Wait up to 20 seconds until a condition, which may be asynchronous, is true. Return its result."""
-    async with asyncio.timeout(20):
+    """Wait up to 60 seconds until a condition, which may be asynchronous, is true. Return its result."""
+    async with asyncio.timeout(60):
         while True:
             result = condition()
             result = await result if asyncio.iscoroutine(result) else result

@@ -136,7 +136,7 @@ async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServ
     async with workers(home, own_redis) as process:
         process.signal(signal.SIGKILL)
         await process.logs("Drain finished", 2)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await is_refused(process.port):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 

@@ -121,7 +121,7 @@ async def test_draining_gateway_is_not_ready_but_serves(home: Home) -> None:
 async def test_running_requests_are_answered_before_exit(home: Home) -> None:
     async with gateway(folder=home.folder, **NO_DRAIN_DELAY) as process, home.upload(process.url) as upload:
         process.signal(signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await is_refused(process.port):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         answer = await upload.finish()
@@ -229,7 +229,7 @@ async def draining(
         yield bound_url(listeners), server
     finally:
         server.should_exit = True
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, 60)
 
 
 @pytest.mark.long("starts and stops a gateway process; the drain of requests and sockets stays in the short form")
@@ -289,7 +289,7 @@ async def test_address_is_logged_when_the_gateway_accepts_connections(caplog: py
     try:
         with caplog.at_level(logging.INFO, log.name):
             running = asyncio.create_task(server.serve(sockets=bound))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await accepting.wait()
             server.should_exit = True
             await running

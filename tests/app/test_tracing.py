@@ -72,7 +72,7 @@ class Collector:
 
         An empty `trace_id` matches all traces, and a `status` of 0 matches all statuses.
         """
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 spans = [
                     span

@@ -43,7 +43,7 @@ async def read_status_until(process: Process, text: str) -> str:
     """Read standard error up to and including a line with this text."""
     assert process.stderr is not None
     output = ""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while text not in output:
             line = await process.stderr.readline()
             assert line, output
@@ -67,7 +67,7 @@ async def test_watch_resumes_after_lost_connection(gateway_link: Link) -> None:
         assert await values_until(output, until=8) == [3, 4, 5, 6, 7, 8]
         assert re.search(r"^connection lost: .+; next attempt in \d+\.\d s$", status, re.MULTILINE)
         process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
 @pytest.mark.long("starts a command and a gateway of its own; the resumption of `watch` stays in the short form")
@@ -79,12 +79,12 @@ async def test_watch_reads_password_from_environment_and_prints_age(gateway_link
         await read_status_until(process, "connected")
         await gateway_link.post(resource_id)
         assert process.stdout is not None
-        printed = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+        printed = (await asyncio.wait_for(process.stdout.readline(), 60)).decode()
         assert re.fullmatch(rf"{gateway_link.begun:%Y-%m-%d %H:%M:%S}  {resource_id}  POWER +0 W +1 h\n", printed), (
             printed
         )
         process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
 
 
 @pytest.mark.long("waits for the end of a command; the resumption of `watch` stays in the short form")

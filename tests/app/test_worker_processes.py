@@ -51,7 +51,7 @@ class DeliverySetup:
 
     async def received(self, count: int) -> list[Received]:
         """Wait until the provider has received `count` requests, and return all of them."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             while True:
                 await asyncio.sleep(0.02)
                 if len(self.provider.received) >= count:

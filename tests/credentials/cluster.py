@@ -26,7 +26,7 @@ from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 
-ENDED_SECONDS = 20
+ENDED_SECONDS = 60
 """Maximum wait of a test for the end of a capability. The documented time is 5 s; a busy machine may be late."""
 
 APP_ORIGIN = "https://app.example"

@@ -31,7 +31,7 @@ from wattgate.graphql.types.virtual_entities import NewVirtualEntityType
 from wattgate.principal import AuthScheme, Principal, Role
 from wattgate.realtime import topics
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 """Maximum wait of a test for a message of Redis. The time of the remembered tokens does not advance meanwhile."""
 
 

@@ -133,7 +133,7 @@ async def test_event_stream_is_not_buffered(site: Site, proxy: Proxy) -> None:
         received = b""
         recording = asyncio.create_task(record_until_cancelled(proxy, site.tenant, resource_id))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while b'"value"' not in received:
                     received += await anext(chunks)
         finally:
@@ -203,7 +203,7 @@ class Breaking:
     async def wait_until_both_serve(self) -> None:
         """Wait until the proxy uses both servers. It avoids a server for some time after a failure."""
         self.requests.clear()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while len({port for port, _ in self.requests}) < 2:
                 await asyncio.gather(*(self.send("GET") for _ in range(2)))
 
@@ -284,7 +284,7 @@ async def test_drain_of_a_gateway_fails_no_request(site: Site, proxy: Proxy) -> 
                 await display.connection.close()
         sender = asyncio.create_task(send_requests())
         site.gateways[0].terminate()
-        assert await asyncio.wait_for(site.gateways[0].wait_until_ended(), 40) == 0
+        assert await asyncio.wait_for(site.gateways[0].wait_until_ended(), 60) == 0
         is_draining = False
         await sender
         assert set(statuses) == {200}

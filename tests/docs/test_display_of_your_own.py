@@ -27,7 +27,7 @@ PAGE = (ROOT / "docs" / "how-to" / "display-of-your-own.md").read_text()
 SETTINGS = '"gateway.example", 443, "TOKEN", "VE_ID", "ca.der"'
 SLEEP = "time.sleep(2 ** state"
 QUERY = re.findall(r'QUERY = """(.*?)"""', PROGRAM, re.DOTALL)[0]
-LINE_SECONDS = 30
+LINE_SECONDS = 60
 """How long a test waits for a line. It takes at most a few seconds."""
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -95,7 +95,7 @@ async def served(folder: Path) -> AsyncIterator[str]:
         yield found[1]
     finally:
         process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(process.wait(), 40)
+        await asyncio.wait_for(process.wait(), 60)
 
 
 @pytest.fixture(scope="module")

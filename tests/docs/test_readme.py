@@ -102,7 +102,7 @@ async def test_subscription_example_prints_live_readings(demo_url: str, tmp_path
     )
     assert process.stdout is not None
     try:
-        printed = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+        printed = (await asyncio.wait_for(process.stdout.readline(), 60)).decode()
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

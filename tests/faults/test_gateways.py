@@ -33,7 +33,7 @@ async def test_draining_gateway_closes_each_display_once_and_loses_nothing(envir
             connected = {display for display in scene.displays if display.gateway == number}
             codes = {display: display.codes for display in scene.displays}
             environment.gateways[number].terminate()
-            assert await asyncio.wait_for(environment.gateways[number].wait_until_ended(), 40) == 0
+            assert await asyncio.wait_for(environment.gateways[number].wait_until_ended(), 60) == 0
             await scene.wait_until_live()
             for display in scene.displays:
                 assert display.codes == codes[display] + [GOING_AWAY] * (display in connected), display.name

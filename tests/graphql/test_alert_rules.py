@@ -392,7 +392,7 @@ async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) 
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}]
     recorded = await served.graphql(RECORD, served.one.headers["account"], series=series)
     assert "errors" not in recorded
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             response = await served.graphql(
                 "{ alertRules { ruleId active backTest { count } } }", served.one.headers["account"]

@@ -289,7 +289,7 @@ async def test_subscriber_with_steps_receives_every_delivery_step(served: House)
     transport = WebsocketsTransport(url=url, headers=account, subprotocols=["graphql-transport-ws"])
     document = gql("subscription { alerts(steps: true) { alertId notifications { state log { stage detail } } } }")
     stages: list[list[str]] = []
-    async with Client(transport=transport) as session, asyncio.timeout(30):
+    async with Client(transport=transport) as session, asyncio.timeout(60):
         send_later = asyncio.create_task(_send_later(served))
         async for payload in session.subscribe(document):
             (notification,) = payload["alerts"]["notifications"]

@@ -283,7 +283,7 @@ async def write(database: Database, resource: int, *instants: datetime, value: i
 async def wait_for_lock(database: Database, task: asyncio.Task[Any]) -> None:
     """Wait until the task is done or a transaction waits for a lock."""
     waiting = text("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
-    async with asyncio.timeout(20), database.engine.connect() as connection:
+    async with asyncio.timeout(60), database.engine.connect() as connection:
         while not task.done() and not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

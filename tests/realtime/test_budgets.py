@@ -58,7 +58,7 @@ def make_scope(allowance: Allowance = TEN, policy: str = "login") -> RateLimitSc
 
 async def charge_until(charge: Callable[[], Awaitable[Balance]], reached: Callable[[Balance], bool]) -> None:
     """Repeat a charge until its balance meets the condition."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not reached(await charge()):  # noqa: ASYNC110 (there is no event: it is in Redis)
             await asyncio.sleep(0.02)
 

@@ -132,7 +132,7 @@ async def test_tls_context_is_loaded_once_for_all_connections(
     monkeypatch.setattr(ssl, "create_default_context", load)
     async with TlsProxy.before(own_redis, authority) as proxy:
         url = f"rediss://localhost:{proxy.port}"
-        async with RedisBus(create_finder(url)) as bus, asyncio.timeout(20):
+        async with RedisBus(create_finder(url)) as bus, asyncio.timeout(60):
             await bus.open_topics(["first"])
             await proxy.wait_for_connections(2)
             proxy.cut()

@@ -50,7 +50,7 @@ class TwoGateways:
     async def watched(self, resource_id: str, gateways: int) -> None:
         """Wait until this many gateways have the topic of a resource open."""
         stream = stream_key(readings(resource_id))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 _, subscribed = await self.redis.command("PUBSUB", "NUMSUB", stream)
                 if subscribed == gateways and await self.redis.command("EXISTS", stream):
@@ -103,7 +103,7 @@ async def gateways(tmp_path: Path) -> AsyncIterator[TwoGateways]:
 
 
 async def next_of(shown: "asyncio.Queue[Any]", count: int) -> list[Any]:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         return [await shown.get() for _ in range(count)]
 
 

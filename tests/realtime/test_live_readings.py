@@ -45,7 +45,7 @@ async def send_message(connection: ClientConnection, **message: Any) -> None:
 
 
 async def receive_message(connection: ClientConnection) -> Any:
-    return json.loads(await asyncio.wait_for(connection.recv(), 10))
+    return json.loads(await asyncio.wait_for(connection.recv(), 60))
 
 
 async def post_power(house: House, resource_id: str, value: int, at: datetime) -> None:

@@ -36,7 +36,7 @@ async def gateway(servers: SentinelServers | ClusterServers) -> AsyncIterator[Wa
 
 async def publish_until_received(publisher: Watcher, display: Watcher, topic: str, value: float) -> None:
     """Publish a value again and again until the display receives it."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while value not in display.values(topic):
             await publisher.bus.publish([reading(topic, value)])
             await asyncio.sleep(0.02)

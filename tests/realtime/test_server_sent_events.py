@@ -34,7 +34,7 @@ class Stream:
         while True:
             block, separator, rest = self._rest.partition(b"\n\n")
             if not separator:
-                self._rest += await asyncio.wait_for(anext(self._chunks), 10)
+                self._rest += await asyncio.wait_for(anext(self._chunks), 60)
                 continue
             self._rest = rest
             if block != HEARTBEAT.strip():

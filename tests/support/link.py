@@ -78,9 +78,9 @@ class Client:
         self._process = process
 
     async def next(self) -> Any:
-        """Return the next printed value. Fail if the process ends or prints nothing for 30 s."""
+        """Return the next printed value. Fail if the process ends or prints nothing for 60 s."""
         assert self._process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             line = await self._process.stdout.readline()
         if not line:
             _, error_output = await self._process.communicate()

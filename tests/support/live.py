@@ -174,8 +174,8 @@ class LiveHouse(House):
         return sum(group.size for group in groups if topics.readings(resource_id) in group.topics)
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait at most 10 s until a condition holds."""
-        async with asyncio.timeout(10):
+        """Wait at most 60 s until a condition holds."""
+        async with asyncio.timeout(60):
             while not reached():  # noqa: ASYNC110 (no event signals the change)
                 await asyncio.sleep(0.005)
 

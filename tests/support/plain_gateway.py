@@ -199,7 +199,7 @@ class Connection:
             await self.proceed()
             if not self.state.tasks or self._waits_for_client():
                 return
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await asyncio.wait(set(self.state.tasks), return_when=asyncio.FIRST_COMPLETED)
 
     async def proceed(self) -> None:

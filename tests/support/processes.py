@@ -60,8 +60,8 @@ class Process:
         self._process.send_signal(sent)
 
     async def ends(self) -> int:
-        """Wait at most 20 s for the end of the process and return its exit code."""
-        return await asyncio.wait_for(self._process.wait(), 20)
+        """Wait at most 60 s for the end of the process and return its exit code."""
+        return await asyncio.wait_for(self._process.wait(), 60)
 
 
 def process(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
@@ -87,7 +87,7 @@ async def _process(
         if started.returncode is None:
             started.send_signal(signal.SIGTERM)
             try:
-                await asyncio.wait_for(started.wait(), 40)
+                await asyncio.wait_for(started.wait(), 60)
             except TimeoutError:
                 started.send_signal(signal.SIGKILL)
                 await started.wait()

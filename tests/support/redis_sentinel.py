@@ -62,7 +62,7 @@ class SentinelServers:
             for sentinel in cycle(self.sentinels[:2]):
                 with suppress(RedisError, TimeoutError):
                     await sentinel.command("SENTINEL", "FAILOVER", PRIMARY_NAME)
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(30):
                         return await self.wait_for_failover(old)
                 await asyncio.sleep(0.2)
         raise AssertionError("unreachable")

@@ -85,7 +85,7 @@ class RedisServer:
             *options,
             stdout=asyncio.subprocess.DEVNULL,
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 try:
                     await self.command("PING")

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-START_SECONDS = 20
+START_SECONDS = 60
 
 
 async def start_server_program(

@@ -12,7 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-HEAR_SECONDS = 10
+HEAR_SECONDS = 60
+"""Maximum wait for a message, in seconds. It only ends a broken test."""
 
 
 class Socket:

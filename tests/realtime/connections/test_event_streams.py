@@ -103,7 +103,7 @@ async def test_stream_that_is_not_read_for_long_ends(house: LiveHouse) -> None:
 
 async def read_to_end(events: Stream) -> str:
     """Read a stream up to its end."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return b"".join([chunk async for chunk in events._chunks]).decode()
 
 

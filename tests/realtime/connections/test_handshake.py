@@ -167,7 +167,7 @@ async def exchange(house: LiveHouse, head: bytes) -> tuple[bytes, tuple[str, str
     """
     address = urlsplit(house.url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         writer.write(head)
         answer = b""
         while b"\r\n\r\n" not in answer and (data := await reader.read(65_536)):
