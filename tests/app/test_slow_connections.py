@@ -1,7 +1,8 @@
 """HTTP connections on real sockets: slow heads and bodies, unread bodies, trailers, idle and too many connections."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
@@ -11,18 +12,23 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidMessage
 from websockets.typing import Subprotocol
 
 from tests.support.schema import bring_up
-from tests.support.servers import serving
+from tests.support.servers import running_server, serving
 from wattgate.app.server.connection_guard import HttpLimits
 from wattgate.app.server.factory import create_app
+from wattgate.app.server.http_protocol import GuardedHttpProtocol
 from wattgate.app.settings import Settings
 
 SHORT = HttpLimits(head_seconds=0.3, body_seconds=0.3)
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 """The time after which a connection counts as never closed. The limits of the tests are far below it."""
+
+BY_HAND = HttpLimits(body_seconds=3600, min_body_bytes_per_second=1)
+"""Limits whose windows a test ends. Each window of a body must bring 3,600 bytes."""
 
 HEAD = b"POST /read HTTP/1.1\r\nHost: gateway\r\n"
 
@@ -56,12 +62,15 @@ APP = Starlette(
 
 
 @asynccontextmanager
-async def connection(
-    limits: HttpLimits = SHORT,
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Open a connection to a server with these limits."""
-    async with serving(APP, limits=limits) as url:
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+async def connection(sent: bytes = b"") -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Open a connection to a server with short limits, on which these bytes arrive with the connection.
+
+    So the server reads them before a limit passes, also if a busy machine lets this process wait for longer.
+    """
+    async with serving(APP, limits=SHORT) as url:
+        opened = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+        opened.sendall(sent)
+        reader, writer = await asyncio.open_connection(sock=opened)
         try:
             yield reader, writer
         finally:
@@ -89,8 +98,7 @@ async def read_until_closed(reader: asyncio.StreamReader) -> bytes:
     ],
 )
 async def test_unfinished_request_gets_408_and_is_closed(sent: bytes, part: str) -> None:
-    async with connection() as (reader, writer):
-        writer.write(sent)
+    async with connection(sent) as (reader, _):
         answer = await read_until_closed(reader)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"The %s of the request arrived too slowly." % part.encode() in answer
@@ -122,8 +130,7 @@ async def trickle(writer: asyncio.StreamWriter, piece: bytes) -> None:
     ],
 )
 async def test_trickle_is_closed(head: bytes, piece: bytes) -> None:
-    async with connection() as (reader, writer):
-        writer.write(head)
+    async with connection(head) as (reader, writer):
         task = asyncio.create_task(trickle(writer, piece))
         await read_until_closed(reader)
         task.cancel()
@@ -131,39 +138,58 @@ async def test_trickle_is_closed(head: bytes, piece: bytes) -> None:
 
 @pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
 async def test_endless_body_that_nobody_reads_is_closed() -> None:
-    async with connection() as (reader, writer):
-        writer.write(b"POST /ignore HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n")
+    head = b"POST /ignore HTTP/1.1\r\nHost: gateway\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connection(head) as (reader, writer):
         task = asyncio.create_task(trickle(writer, b"3e8\r\n" + b"x" * 1000 + b"\r\n"))
         answer = await read_until_closed(reader)
         task.cancel()
     assert answer.startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
-async def test_body_with_progress_may_take_longer_than_a_window() -> None:
-    pieces = [b"x" * 200] * 20
-    async with connection(HttpLimits(head_seconds=0.3, body_seconds=1.0)) as (reader, writer):
-        writer.write(HEAD + b"Content-Length: 4000\r\nConnection: close\r\n\r\n")
-        for piece in pieces:
-            writer.write(piece)
-            await writer.drain()
-            await asyncio.sleep(0.1)
+async def until(reached: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not reached():  # noqa: ASYNC110 (the server signals nothing)
+            await asyncio.sleep(0.005)
+
+
+def end_window(protocol: GuardedHttpProtocol) -> None:
+    """Let the window of a body pass, and run the timer of the connection."""
+    protocol._deadline = asyncio.get_running_loop().time()
+    protocol._on_timer()
+
+
+@pytest.mark.parametrize("last_bytes", [3600, 3599])
+async def test_body_with_progress_may_take_longer_than_a_window(last_bytes: int) -> None:
+    async with running_server(APP, limits=BY_HAND) as (url, server):
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(HEAD + b"Content-Length: 40000\r\nConnection: close\r\n\r\n")
+        await until(lambda: bool(server.server_state.connections))
+        (protocol,) = server.server_state.connections
+        assert isinstance(protocol, GuardedHttpProtocol)
+        for size in [*[3600] * 9, last_bytes]:
+            writer.write(b"x" * size)
+            await until(lambda size=size: protocol._window_bytes == size)  # type: ignore[misc]
+            end_window(protocol)
+        writer.write(b"x" * (40_000 - 9 * 3600 - last_bytes))
         answer = await read_until_closed(reader)
-    assert answer.startswith(b"HTTP/1.1 200 ")
-    assert answer.endswith(b"4000")
+        writer.close()
+    if last_bytes == 3600:
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.endswith(b"40000")
+    else:
+        assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 async def test_next_request_on_a_connection_has_a_limit_too() -> None:
-    async with connection() as (reader, writer):
-        writer.write(b"GET /ignore HTTP/1.1\r\nHost: gateway\r\n\r\n")
+    async with connection(b"GET /ignore HTTP/1.1\r\nHost: gateway\r\n\r\n") as (reader, writer):
         assert b"200 OK" in await reader.readuntil(b"done")
         writer.write(b"GET /ign")
         assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 408 ")
 
 
 async def test_slow_answer_is_not_cut() -> None:
-    async with connection() as (reader, writer):
-        writer.write(b"GET /slow HTTP/1.1\r\nHost: gateway\r\n\r\nGET /sl")
+    async with connection(b"GET /slow HTTP/1.1\r\nHost: gateway\r\n\r\nGET /sl") as (reader, _):
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert b"200 OK" in await reader.readuntil(b"late")
         assert (await read_until_closed(reader)).startswith(b"HTTP/1.1 408 ")
@@ -228,6 +254,14 @@ async def test_websockets_count_until_they_are_closed(tmp_path: Path) -> None:
         assert (await answered(port, "/healthz")).startswith(b"HTTP/1.1 200 ")
 
 
+async def opened_socket(address: str) -> ClientConnection:
+    """Open a WebSocket. Repeat while a busy machine sends the handshake later than the limit of its head."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            with suppress(InvalidMessage, ConnectionClosed, OSError):
+                return await connect(address, subprotocols=[Subprotocol("graphql-transport-ws")])
+
+
 @pytest.mark.long("waits for windows of time; unfinished and slow requests stay in the short form")
 async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
     settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}")
@@ -235,15 +269,14 @@ async def test_open_websocket_has_no_limit_of_requests(tmp_path: Path) -> None:
     await bring_up(app.state.gateway.database)
     async with serving(app, limits=SHORT) as url:
         address = url.replace("http", "ws", 1).partition("/api")[0] + "/graphql"
-        async with connect(address, subprotocols=[Subprotocol("graphql-transport-ws")]) as websocket:
+        async with await opened_socket(address) as websocket:
             await asyncio.sleep(4 * SHORT.head_seconds)
-            await asyncio.wait_for(await websocket.ping(), 60)
+            await asyncio.wait_for(await websocket.ping(), PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("options", [b"Connection: close", b"Connection: close, upgrade\r\nUpgrade: h2c"])
 async def test_trailers_of_a_body_are_no_headers(options: bytes) -> None:
     """A proxy that removes or sets the headers of credentials may not read trailers."""
     head = b"POST /token HTTP/1.1\r\nHost: gateway\r\n" + options + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
-    async with connection() as (reader, writer):
-        writer.write(head + b"2\r\n{}\r\n0\r\nToken: smuggled\r\n\r\n")
+    async with connection(head + b"2\r\n{}\r\n0\r\nToken: smuggled\r\n\r\n") as (reader, _):
         assert (await read_until_closed(reader)).endswith(b"token: None")

@@ -230,11 +230,13 @@ async def test_program_blanks_the_power_by_itself(tmp_path: Path) -> None:
 
     async def beat(writer: asyncio.StreamWriter) -> None:
         at, until = "2026-06-01T23:59:59Z", "2026-06-02T00:00:01Z"
-        writer.write(HEAD + chunks(event(at=at, power={"net": 512, "validUntil": until}, linkTimeoutSeconds=2)))
+        power = {"net": 512, "validUntil": until}
+        writer.write(HEAD + chunks(event(at=at, power=power, linkTimeoutSeconds=2 * LINE_SECONDS)))
         while not blanked.is_set():
             writer.write(chunks(b":\n\n"))
             await writer.drain()
             await asyncio.sleep(0.5)
+        writer.write(chunks(event(at=at, power=None, linkTimeoutSeconds=2)))
         await stay(writer)
 
     blanked = asyncio.Event()

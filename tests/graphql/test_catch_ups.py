@@ -21,6 +21,7 @@ from wattgate.errors import Unavailable
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import catch_ups
 from wattgate.graphql.types import resources as resource_types
+from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
 
@@ -119,7 +120,7 @@ async def test_subscriber_receives_every_change_of_state(served: House) -> None:
 
 
 async def _start_later(served: House, resource_id: str) -> None:
-    await asyncio.sleep(0.5)  # the subscription must be active first
+    await served.until_subscribed(topics.catch_ups(resource_id))
     await start(served, resource_id)
 
 

@@ -32,6 +32,7 @@ from wattgate.graphql.resolvers import push as push_resolvers
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
 from wattgate.graphql.types.alerts import Channel, Priority
 from wattgate.principal import Permission
+from wattgate.realtime import topics
 
 __all__ = ["post"]
 
@@ -305,7 +306,7 @@ async def test_subscriber_with_steps_receives_every_delivery_step(served: House)
 
 
 async def _send_later(served: House) -> str:
-    await asyncio.sleep(0.5)  # the subscription must be active first
+    await served.until_subscribed(topics.alert_steps(served.one.user_id))
     body = {"userId": served.one.user_id, "alertTypeId": "CM01", "send2Push": "yes"}
     answer = await served.call("POST", "/alert", served.one.headers["application"], json=body)
     return str(answer.json()["ns_alert_id"])

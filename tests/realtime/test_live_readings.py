@@ -17,6 +17,7 @@ from websockets.typing import Subprotocol
 
 from tests.support.house import House
 from wattgate.errors import Unavailable
+from wattgate.realtime import topics
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.event_queue import EventQueue
 from wattgate.realtime.events import Event
@@ -92,21 +93,12 @@ async def _first(source: Any, count: int) -> list[Any]:
 
 
 async def subscribed(house: House, connection: ClientConnection, resource_id: str) -> None:
-    """Subscribe, and wait until the first reading arrives."""
+    """Subscribe, and wait until the subscription receives readings."""
     await send_message(connection, type="connection_init", payload=house.one.headers["account"])
     assert (await receive_message(connection))["type"] == "connection_ack"
     variables = {"ids": [resource_id]}
     await send_message(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
-    start, sent = datetime.now(UTC) - timedelta(hours=1), 0
-    while True:
-        await post_power(house, resource_id, -1, start + timedelta(seconds=sent))
-        sent += 1
-        try:
-            async with asyncio.timeout(0.2):
-                await connection.recv()
-                return
-        except TimeoutError:
-            continue
+    await house.until_subscribed(topics.readings(resource_id))
 
 
 async def test_batch_arrives_completely_and_in_order(served: House) -> None:
@@ -119,9 +111,7 @@ async def test_batch_arrives_completely_and_in_order(served: House) -> None:
         await served.call("POST", f"/resource/{resource_id}/readings", served.one.headers["account"], json=body)
         values: list[float] = []
         while len(values) < 200:
-            value = (await receive_message(connection))["payload"]["data"]["readings"]["value"]
-            if value >= 0:
-                values.append(value)
+            values.append((await receive_message(connection))["payload"]["data"]["readings"]["value"])
         assert values == list(range(200))
 
 
@@ -135,8 +125,7 @@ async def test_rejected_readings_are_not_sent(served: House) -> None:
         response = await served.call("POST", path, served.one.headers["account"], json=body)
         assert response.status_code == 400
         await post_power(served, resource_id, 77, datetime.now(UTC))
-        while (message := await receive_message(connection))["payload"]["data"]["readings"]["value"] == -1:
-            continue
+        message = await receive_message(connection)
         assert message["payload"]["data"]["readings"]["value"] == 77
 
 

@@ -1,5 +1,6 @@
 """A served gateway with two tenants, each with one record of every kind."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -272,6 +273,14 @@ class House:
         """Send a GraphQL request and return the JSON response."""
         answer = await self.http.post("/graphql", json={"query": query, "variables": variables}, headers=headers)
         return dict(answer.json())
+
+    async def until_subscribed(self, topic: str) -> None:
+        """Wait until a subscription receives the events on a topic."""
+        assert self.served_gateway is not None
+        groups = self.served_gateway.realtime.groups._groups
+        async with asyncio.timeout(60):
+            while not any(topic in group.topics and group.size for group in groups.values()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
 
     async def call(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
         """Send a REST request and return the response, which must be one that the OpenAPI document permits."""

@@ -85,10 +85,17 @@ async def connected(url: str) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def serving(
+async def serving(app: ASGIApp, **options: Any) -> AsyncIterator[str]:
+    """Serve an application, and yield its base URL. See `running_server` for the options."""
+    async with running_server(app, **options) as (url, _):
+        yield url
+
+
+@asynccontextmanager
+async def running_server(
     app: ASGIApp, *, ws: Any = GuardedWire, limits: HttpLimits = DEFAULT_HTTP_LIMITS, date_header: bool = True
-) -> AsyncIterator[str]:
-    """Serve an application with uvicorn and the settings of `wattgate serve`, and yield its base URL.
+) -> AsyncIterator[tuple[str, DrainingServer]]:
+    """Serve an application with uvicorn and the settings of `wattgate serve`. Yield its base URL, and the server.
 
     `ws` is the WebSocket implementation, by default the gateway's own. Without `date_header`, the application sends the
     Date header itself.
@@ -104,7 +111,7 @@ async def serving(
             await task
         await asyncio.sleep(0.01)
     try:
-        yield bound_url(bound)
+        yield bound_url(bound), server
     finally:
         server.should_exit = True
         await task
