@@ -31,7 +31,6 @@ LONG = "long"
 EVERY_CASE = "every_case"
 """The marker of tests that run with all their cases in the short form too."""
 
-Case = TypeVar("Case")
 
 CASES_FOR_EACH_KEPT = 8
 """The short form runs one case of so many."""
@@ -113,17 +112,6 @@ def sample(cases: Iterable[T], key: Callable[[T], str] = str) -> list[T]:
 
 def _parameters_of(test_id: str) -> str:
     return test_id.partition("[")[2].removesuffix("]")
-
-
-def sample(cases: Iterable[Case], key: Callable[[Case], str] = str) -> list[Case]:
-    """Return the cases of a test that goes through them in a loop: all, or in the short form an eighth, at least one.
-
-    The hashes of their keys choose them.
-    """
-    listed = list(cases)
-    if not is_short():
-        return listed
-    return sorted(listed, key=lambda case: _rank(key(case)))[: -(-len(listed) // CASES_FOR_EACH_KEPT)]
 
 
 def _sample(cases: Collection[list[str]]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""A minimal Debian system with Python, make and git, as an archive that is made once for a checkout."""
+"""A minimal Debian system with Python, make and git, as an archive that is built once for a checkout."""
 
 import fcntl
 import platform
@@ -15,11 +15,11 @@ FOLDER = ROOT / "build"
 
 
 class NoDebian(Exception):
-    """The system cannot be made here. The message says why."""
+    """The system cannot be built here. The message says why."""
 
 
 def minimal_debian() -> Path:
-    """Return the archive of the system. Make it if there is none, while other processes wait."""
+    """Return the archive of the system. Build it if there is none, while other processes wait."""
     program = shutil.which("mmdebstrap")
     if program is None:
         raise NoDebian("mmdebstrap is not installed (Debian package mmdebstrap)")
@@ -33,6 +33,6 @@ def minimal_debian() -> Path:
             options = ("--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io", f"--include={','.join(PACKAGES)}")
             made = subprocess.run([program, *options, suite, part], capture_output=True, text=True, check=False)
             if made.returncode:
-                raise NoDebian(f"mmdebstrap cannot make a system: {made.stderr[-1000:]}")
+                raise NoDebian(f"mmdebstrap cannot build a system: {made.stderr[-1000:]}")
             part.rename(archive)
     return archive
