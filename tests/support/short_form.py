@@ -5,7 +5,8 @@
 1. A test with the marker `long` is left out. The argument of the marker is the reason.
 2. A test that runs on both databases runs on one of them, which the hash of its id chooses.
 3. A test with many cases runs an eighth of them, at least one. The hash of the id chooses them. With the marker
-   `every_case` it runs all of them, for the reason in its argument.
+   `every_case` it runs all of them, for the reason in its argument. `sample` chooses for a test that goes through its
+   cases itself.
 
 So each test function without the marker runs at least once. The choice is the same in each run and on each machine.
 Property tests draw fewer random examples, see `tests.support.chance`.
@@ -15,7 +16,7 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TypeVar
 
 import pytest
@@ -79,6 +80,27 @@ def chosen(ids: Iterable[str], whole: Collection[str] = ()) -> set[str]:
     }
 
 
+def sample(cases: Iterable[T], key: Callable[[T], str] = str) -> list[T]:
+    """Return the cases of a test that goes through them itself: all, and in the short form an eighth, at least one.
+
+    The hash of their keys chooses them. Raise ValueError if there is no case.
+    """
+    every = list(cases)
+    if not every:
+        raise ValueError("The test has no case.")
+    return share(every, key) if is_short() else every
+
+
+def share(
+    cases: Collection[T], key: Callable[[T], str] = str, kind: Callable[[T], Hashable] = lambda _: None
+) -> list[T]:
+    """Return an eighth of the cases in their order, and at least one of each kind. The hash of their keys chooses."""
+    ranked = sorted(cases, key=lambda case: _rank(key(case)))
+    kept = {key(case) for case in ranked[: _eighth(len(ranked))]}
+    kept |= {key(case) for case in {kind(case): case for case in reversed(ranked)}.values()}
+    return [case for case in cases if key(case) in kept]
+
+
 def function_of(test_id: str) -> str:
     """Return the part of an id that names the module and the function."""
     return test_id.partition("[")[0]
@@ -95,29 +117,18 @@ def engine_of(test_id: str) -> str | None:
     return match[1] if match else None
 
 
-def sample(cases: Iterable[T], key: Callable[[T], str] = str) -> list[T]:
-    """Return the cases that a test goes through in a loop: all of them, or an eighth of them in the short form.
-
-    The hash of the key of a case decides. At least one case is returned.
-    """
-    every = list(cases)
-    if not every:
-        raise ValueError("no case to choose from: a test must not go through an empty list")
-    if not is_short():
-        return every
-    count = -(-len(every) // CASES_FOR_EACH_KEPT)
-    kept = {key(case) for case in sorted(every, key=lambda case: _rank(key(case)))[:count]}
-    return [case for case in every if key(case) in kept]
-
-
 def _parameters_of(test_id: str) -> str:
     return test_id.partition("[")[2].removesuffix("]")
 
 
 def _sample(cases: Collection[list[str]]) -> list[list[str]]:
     """Return a share of the cases of a test function. Each case is a list of its ids on the databases."""
-    count = -(-len(cases) // CASES_FOR_EACH_KEPT)
-    return sorted(cases, key=lambda engines: _rank(*sorted(engines)))[:count]
+    return sorted(cases, key=lambda engines: _rank(*sorted(engines)))[: _eighth(len(cases))]
+
+
+def _eighth(cases: int) -> int:
+    """Return how many of so many cases the short form runs."""
+    return -(-cases // CASES_FOR_EACH_KEPT)
 
 
 def _rank(*ids: str) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import short_form
-from tests.support.short_form import case_of, chosen, function_of
+from tests.support.short_form import case_of, chosen, function_of, sample
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ("sqlite", "postgresql")
@@ -86,6 +86,23 @@ def test_the_choice_depends_on_the_ids_only() -> None:
 
 def test_a_test_that_is_named_alone_runs() -> None:
     assert chosen(["tests/test_a.py::test_b[postgresql-3]"]) == {"tests/test_a.py::test_b[postgresql-3]"}
+
+
+@pytest.mark.parametrize(("cases", "kept"), [(1, 1), (8, 1), (9, 2), (800, 100)])
+def test_a_walk_takes_an_eighth_of_its_cases_in_their_order(
+    cases: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(short_form.SHORT, raising=False)
+    assert sample(range(cases)) == list(range(cases))
+    monkeypatch.setenv(short_form.SHORT, "1")
+    taken = sample(range(cases))
+    assert len(taken) == kept
+    assert taken == sorted(taken) == sorted(sample(reversed(range(cases))))
+
+
+def test_a_walk_without_a_case_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no case"):
+        sample([])
 
 
 def planned(target: str, **variables: str) -> str:
