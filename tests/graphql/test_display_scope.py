@@ -16,7 +16,8 @@ from tests.support.house import House, Tenant, house
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
 from tests.support.legacy import REST_ARGUMENTS
 from tests.support.neighbour import add_neighbour, private_values
-from tests.support.servers import ON_POSTGRESQL_ONLY, Databases
+from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
+from tests.support.short_form import share
 from tests.support.socket import socket
 from wattgate.db import home_scope, models
 from wattgate.db.models import Tenanted
@@ -25,9 +26,11 @@ from wattgate.db.row_scope import RowScope
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.enums import to_camel_case
+from wattgate.errors import Forbidden
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
-from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Role
+from wattgate.graphql.core.row_reader import DISPLAY_ONLY, check_permission
+from wattgate.principal import GRANTS, OAUTH_SCOPES, AccessScope, Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
@@ -38,22 +41,36 @@ MARKED = {**SCOPED_OPTION, "synchronize_session": False}
 """The options of a statement that is marked as scoped, but has no filter."""
 
 GRANTED = GRANTS[Role.DISPLAY]
-SERVED = [operation for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION]
 OWN_END = "end_own_display"
 """The only change that a display may make. A test of its own makes it."""
 
-WALK = [
-    *(
-        pytest.param(operation, None, id=f"graphql-{operation.name}")
-        for operation in SERVED
-        if operation.name != OWN_END
-    ),
-    *(
-        pytest.param(operation, rest, id=f"rest-{rest.route_key}")
-        for operation, rest in rest_endpoints()
-        if operation.name != OWN_END
-    ),
+
+@dataclass(frozen=True)
+class Case:
+    """An operation on an interface: GraphQL, or a REST endpoint."""
+
+    operation: Operation
+    rest: RestRoute | None = None
+
+    @property
+    def name(self) -> str:
+        return f"graphql {self.operation.name}" if self.rest is None else f"rest {self.rest.route_key}"
+
+    @property
+    def kind(self) -> tuple[bool, Permission]:
+        return self.rest is None, self.operation.needs
+
+
+CASES = [
+    case
+    for case in (
+        *(Case(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+        *(Case(operation, rest) for operation, rest in rest_endpoints()),
+    )
+    if case.operation.name != OWN_END
 ]
+READS = [case for case in CASES if case.operation.needs in GRANTED]
+REFUSED = [case for case in CASES if case.operation.needs not in GRANTED]
 OF_APPLICATION = ("resource_type", "virtual_entity_type", "device_type", "alert_type")
 """The kinds of records to which the records of a home refer."""
 
@@ -84,31 +101,56 @@ async def flat(databases: Databases) -> AsyncIterator[Flat]:
         yield Flat(served, user, home, display, secrets)
 
 
-async def send(
-    flat: Flat, operation: Operation, rest: RestRoute | None, tenant: Tenant, edge_depth: int = 0
-) -> InterfaceResult:
+async def send(flat: Flat, case: Case, tenant: Tenant, edge_depth: int = 0) -> InterfaceResult:
     """Send the example of an operation for a tenant with the credential of the display."""
-    variables = await EXAMPLES[operation.name](tenant)
-    if rest is None:
-        return await by_graphql(flat.house, operation, variables, flat.display, edge_depth=edge_depth)
-    change = REST_ARGUMENTS.get(rest.route_key)
-    return await by_rest(flat.house, operation, rest, change(variables) if change else variables, flat.display)
+    variables = await EXAMPLES[case.operation.name](tenant)
+    if case.rest is None:
+        return await by_graphql(flat.house, case.operation, variables, flat.display, edge_depth=edge_depth)
+    change = REST_ARGUMENTS.get(case.rest.route_key)
+    variables = change(variables) if change else variables
+    return await by_rest(flat.house, case.operation, case.rest, variables, flat.display)
 
 
-@pytest.mark.every_case("each case is another operation")
-@pytest.mark.parametrize(("operation", "rest"), WALK)
-async def test_every_operation_is_refused_or_answers_about_the_home(
-    flat: Flat, operation: Operation, rest: RestRoute | None
-) -> None:
-    if operation.kind is OperationKind.MUTATION or operation.needs not in GRANTED:
-        assert (await send(flat, operation, rest, flat.user)).code == "FORBIDDEN"
-        return
-    for tenant in (flat.user, flat.home):
-        for depth in reversed(range(EDGE_DEPTH + 1)):
-            result = await send(flat, operation, rest, tenant, edge_depth=depth)
-            if rest is not None or "data" in result.body:
-                break  # otherwise the document is larger than the gateway accepts
-        assert_reveals_nothing(flat, rest, result)
+def test_every_operation_without_a_granted_permission_is_refused() -> None:
+    """GraphQL, REST and subscriptions ask this function before an operation, with its permission."""
+    display = Principal(Role.DISPLAY, application_id="application", user_id="user", ve_id="home")
+    readable = {Permission.VIRTUAL_ENTITY_READ, Permission.RESOURCE_READ, Permission.READINGS_READ}
+    answers = {operation.name: permission_of(display, operation) for operation in OPERATIONS}
+    assert answers == {
+        operation.name: AccessScope.HOME if operation.needs in {Permission.OWN_DISPLAY, *readable} else DISPLAY_ONLY
+        for operation in OPERATIONS
+    }
+    assert {case.operation.kind for case in READS} == {OperationKind.QUERY}
+
+
+def permission_of(principal: Principal, operation: Operation) -> AccessScope | str:
+    """Return the scope of an operation, or why it is forbidden."""
+    try:
+        return check_permission(principal, operation.needs)
+    except Forbidden as refusal:
+        return str(refusal)
+
+
+@ON_SQLITE_ONLY
+@pytest.mark.timeout(600)
+async def test_each_interface_refuses_operations_of_each_permission(flat: Flat, subtests: pytest.Subtests) -> None:
+    """The table above has all operations. These are an eighth of them, and one of each permission on each interface."""
+    for case in share(REFUSED, lambda case: case.name, lambda case: case.kind):
+        with subtests.test(case.name):
+            assert (await send(flat, case, flat.user)).code == "FORBIDDEN"
+
+
+@pytest.mark.timeout(600)
+async def test_every_granted_operation_answers_about_the_home(flat: Flat, subtests: pytest.Subtests) -> None:
+    assert len(READS) > 30
+    for case in READS:
+        with subtests.test(case.name):
+            for tenant in (flat.user, flat.home):
+                for depth in reversed(range(EDGE_DEPTH + 1)):
+                    result = await send(flat, case, tenant, edge_depth=depth)
+                    if case.rest is not None or "data" in result.body:
+                        break  # otherwise the document is larger than the gateway accepts
+                assert_reveals_nothing(flat, case.rest, result)
 
 
 def assert_reveals_nothing(flat: Flat, rest: RestRoute | None, result: InterfaceResult) -> None:
@@ -121,16 +163,14 @@ READ_BY_ID = ("virtual_entity", "resource", "readings")
 """The operations that read a home, a resource with its tariff, and its readings by an ID, with their REST endpoints."""
 
 
-@pytest.mark.parametrize(
-    ("operation", "rest"),
-    [case for case in WALK if case.values[0].name in READ_BY_ID],  # type: ignore[union-attr]
-)
-async def test_display_reads_its_home_by_id_on_both_interfaces(
-    flat: Flat, operation: Operation, rest: RestRoute | None
-) -> None:
-    result = await send(flat, operation, rest, flat.home)
-    assert result.code is None, result.body
-    assert (await send(flat, operation, rest, flat.user)).code == "NOT_FOUND"
+async def test_display_reads_its_home_by_id_on_both_interfaces(flat: Flat, subtests: pytest.Subtests) -> None:
+    cases = [case for case in READS if case.operation.name in READ_BY_ID]
+    assert len(cases) > 10
+    for case in cases:
+        with subtests.test(case.name):
+            result = await send(flat, case, flat.home)
+            assert result.code is None, result.body
+            assert (await send(flat, case, flat.user)).code == "NOT_FOUND"
 
 
 def test_display_may_write_nothing_but_its_own_end() -> None:

@@ -9,23 +9,21 @@ from tests.support.house import PASSWORD, House, Tenant
 from tests.support.interfaces import by_graphql, by_rest, rest_endpoints
 from tests.support.residents import resident
 from tests.support.servers import ON_SQLITE_ONLY
+from tests.support.short_form import share
 from tests.support.socket import socket
-from wattgate.errors import BadInput
+from wattgate.errors import BadInput, Forbidden
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.graphql.core.row_reader import check_permission
 from wattgate.graphql.resolvers import provisioning
-from wattgate.principal import GRANTS, AccessScope, Permission, Role
+from wattgate.principal import GRANTS, AccessScope, Permission, Principal, Role
 
-FORBIDDEN_OPERATIONS = [
-    operation
-    for operation in OPERATIONS
-    if operation.kind is not OperationKind.SUBSCRIPTION and operation.needs not in GRANTS[Role.TEMPLATE_EDITOR]
+CASES: list[tuple[Operation, RestRoute | None]] = [
+    *((operation, None) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+    *rest_endpoints(),
 ]
-FORBIDDEN_ENDPOINTS = [
-    pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in rest_endpoints()
-    if operation.needs not in GRANTS[Role.TEMPLATE_EDITOR]
-]
+REFUSED = [case for case in CASES if case[0].needs not in GRANTS[Role.TEMPLATE_EDITOR]]
+"""The operations that an editor may not run, each with a REST endpoint, or None for GraphQL."""
 FOREIGN_STREAMS = {
     "readings": 'readings(resourceIds: ["{resource}"]) { value }',
     "freshness": 'freshness(resourceIds: ["{resource}"]) { resourceId }',
@@ -87,25 +85,48 @@ def _codes(answer: Any) -> list[str]:
     return [error["extensions"]["code"] for error in errors]
 
 
-@pytest.mark.every_case("each case is another operation")
-@ON_SQLITE_ONLY
-@pytest.mark.parametrize("operation", FORBIDDEN_OPERATIONS, ids=lambda operation: operation.name)
-async def test_editor_runs_no_operation_of_administrators_by_graphql(
-    served: House, editor: Tenant, operation: Operation
-) -> None:
-    variables = await EXAMPLES[operation.name](served.one)
-    assert (await by_graphql(served, operation, variables, editor.headers["account"])).code == "FORBIDDEN"
+def name_of(case: tuple[Operation, RestRoute | None]) -> str:
+    operation, rest = case
+    return f"graphql {operation.name}" if rest is None else f"rest {rest.route_key}"
 
 
-@pytest.mark.every_case("each case is another operation")
+def kind_of(case: tuple[Operation, RestRoute | None]) -> tuple[bool, Permission]:
+    return case[1] is None, case[0].needs
+
+
+def test_every_operation_of_administrators_is_refused() -> None:
+    """GraphQL, REST and subscriptions ask this function before an operation, with its permission."""
+    refused = {operation.name for operation in OPERATIONS if _is_refused(operation)}
+    of_editors = GRANTS[Role.ACCOUNT].keys() | {Permission.TEMPLATE_READ, Permission.TEMPLATE_WRITE}
+    assert refused == {operation.name for operation in OPERATIONS if operation.needs not in of_editors}
+    assert len(refused) > 40
+
+
+def _is_refused(operation: Operation) -> bool:
+    editor = Principal(Role.TEMPLATE_EDITOR, application_id="application", user_id="user", account_id="account")
+    try:
+        check_permission(editor, operation.needs)
+    except Forbidden:
+        return True
+    return False
+
+
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), FORBIDDEN_ENDPOINTS)
-async def test_editor_runs_no_operation_of_administrators_by_rest(
-    served: House, editor: Tenant, operation: Operation, rest: RestRoute
+async def test_each_interface_refuses_operations_of_each_permission(
+    served: House, editor: Tenant, subtests: pytest.Subtests
 ) -> None:
-    variables = {**served.one.ids, **await EXAMPLES[operation.name](served.one)}
-    refused = await by_rest(served, operation, rest, variables, editor.headers["account basic"])
-    assert (refused.status, refused.code) in {(403, "FORBIDDEN"), (401, "UNAUTHENTICATED")}, refused.body
+    """The table above has all operations. These are an eighth of them, and one of each permission on each interface."""
+    for case in share(REFUSED, name_of, kind_of):
+        operation, rest = case
+        with subtests.test(name_of(case)):
+            variables = await EXAMPLES[operation.name](served.one)
+            if rest is None:
+                refused = await by_graphql(served, operation, variables, editor.headers["account"])
+                assert refused.code == "FORBIDDEN", refused.body
+            else:
+                variables = {**served.one.ids, **variables}
+                refused = await by_rest(served, operation, rest, variables, editor.headers["account basic"])
+                assert (refused.status, refused.code) in {(403, "FORBIDDEN"), (401, "UNAUTHENTICATED")}, refused.body
 
 
 async def test_editor_reads_previews_and_publishes_templates(served: House, editor: Tenant) -> None:
