@@ -14,8 +14,9 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant, house
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
 from tests.support.legacy import REST_ARGUMENTS
-from tests.support.neighbour import add_neighbour, private_values, rows_of
+from tests.support.neighbour import add_neighbour, all_rows, private_values, rows_with
 from tests.support.servers import ON_SQLITE_ONLY, Databases
+from tests.support.short_form import sample
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
@@ -62,26 +63,65 @@ LESS_THAN_THE_USER = {
 FOR_OAUTH_TOKENS = {"oauth_user"}
 """Operations on the OAuth token of the request. They refuse all other credentials."""
 
-SERVED = [operation for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION]
-REST = [
-    pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in rest_endpoints()
-    if rest.scheme is not AuthScheme.TOKEN  # they refuse the credentials of applications
+PREPARED = 20
+"""How many operations that write get their examples before the first of them is sent."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation on an interface: GraphQL, or a REST endpoint."""
+
+    operation: Operation
+    rest: RestRoute | None = None
+
+    @property
+    def name(self) -> str:
+        return f"graphql {self.operation.name}" if self.rest is None else f"rest {self.rest.route_key}"
+
+    @property
+    def writes(self) -> bool:
+        return self.operation.kind is OperationKind.MUTATION
+
+    async def example(self, tenant: Tenant) -> dict[str, Any]:
+        return await EXAMPLES[self.operation.name](tenant)
+
+    async def send(
+        self, house: House, variables: dict[str, Any], headers: dict[str, str], edge_depth: int = 0
+    ) -> InterfaceResult:
+        if self.rest is None:
+            return await by_graphql(house, self.operation, variables, headers, edge_depth=edge_depth)
+        change = REST_ARGUMENTS.get(self.rest.route_key)
+        return await by_rest(house, self.operation, self.rest, change(variables) if change else variables, headers)
+
+
+CASES = [
+    *(Case(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+    *(
+        Case(operation, rest)
+        for operation, rest in rest_endpoints()
+        if rest.scheme is not AuthScheme.TOKEN  # they refuse the credentials of applications
+    ),
 ]
 
-BY_CALLER = [operation for operation in SERVED if operation.needs is not Permission.ANYONE]
+BY_CALLER = [case for case in CASES if case.operation.needs is not Permission.ANYONE]
 """Operations whose reach depends on the caller. The others reach a user by a password or code in their arguments."""
 
-REST_BY_CALLER = [pytest.param(*row.values, id=row.id) for row in REST if row.values[0] in BY_CALLER]
+READS = [case for case in BY_CALLER if not case.writes]
+WRITES = [case for case in BY_CALLER if case.writes]
+
+
+def name_of(case: Case) -> str:
+    return case.name
 
 
 @dataclass
 class Street:
-    """A served gateway, and two users of one application."""
+    """A served gateway, and two users of one application. `secret` has the private values of the neighbour."""
 
     house: House
     one: Tenant
     neighbour: Tenant
+    secret: set[str]
 
     @property
     def acting(self) -> dict[str, str]:
@@ -92,85 +132,71 @@ class Street:
 @pytest.fixture(scope="module")
 async def street(databases: Databases) -> AsyncIterator[Street]:
     async with databases() as url, house(url) as served:
-        yield Street(served, served.one, await add_neighbour(served.one))
+        neighbour = await add_neighbour(served.one)
+        yield Street(served, served.one, neighbour, private_values(served.one, neighbour))
 
 
-async def _by_rest(
-    street: Street, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
-) -> InterfaceResult:
-    change = REST_ARGUMENTS.get(rest.route_key)
-    return await by_rest(street.house, operation, rest, change(variables) if change else variables, headers)
-
-
-def _leaked(result: InterfaceResult, secret: set[str]) -> set[str]:
-    """Return the private values of the neighbour in a successful response."""
-    text = json.dumps(result.value, default=str)
-    return {value for value in secret if value in text}
-
-
-async def _refused_or_own(street: Street, operation: Operation, rest: RestRoute | None) -> None:
-    """Send the neighbour's example as the acting application. Check that it reads and changes nothing of theirs."""
-    variables = await EXAMPLES[operation.name](street.neighbour)
-    secret = private_values(street.one, street.neighbour)
-    writes = operation.kind is OperationKind.MUTATION  # a query has a session that cannot write
-    before = await rows_of(street.neighbour, secret) if writes else None
-    if rest is None:
-        depth = 0 if writes else EDGE_DEPTH
-        result = await by_graphql(street.house, operation, variables, street.acting, edge_depth=depth)
-    else:
-        result = await _by_rest(street, operation, rest, variables, street.acting)
+def _assert_no_leak(street: Street, result: InterfaceResult) -> None:
+    """Check that a response has no private value of the neighbour."""
     assert result.code != "INTERNAL", result.body
-    assert not _leaked(result, secret), result.body
-    assert before is None or (before and await rows_of(street.neighbour, secret) == before)
+    text = json.dumps(result.value, default=str)
+    assert {value for value in street.secret if value in text} == set(), result.body
 
 
-@pytest.mark.parametrize("operation", BY_CALLER, ids=lambda operation: operation.name)
-async def test_acting_application_reaches_nothing_of_another_user(street: Street, operation: Operation) -> None:
-    await _refused_or_own(street, operation, None)
+@pytest.mark.timeout(600)
+async def test_acting_application_reads_nothing_of_another_user(street: Street, subtests: pytest.Subtests) -> None:
+    """A query has a session that cannot write."""
+    for case in sample(READS, name_of):
+        with subtests.test(case.name):
+            variables = await case.example(street.neighbour)
+            result = await case.send(street.house, variables, street.acting, edge_depth=EDGE_DEPTH)
+            _assert_no_leak(street, result)
 
 
-@pytest.mark.parametrize(("operation", "rest"), REST_BY_CALLER)
-async def test_acting_application_reaches_nothing_of_another_user_by_rest(
-    street: Street, operation: Operation, rest: RestRoute
-) -> None:
-    await _refused_or_own(street, operation, rest)
+@pytest.mark.timeout(600)
+async def test_acting_application_changes_nothing_of_another_user(street: Street, subtests: pytest.Subtests) -> None:
+    """The rows after a request are those before the next one, because the examples exist already."""
+    cases = sample(WRITES, name_of)
+    for start in range(0, len(cases), PREPARED):
+        prepared = {case: await case.example(street.neighbour) for case in cases[start : start + PREPARED]}
+        rows = await all_rows(street.neighbour)
+        assert rows_with(street.secret, rows)
+        for case, variables in prepared.items():
+            with subtests.test(case.name):
+                before = rows
+                result = await case.send(street.house, variables, street.acting)
+                rows = await all_rows(street.neighbour)
+                _assert_no_leak(street, result)
+                assert rows_with(street.secret, before ^ rows) == []
 
 
-def _is_permitted(result: InterfaceResult) -> bool:
-    return result.code != "FORBIDDEN"
-
-
-def _assert_permitted_as_the_account(operation: Operation, acting: InterfaceResult, account: InterfaceResult) -> None:
-    if operation.name in MORE_THAN_THE_USER:
-        assert (_is_permitted(acting), _is_permitted(account)) == (True, False), (acting.body, account.body)
-    elif operation.name in LESS_THAN_THE_USER:
-        assert (_is_permitted(acting), _is_permitted(account)) == (False, True), (acting.body, account.body)
-    else:
-        assert _is_permitted(acting) is _is_permitted(account), (acting.body, account.body)
-    refused = "UNAUTHENTICATED" if operation.name in FOR_OAUTH_TOKENS else None
-    assert {acting.code, account.code} & {"UNAUTHENTICATED"} == ({refused} if refused else set())
-
-
-@ON_SQLITE_ONLY
-@pytest.mark.parametrize("operation", SERVED, ids=lambda operation: operation.name)
-async def test_acting_application_may_run_what_the_account_may(street: Street, operation: Operation) -> None:
-    example, account = EXAMPLES[operation.name], {"token": await street.one.add_token()}
-    acted = await by_graphql(street.house, operation, await example(street.one), street.acting)
-    done = await by_graphql(street.house, operation, await example(street.one), account)
-    _assert_permitted_as_the_account(operation, acted, done)
+def _assert_permission(case: Case, result: InterfaceResult, *, permitted: bool) -> None:
+    assert (result.code != "FORBIDDEN") is permitted, result.body
+    assert (result.code == "UNAUTHENTICATED") is (case.operation.name in FOR_OAUTH_TOKENS), result.body
 
 
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), REST)
-async def test_acting_application_may_run_what_the_account_may_by_rest(
-    street: Street, operation: Operation, rest: RestRoute
-) -> None:
-    example, account = EXAMPLES[operation.name], {"token": await street.one.add_token()}
-    if rest.scheme is AuthScheme.BASIC:
-        account = street.one.headers["account basic"]
-    acted = await _by_rest(street, operation, rest, await example(street.one), street.acting)
-    done = await _by_rest(street, operation, rest, await example(street.one), account)
-    _assert_permitted_as_the_account(operation, acted, done)
+@pytest.mark.timeout(600)
+async def test_acting_application_may_run_what_the_account_may(street: Street, subtests: pytest.Subtests) -> None:
+    token = {"token": await street.one.add_token()}
+    for case in sample(sorted(CASES, key=lambda case: case.writes), name_of):  # a change may end all tokens
+        with subtests.test(case.name):
+            name, is_for_accounts = case.operation.name, case.operation.needs in GRANTS[Role.ACCOUNT]
+            assert name not in (LESS_THAN_THE_USER if not is_for_accounts else MORE_THAN_THE_USER)
+            variables = await case.example(street.one)
+            acted = await case.send(street.house, variables, street.acting)
+            is_permitted = name in MORE_THAN_THE_USER or (is_for_accounts and name not in LESS_THAN_THE_USER)
+            _assert_permission(case, acted, permitted=is_permitted)
+            of_caller = case.operation.needs is not Permission.ANYONE
+            if of_caller and case.rest is not None and case.rest.scheme is not AuthScheme.BASIC:
+                continue  # the conformance suite runs it as the account
+            account = {"token": await street.one.add_token()} if case.writes else token
+            if case.rest is not None and case.rest.scheme is AuthScheme.BASIC:
+                account = street.one.headers["account basic"]
+            if case.writes and is_for_accounts:
+                variables = await case.example(street.one)
+            done = await case.send(street.house, variables, account)
+            _assert_permission(case, done, permitted=is_for_accounts)
 
 
 FOREIGN_SUBSCRIPTIONS = {

@@ -1,6 +1,6 @@
 """A second user of a tenant's application, with one record of every kind that users own."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache
 
 from sqlalchemy import Table, text
@@ -79,8 +79,8 @@ def private_values(tenant: Tenant, neighbour: Tenant) -> set[str]:
     return own | (set(neighbour.ids.values()) - set(tenant.ids.values()))
 
 
-async def rows_of(neighbour: Tenant, values: Collection[str]) -> list[tuple[str, str]]:
-    """Return every row of the database that contains one of the values, and the neighbour's readings.
+async def all_rows(neighbour: Tenant) -> set[tuple[str, str]]:
+    """Return every row of the database, and of readings those of the neighbour's resource.
 
     A row is a table's name and the row as text. One statement reads all tables, because tests call this often.
     """
@@ -89,7 +89,11 @@ async def rows_of(neighbour: Tenant, values: Collection[str]) -> list[tuple[str,
         number = select(Resource.number).where(col(Resource.resource_id) == neighbour.ids["resource"])
         (own,) = (await session.execute(number, execution_options=SCOPED_OPTION)).scalars()
         statement = text(_all_rows_statement(is_sqlite=database.is_sqlite, resource_number=own))
-        rows = [tuple(row) for row in await session.execute(statement, execution_options=SCOPED_OPTION)]
+        return {(table, row) for table, row in await session.execute(statement, execution_options=SCOPED_OPTION)}
+
+
+def rows_with(values: Collection[str], rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the rows that contain one of the values, and the readings."""
     return sorted(
         (table, row) for table, row in rows if table in READING_TABLES or any(value in row for value in values)
     )
