@@ -11,6 +11,7 @@ from tests.support.house import House, Tenant, house
 from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
 from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from tests.support.servers import ON_SQLITE_ONLY, Databases
+from tests.support.short_form import sample
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
@@ -18,16 +19,19 @@ from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission
 
 pytestmark = pytest.mark.both_databases("the conformance suite")
 
-ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints()]
-NOT_FOR_ACCOUNTS = [
-    pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in rest_endpoints()
-    if operation.needs not in GRANTS[Role.ACCOUNT]
+Endpoint = tuple[Operation, RestRoute]
+
+ENDPOINTS: list[Endpoint] = rest_endpoints()
+NOT_FOR_ACCOUNTS = [endpoint for endpoint in ENDPOINTS if endpoint[0].needs not in GRANTS[Role.ACCOUNT]]
+BY_ID = [endpoint for endpoint in ENDPOINTS if "{" in endpoint[1].path]
+LISTS = [
+    (operation, rest)
+    for operation, rest in ENDPOINTS
+    if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
 ]
-BY_ID = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints() if "{" in rest.path]
 WITH_REQUIRED_ARGUMENTS = [
-    pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in rest_endpoints()
+    (operation, rest)
+    for operation, rest in ENDPOINTS
     if rest.method in ("POST", "PUT") and any(argument.required for argument in operation.arguments.values())
 ]
 VOLATILE = {
@@ -91,6 +95,10 @@ EMPTY_IS_TOO_LITTLE = {
 CALLERS_BY_OPERATION = {"oauth_user": "oauth", "own_display": "display"}  # they describe the token of the request
 
 
+def key_of(endpoint: Endpoint) -> str:
+    return endpoint[1].route_key
+
+
 def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
     """Return the headers of a caller who has the permission, with the scheme of the endpoint."""
     if operation.needs is Permission.ANYONE:
@@ -132,8 +140,14 @@ async def own_house(databases: Databases) -> AsyncIterator[House]:
         yield house_with_tenants
 
 
-@pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
-async def test_graphql_and_rest_return_the_same(own_house: House, operation: Operation, rest: RestRoute) -> None:
+@pytest.mark.timeout(600)
+async def test_graphql_and_rest_return_the_same(own_house: House, subtests: pytest.Subtests) -> None:
+    for operation, rest in sample(ENDPOINTS, key_of):
+        with subtests.test(rest.route_key):
+            await _assert_both_return_the_same(own_house, operation, rest)
+
+
+async def _assert_both_return_the_same(own_house: House, operation: Operation, rest: RestRoute) -> None:
     tenant, example = own_house.one, EXAMPLES[operation.name]
     headers = caller_headers(tenant, operation, rest)
     if operation.kind is OperationKind.MUTATION:
@@ -163,40 +177,46 @@ async def test_graphql_and_rest_return_the_same(own_house: House, operation: Ope
     assert without_volatile_members(rest_result.value, mutation) == without_volatile_members(expected, mutation)
 
 
-@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
+@pytest.mark.timeout(600)
 async def test_both_interfaces_refuse_missing_or_forged_credentials(
-    own_house: House, operation: Operation, rest: RestRoute
+    own_house: House, subtests: pytest.Subtests
 ) -> None:
-    variables = await EXAMPLES[operation.name](own_house.one)
-    for headers in ({}, {"token": "forged"}, {"Authorization": "Basic Zm9yZ2VkOmZvcmdlZA=="}):
-        if operation.needs is Permission.ANYONE and not headers:
-            continue
-        graphql_result = await by_graphql(own_house, operation, variables, headers)
-        rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
-        assert (graphql_result.code, rest_result.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
-        assert rest_result.status == 401
+    for operation, rest in ENDPOINTS:
+        with subtests.test(rest.route_key):
+            variables = await EXAMPLES[operation.name](own_house.one)
+            for headers in ({}, {"token": "forged"}, {"Authorization": "Basic Zm9yZ2VkOmZvcmdlZA=="}):
+                if operation.needs is Permission.ANYONE and not headers:
+                    continue
+                graphql_result = await by_graphql(own_house, operation, variables, headers)
+                rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
+                assert (graphql_result.code, rest_result.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
+                assert rest_result.status == 401
 
 
-@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
-async def test_operations_without_the_permission_are_forbidden(
-    own_house: House, operation: Operation, rest: RestRoute
-) -> None:
-    variables = await EXAMPLES[operation.name](own_house.one)
-    headers = own_house.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
-    graphql_result = await by_graphql(own_house, operation, variables, headers)
-    rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
-    assert (graphql_result.code, rest_result.code, rest_result.status) == ("FORBIDDEN", "FORBIDDEN", 403)
+async def test_operations_without_the_permission_are_forbidden(own_house: House, subtests: pytest.Subtests) -> None:
+    assert len(NOT_FOR_ACCOUNTS) > 40
+    for operation, rest in NOT_FOR_ACCOUNTS:
+        with subtests.test(rest.route_key):
+            variables = await EXAMPLES[operation.name](own_house.one)
+            headers = own_house.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
+            graphql_result = await by_graphql(own_house, operation, variables, headers)
+            rest_result = await send_rest_example(own_house, operation, rest, variables, headers)
+            assert (graphql_result.code, rest_result.code, rest_result.status) == ("FORBIDDEN", "FORBIDDEN", 403)
 
 
-@pytest.mark.every_case("each case is another operation")
-@pytest.mark.parametrize(("operation", "rest"), BY_ID)
+@pytest.mark.timeout(600)
 async def test_records_of_other_tenants_and_unknown_records_are_not_found(
-    own_house: House, operation: Operation, rest: RestRoute
+    own_house: House, subtests: pytest.Subtests
 ) -> None:
+    assert len(BY_ID) > 100
+    for operation, rest in BY_ID:
+        with subtests.test(rest.route_key):
+            await _assert_not_found(own_house, operation, rest)
+
+
+async def _assert_not_found(own_house: House, operation: Operation, rest: RestRoute) -> None:
     headers = caller_headers(own_house.other, operation, rest)
     theirs = await EXAMPLES[operation.name](own_house.one)
     for variables in (theirs, _with_unknown_ids(theirs, rest)):
@@ -208,27 +228,25 @@ async def test_records_of_other_tenants_and_unknown_records_are_not_found(
             assert (graphql_result.code, rest_result.code, rest_result.status) == ("NOT_FOUND", "NOT_FOUND", 404)
 
 
-@pytest.mark.parametrize(
-    ("operation", "rest"),
-    [
-        pytest.param(operation, rest, id=rest.route_key)
-        for operation, rest in rest_endpoints()
-        if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
-    ],
-)
-async def test_lists_contain_no_records_of_other_tenants(
-    own_house: House, operation: Operation, rest: RestRoute
-) -> None:
-    ours = await by_graphql(own_house, operation, {}, caller_headers(own_house.one, operation, rest))
-    theirs = await by_graphql(own_house, operation, {}, caller_headers(own_house.other, operation, rest))
-    assert ours.value
-    assert theirs.value
-    assert not _ids(ours.value) & _ids(theirs.value)
+async def test_lists_contain_no_records_of_other_tenants(own_house: House, subtests: pytest.Subtests) -> None:
+    assert len(LISTS) > 30
+    for operation, rest in LISTS:
+        with subtests.test(rest.route_key):
+            ours = await by_graphql(own_house, operation, {}, caller_headers(own_house.one, operation, rest))
+            theirs = await by_graphql(own_house, operation, {}, caller_headers(own_house.other, operation, rest))
+            assert ours.value
+            assert theirs.value
+            assert not _ids(ours.value) & _ids(theirs.value)
 
 
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
-async def test_empty_body_returns_all_missing_elements(own_house: House, operation: Operation, rest: RestRoute) -> None:
+async def test_empty_body_returns_all_missing_elements(own_house: House, subtests: pytest.Subtests) -> None:
+    for operation, rest in sample(WITH_REQUIRED_ARGUMENTS, key_of):
+        with subtests.test(rest.route_key):
+            await _assert_all_missing_elements(own_house, operation, rest)
+
+
+async def _assert_all_missing_elements(own_house: House, operation: Operation, rest: RestRoute) -> None:
     headers = caller_headers(own_house.one, operation, rest)
     variables = await example_rest_variables(own_house.one, operation, rest)
     path = {name: value for name, value in variables.items() if f"{{{name}}}" in rest.path}
@@ -247,36 +265,37 @@ async def test_empty_body_returns_all_missing_elements(own_house: House, operati
 
 
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
-async def test_body_that_is_not_an_object_is_refused(own_house: House, operation: Operation, rest: RestRoute) -> None:
-    headers = caller_headers(own_house.one, operation, rest)
-    path = rest.path
-    for name, value in {**own_house.one.ids, **(await example_rest_variables(own_house.one, operation, rest))}.items():
-        path = path.replace(f"{{{name}}}", str(value))
-    path = path.replace("{resourceId}", own_house.one.ids["resource"])
-    for body in (b"[1]", b'"text"', b"{", b"\xff", b"null"):
-        answer = await own_house.call(rest.method, path, headers, content=body)
-        assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
+async def test_body_that_is_not_an_object_is_refused(own_house: House, subtests: pytest.Subtests) -> None:
+    for operation, rest in sample(WITH_REQUIRED_ARGUMENTS, key_of):
+        with subtests.test(rest.route_key):
+            headers = caller_headers(own_house.one, operation, rest)
+            variables = await example_rest_variables(own_house.one, operation, rest)
+            path = rest.path
+            for name, value in {**own_house.one.ids, **variables}.items():
+                path = path.replace(f"{{{name}}}", str(value))
+            path = path.replace("{resourceId}", own_house.one.ids["resource"])
+            for body in (b"[1]", b'"text"', b"{", b"\xff", b"null"):
+                answer = await own_house.call(rest.method, path, headers, content=body)
+                assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
 
 
-@pytest.mark.every_case("each case is another operation")
 @ON_SQLITE_ONLY
-@pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
-async def test_graphql_only_operations_require_their_permission(own_house: House, operation: Operation) -> None:
-    refused_to_accounts = operation.needs not in GRANTS[Role.ACCOUNT]
-    who = "account"
-    if refused_to_accounts:  # an operation for a user needs the header userId, any other one refuses it
-        who = "acting" if operation.needs in ACTING_EXCEPTIONS else "application"
-    result = await by_graphql(
-        own_house, operation, await EXAMPLES[operation.name](own_house.one), own_house.one.headers[who]
-    )
-    assert result.code is None, result.body
-    variables = await EXAMPLES[operation.name](own_house.one)
-    for headers in ({}, {"token": "forged"}):
-        assert (await by_graphql(own_house, operation, variables, headers)).code == "UNAUTHENTICATED"
-    if refused_to_accounts:
-        refused = await by_graphql(own_house, operation, variables, own_house.one.headers["account"])
-        assert refused.code == "FORBIDDEN"
+async def test_graphql_only_operations_require_their_permission(own_house: House, subtests: pytest.Subtests) -> None:
+    assert GRAPHQL_ONLY
+    for operation in GRAPHQL_ONLY:
+        with subtests.test(operation.name):
+            refused_to_accounts = operation.needs not in GRANTS[Role.ACCOUNT]
+            who = "account"
+            if refused_to_accounts:  # an operation for a user needs the header userId, any other one refuses it
+                who = "acting" if operation.needs in ACTING_EXCEPTIONS else "application"
+            variables = await EXAMPLES[operation.name](own_house.one)
+            result = await by_graphql(own_house, operation, variables, own_house.one.headers[who])
+            assert result.code is None, result.body
+            for headers in ({}, {"token": "forged"}):
+                assert (await by_graphql(own_house, operation, variables, headers)).code == "UNAUTHENTICATED"
+            if refused_to_accounts:
+                refused = await by_graphql(own_house, operation, variables, own_house.one.headers["account"])
+                assert refused.code == "FORBIDDEN"
 
 
 def _with_unknown_ids(variables: dict[str, Any], rest: RestRoute) -> dict[str, Any]:
