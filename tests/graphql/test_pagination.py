@@ -21,7 +21,6 @@ from wattgate.clock import utc_now
 from wattgate.db.models import Content, LanguageContent, UserAction
 from wattgate.db.rows import Rows
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.pagination import MAX_PAGE_SIZE, PageArguments, RecordList, load_page, load_pages
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
@@ -84,7 +83,7 @@ query ($first: Int, $after: String, $last: Int, $before: String) {
 """
 
 
-@pytest.mark.parametrize(("variables", "argument"), [
+INVALID: list[tuple[dict[str, Any], str]] = [
     ({"first": 0}, "first"),
     ({"first": -1}, "first"),
     ({"first": 101}, "first"),
@@ -99,12 +98,17 @@ query ($first: Int, $after: String, $last: Int, $before: String) {
     ({"after": cursor("UserAction", "0001-01-01T00:00:00+14:00", "a")}, "after"),
     ({"after": cursor("UserAction", "2026-01-01T00:00:00Z", "a\0")}, "after"),
     ({"before": cursor("UserAction", "2026-01-01T00:00:00Z", "nobody")}, "before"),
-])  # fmt: skip
-async def test_invalid_page_arguments_are_rejected(served: House, variables: dict[str, Any], argument: str) -> None:
-    result = await served.graphql(DOCUMENT, served.one.headers["account"], **variables)
-    error = result["errors"][0]["extensions"]
-    assert error["code"] == "BAD_INPUT"
-    assert [problem["path"] for problem in error["problems"]] == [[argument]]
+]
+"""Invalid arguments of a page, and the argument that the error names."""
+
+
+async def test_invalid_page_arguments_are_rejected(served: House, subtests: pytest.Subtests) -> None:
+    for variables, argument in INVALID:
+        with subtests.test(str(variables)):
+            result = await served.graphql(DOCUMENT, served.one.headers["account"], **variables)
+            error = result["errors"][0]["extensions"]
+            assert error["code"] == "BAD_INPUT"
+            assert [problem["path"] for problem in error["problems"]] == [[argument]]
 
 
 async def test_cursors_of_other_lists_users_and_deleted_records_are_rejected(served: House) -> None:
@@ -228,19 +232,22 @@ CONNECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda connection: connection.name)
-async def test_each_connection_returns_only_records_of_the_tenant(served: House, connection: Operation) -> None:
+async def test_each_connection_returns_only_records_of_the_tenant(served: House, subtests: pytest.Subtests) -> None:
     for tenant in (served.one, served.other):
         await own_mail_suppression(tenant)
-    results = [
-        await by_graphql(served, connection, {}, tenant.headers["application"]) for tenant in (served.one, served.other)
-    ]
-    own_nodes, other_nodes = ({str(edge["node"]) for edge in result.value["edges"]} for result in results)
-    assert own_nodes
-    assert other_nodes
-    assert not own_nodes & other_nodes
-    refused = await by_graphql(served, connection, {}, {})
-    assert refused.code == "UNAUTHENTICATED"
+    assert len(CONNECTIONS) > 10
+    for connection in CONNECTIONS:
+        with subtests.test(connection.name):
+            results = [
+                await by_graphql(served, connection, {}, tenant.headers["application"])
+                for tenant in (served.one, served.other)
+            ]
+            own_nodes, other_nodes = ({str(edge["node"]) for edge in result.value["edges"]} for result in results)
+            assert own_nodes
+            assert other_nodes
+            assert not own_nodes & other_nodes
+            refused = await by_graphql(served, connection, {}, {})
+            assert refused.code == "UNAUTHENTICATED"
 
 
 async def test_user_is_found_by_either_key(served: House) -> None:
