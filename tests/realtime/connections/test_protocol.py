@@ -75,6 +75,7 @@ def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
+@pytest.mark.timeout(600)  # a failing case waits for some seconds
 async def test_each_message_in_each_state_has_the_effect_of_the_table(
     live: LiveHouse, subtests: pytest.Subtests
 ) -> None:
@@ -145,6 +146,7 @@ MALFORMED_MESSAGES: list[str | bytes] = [
 ]
 
 
+@pytest.mark.timeout(600)  # a failing case waits for some seconds
 async def test_malformed_message_closes_the_socket_with_4400(live: LiveHouse, subtests: pytest.Subtests) -> None:
     for data, moment in product(MALFORMED_MESSAGES, ("before", "after")):
         with subtests.test(f"{data[:60]!r} {moment} the acknowledgement"):
