@@ -2,17 +2,12 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 from playwright.async_api import Page, expect
 
 from tests.browser.sessions import start_session
 
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
-GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
-CUT = ".home-name, .home select"
-"""Elements whose text may end in an ellipsis: the name of a home."""
-
 NO_VALUE = "\N{EN DASH}"
 POWER_TEXT = re.compile(r"^[\d.]+ k?W$")
 READINGS_TIMEOUT_MS = 15_000
@@ -23,16 +18,6 @@ AGE_OF_A_DELAYED_READING = timedelta(seconds=75)
 """The age of a reading that is DELAYED for 45 more seconds."""
 
 DELAYED_READING_TEXT = re.compile(r"This reading is (7[5-9]|[89]\d|1[01]\d) s old")
-
-
-async def geometry_problems(page: Page, size: tuple[int, int], *, coarse: bool, scrolls: bool = False) -> list[str]:
-    """Resize the page and return what is wrong with its geometry.
-
-    `coarse` requires targets for fingers, and `scrolls` allows vertical scrolling.
-    """
-    await page.set_viewport_size({"width": size[0], "height": size[1]})
-    found: list[str] = await page.evaluate(GEOMETRY, {"scrolls": scrolls, "coarse": coarse, "cut": CUT})
-    return [f"{size[0]}x{size[1]}: {problem}" for problem in found]
 
 
 async def open_login_form(page: Page, path: str = "/display") -> None:

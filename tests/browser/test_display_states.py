@@ -12,8 +12,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.display_states import LINK_TIMEOUT_MS, STATES, StatefulHomes, carbon_text, stateful_homes
-from tests.browser.displays import NO_VALUE, geometry_problems, show_page
-from tests.browser.page_checks import accessibility_violations
+from tests.browser.displays import NO_VALUE, show_page
+from tests.browser.page_checks import accessibility_violations, look_violations
 
 pytestmark = pytest.mark.browser
 
@@ -35,19 +35,52 @@ ZOOMED = (320, 256)
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AUDITED_SIZES = ((1280, 800), (390, 844))
-"""The sizes at which axe checks a state: one in light and one in dark."""
+"""The sizes at which axe checks a state: one in light, and one in dark by the rules about colours and sizes."""
 
-SHOW_POWER = """
-async ([watts, exports]) => {
-  const { Gauge } = await import("/static/display/gauge.js");
-  const { formatPower } = await import("/static/display/format.js");
-  new Gauge(document.querySelector(".gauge")).show(watts, exports, [400, 900]);
-  const { number, unit } = formatPower(watts);
-  document.querySelector(".reading .number").textContent = number;
-  document.querySelector(".reading .unit").textContent = ` ${unit}`;
-}
+GEOMETRY = (Path(__file__).parent / "page_geometry.js").read_text()
+CUT = ".home-name, .home select"
+"""Elements whose text may end in an ellipsis: the name of a home."""
+
+GEOMETRY_OF_PAGES = f"""
+async (options) => {{
+  const geometry = {GEOMETRY};
+  // The browser calls a new observer with the next frame, also while the clock of the page stands still.
+  const nextFrame = () => new Promise((resolve) => {{
+    new ResizeObserver((_, observer) => {{ observer.disconnect(); resolve(); }}).observe(document.body);
+  }});
+  const choice = document.querySelector("[data-testid=pages]");
+  const problems = [];
+  for (const name of choice?.checkVisibility() ? ["now", "history"] : ["now"]) {{
+    if (choice?.checkVisibility()) document.querySelector(`.pages [value=${{name}}]`).click();
+    await nextFrame();
+    problems.push(...geometry(options).map((problem) => `${{name}}: ${{problem}}`));
+  }}
+  return problems;
+}}
 """
-"""Show a power in W without a reading, on the scale of a home that exports or not."""
+"""Show each page of the layout, and return what is wrong with its geometry."""
+
+GEOMETRY_OF_POWERS = f"""
+async (options) => {{
+  const geometry = {GEOMETRY};
+  const {{ Gauge }} = await import("/static/display/gauge.js");
+  const {{ formatPower }} = await import("/static/display/format.js");
+  const problems = [];
+  let powers = 0;
+  for (const exports of [false, true]) {{
+    for (let watts = exports ? -12_000 : 0; watts <= 12_000; watts += 1_500) {{
+      new Gauge(document.querySelector(".gauge")).show(watts, exports, [400, 900]);
+      const {{ number, unit }} = formatPower(watts);
+      document.querySelector(".reading .number").textContent = number;
+      document.querySelector(".reading .unit").textContent = ` ${{unit}}`;
+      problems.push(...geometry(options).map((problem) => `${{watts}} W, ${{exports}}: ${{problem}}`));
+      powers += 1;
+    }}
+  }}
+  return {{ problems, powers }};
+}}
+"""
+"""Show powers without a reading, on the scale of a home that exports and of another one."""
 
 SCREENSHOTS = os.environ.get("WATTGATE_TEST_SCREENSHOTS")
 
@@ -67,15 +100,14 @@ async def pages(page: Page, size: tuple[int, int]) -> list[str]:
 
 
 async def page_problems(page: Page, size: tuple[int, int], *, coarse: bool) -> list[str]:
-    """Return what is wrong with the geometry of all pages of a size."""
-    found = []
-    for name in await pages(page, size):
-        await show_page(page, name)
-        found += [
-            f"{name}, {problem}"
-            for problem in await geometry_problems(page, size, coarse=coarse, scrolls=size == ZOOMED)
-        ]
-    return found
+    """Resize the page, and return what is wrong with the geometry of all pages that its layout has.
+
+    `coarse` requires targets for fingers.
+    """
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    options = {"scrolls": size == ZOOMED, "coarse": coarse, "cut": CUT}
+    found: list[str] = await page.evaluate(GEOMETRY_OF_PAGES, options)
+    return [f"{size[0]}x{size[1]}, {problem}" for problem in found]
 
 
 async def take_screenshots(page: Page, state: str) -> None:
@@ -102,10 +134,11 @@ async def test_state_fits_every_screen(browser: Browser, homes: StatefulHomes, s
             await take_screenshots(page, state)
         found = [problem for size in (*SIZES, ZOOMED) for problem in await page_problems(page, size, coarse=True)]
         await page.clock.resume()  # axe waits for timers
-        for scheme, size in zip(SCHEMES, AUDITED_SIZES, strict=True):
+        audits = (accessibility_violations, look_violations)
+        for scheme, size, violations in zip(SCHEMES, AUDITED_SIZES, audits, strict=True):
             await page.emulate_media(color_scheme=scheme)
             await show_page(page, (await pages(page, size))[0])
-            found += await accessibility_violations(page)
+            found += await violations(page)
     assert found == []
 
 
@@ -141,11 +174,9 @@ async def test_display_without_touch_fits_every_screen(browser: Browser, homes: 
 async def test_needle_covers_no_number_at_any_power(browser: Browser, homes: StatefulHomes) -> None:
     async with homes.open(browser, "live", has_touch=True) as page:
         for size in ((320, 240), (480, 320), (800, 480)):
-            for exports in (False, True):
-                for watts in range(-12_000 if exports else 0, 12_001, 1_500):
-                    await page.evaluate(SHOW_POWER, [watts, exports])
-                    found = await geometry_problems(page, size, coarse=True)
-                    assert found == [], (watts, exports)
+            await page.set_viewport_size({"width": size[0], "height": size[1]})
+            options = {"scrolls": False, "coarse": True, "cut": CUT}
+            assert await page.evaluate(GEOMETRY_OF_POWERS, options) == {"problems": [], "powers": 26}, size
 
 
 @FURTHER_STATE
