@@ -30,7 +30,7 @@ from wattgate.tracer import NOOP_TRACER
 Servers = tuple[PostgresqlServer, CopiedServer]
 
 WAIT_SECONDS = 0.2
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 """The maximum time of a recovery. It takes about a second."""
 
 IS_STANDBY = text("SELECT pg_is_in_recovery()")

@@ -46,16 +46,24 @@ subscription ($ids: [ID!]!, $since: String) {
 
 
 class MovableClock:
-    """A running clock for a gateway. A test can move it forwards and backwards."""
+    """A clock for a gateway. A test can move it forwards and backwards, and stop it.
+
+    It runs at first, because the order of connections at several gateways depends on it.
+    """
 
     def __init__(self) -> None:
         self._ahead = 0.0
+        self._stopped_at: tuple[float, datetime] | None = None
 
     def monotonic(self) -> float:
-        return time.monotonic() + self._ahead
+        return (self._stopped_at[0] if self._stopped_at else time.monotonic()) + self._ahead
 
     def utc(self) -> datetime:
-        return utc_now() + timedelta(seconds=self._ahead)
+        return (self._stopped_at[1] if self._stopped_at else utc_now()) + timedelta(seconds=self._ahead)
+
+    def stop(self) -> None:
+        """Let the clock advance only when the test moves it, so that a busy machine lets no deadline pass."""
+        self._stopped_at = time.monotonic(), utc_now()
 
     def move(self, seconds: float) -> None:
         self._ahead += seconds

@@ -241,6 +241,7 @@ async def test_hanging_server_times_out(command: str) -> None:
         assert await send(smtp_channel) == [
             TemporaryFailure("the mail server did not accept the mail within 0.5 seconds")
         ]
+        smtp_channel._timeout_seconds = 60  # the server of a busy machine may need more than half a second
         assert isinstance((await send(smtp_channel))[0], Sent)
 
 

@@ -67,6 +67,7 @@ async def test_pings_of_many_connections_are_spread_over_time(open_house: OpenHo
 
 async def test_client_renews_an_expired_token_without_interruption(open_house: OpenHouse) -> None:
     async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
         resource_id = await house.one.add_resource()
         async with house.socket(token=await house.dying_token(seconds=60)) as client:
             await client.subscribe(READINGS, ids=[resource_id])
@@ -97,6 +98,7 @@ async def renew_token(client: Socket, token: str) -> datetime:
 
 async def test_client_renews_a_token_before_it_expires(open_house: OpenHouse) -> None:
     async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
         async with house.socket(token=await house.dying_token(seconds=60)) as client:
             await renew_token(client, await house.dying_token(seconds=500))
             house.pass_time(100)
@@ -112,6 +114,7 @@ async def test_client_renews_a_token_before_it_expires(open_house: OpenHouse) ->
 
 async def test_connection_without_a_new_token_is_closed_after_the_grace_period(open_house: OpenHouse) -> None:
     async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
         resource_id = await house.one.add_resource()
         async with house.socket(token=await house.dying_token(seconds=60)) as client, house.socket() as unaffected:
             await client.subscribe(READINGS, ids=[resource_id])
