@@ -92,7 +92,7 @@ class FailureRecorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._failures.setdefault(report.nodeid, f"{report.when}: {report.longreprtext}")
+            self._failures.setdefault(report.nodeid, f"{report.head_line} ({report.when})\n{report.longreprtext}")
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         self._file.write_text(json.dumps({"status": int(exitstatus), "failures": self._failures}))
