@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page
 from starlette.types import ASGIApp
 from strawberry import ID
 
+from tests.browser.displays import WITHOUT_WORKER
 from tests.support.demonstration import demonstration
 from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
@@ -52,7 +53,7 @@ class ControlledHomes:
         The options are those of a browser context.
         """
         context = await browser.new_context(
-            **{"base_url": self.url, "viewport": {"width": 1024, "height": 600}, **options}
+            **{"base_url": self.url, "viewport": {"width": 1024, "height": 600}, **WITHOUT_WORKER, **options}
         )
         await self.send_power(500)
         yield await context.new_page()

@@ -23,7 +23,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from strawberry import ID
 
-from tests.browser.displays import NO_VALUE
+from tests.browser.displays import NO_VALUE, WITHOUT_WORKER
 from tests.faults.proxy import Proxy, proxy
 from tests.support.display_homes import CARBON, CARBON_STORAGE
 from tests.support.house import CALLER_BUDGET
@@ -191,6 +191,7 @@ class StatefulHomes:
             base_url=self.url,
             storage_state={"cookies": [], "origins": [origin]},
             reduced_motion="reduce",
+            **WITHOUT_WORKER,
             **context_options,
         )
         page = await context.new_page()

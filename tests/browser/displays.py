@@ -1,13 +1,22 @@
 """Helpers that open the home display."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
 
 from playwright.async_api import Page, expect
 
 from tests.browser.sessions import start_session
 
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
+WITHOUT_WORKER: Mapping[str, Any] = MappingProxyType({"service_workers": "block"})
+"""Options of a browser context in which the display stores no copy of itself, which loads all its files again.
+
+The tests of the display as an appliance let it.
+"""
+
 NO_VALUE = "\N{EN DASH}"
 POWER_TEXT = re.compile(r"^[\d.]+ k?W$")
 READINGS_TIMEOUT_MS = 15_000

@@ -11,33 +11,44 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best
 LOOKS = ["color-contrast", "link-in-text-block", "target-size"]
 """The rules whose result depends on colours and sizes."""
 
-RUN_AXE = """async (runOnly) => {
-  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"] });
+WHOLE = "html"
+
+RUN_AXE = """async ([part, runOnly]) => {
+  if (!document.querySelector(part)) throw new Error(`no ${part} to check`);
+  const { violations } = await axe.run(part, { runOnly, resultTypes: ["violations"] });
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }"""
 """Return only the violations. The whole result has megabytes, most of them about rules that no element breaks."""
 
 
-async def accessibility_violations(page: Page) -> list[str]:
-    """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds."""
-    return await _violations(page, {"type": "tag", "values": TAGS})
+async def accessibility_violations(page: Page, part: str = WHOLE) -> list[str]:
+    """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds.
+
+    `part` selects what is new in a page that was checked before.
+    """
+    return await _violations(page, part, {"type": "tag", "values": TAGS})
 
 
-async def look_violations(page: Page) -> list[str]:
+async def look_violations(page: Page, part: str = WHOLE) -> list[str]:
     """Return the violations of the rules about colours and sizes that axe finds.
 
     It suffices for the second colour scheme or size of a page whose elements are the same in both.
     """
-    return await _violations(page, {"type": "rule", "values": LOOKS})
+    return await _violations(page, part, {"type": "rule", "values": LOOKS})
 
 
-async def violations_in_both_schemes(page: Page) -> list[str]:
+async def small_targets(page: Page, part: str = WHOLE) -> list[str]:
+    """Return the violations of the rule about the size of targets."""
+    return await _violations(page, part, {"type": "rule", "values": ["target-size"]})
+
+
+async def violations_in_both_schemes(page: Page, part: str = WHOLE) -> list[str]:
     """Return the violations in light, and in dark those of the rules about colours and sizes."""
     found = []
     await page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    found += await accessibility_violations(page)
+    found += await accessibility_violations(page, part)
     await page.emulate_media(color_scheme="dark")
-    found += [f"dark: {violation}" for violation in await look_violations(page)]
+    found += [f"dark: {violation}" for violation in await look_violations(page, part)]
     await page.emulate_media(color_scheme="light")
     return found
 
@@ -52,10 +63,10 @@ async def layout_problems(page: Page) -> list[str]:
     return found + await violations_in_both_schemes(page)
 
 
-async def _violations(page: Page, run_only: dict[str, Any]) -> list[str]:
+async def _violations(page: Page, part: str, run_only: dict[str, Any]) -> list[str]:
     if not await page.evaluate("() => 'axe' in window"):
         await page.evaluate(Axe().axe_script)
-    return list(await page.evaluate(RUN_AXE, run_only))
+    return list(await page.evaluate(RUN_AXE, [part, run_only]))
 
 
 async def overflow_pixels(page: Page) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.displays import WITHOUT_WORKER
 from tests.browser.page_checks import layout_problems
 from tests.delivery.mail.test_account_mails import Mailed, code_of, link_of, serve_with_mails
 from tests.support.house import PASSWORD
@@ -28,7 +29,9 @@ async def mailed(databases: Databases) -> AsyncIterator[Mailed]:
 
 @pytest.fixture
 async def context(browser: Browser, mailed: Mailed) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=mailed.house.url, viewport={"width": 390, "height": 844})
+    context = await browser.new_context(
+        base_url=mailed.house.url, viewport={"width": 390, "height": 844}, **WITHOUT_WORKER
+    )
     yield context
     await context.close()
 

@@ -12,6 +12,7 @@ from tests.browser.displays import (
     PASSWORD,
     POWER_TEXT,
     READINGS_TIMEOUT_MS,
+    WITHOUT_WORKER,
     log_in,
     open_display,
     open_login_form,
@@ -37,9 +38,28 @@ KWH_TEXT = re.compile(r"^\d[\d.]* kWh$")
 
 @pytest.fixture
 async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480})
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 800, "height": 480}, **WITHOUT_WORKER)
     yield context
     await context.close()
+
+
+@pytest.fixture(scope="module")
+async def opened_display(browser: Browser, demo_url: str) -> AsyncIterator[Page]:
+    """A display for tests that change only its size, its colours and its focus. They use it through `shown`."""
+    context = await browser.new_context(base_url=demo_url, **WITHOUT_WORKER)
+    page = await context.new_page()
+    await open_display(page)
+    yield page
+    await context.close()
+
+
+@pytest.fixture
+async def shown(opened_display: Page) -> Page:
+    """An open display. Each test starts with the same size, colours and focus."""
+    await opened_display.set_viewport_size({"width": 800, "height": 480})
+    await opened_display.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    await opened_display.evaluate("() => document.activeElement.blur()")
+    return opened_display
 
 
 async def test_power_changes_after_login(page: Page) -> None:
@@ -180,25 +200,23 @@ async def test_failed_history_request_shows_notice_and_next_one_succeeds(context
 
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
-async def test_small_wall_display_shows_everything_without_scrolling(page: Page) -> None:
-    await open_display(page)
+async def test_small_wall_display_shows_everything_without_scrolling(shown: Page) -> None:
     for width, height in ((480, 320), (844, 390), (1024, 600), (1280, 800)):
-        await page.set_viewport_size({"width": width, "height": height})
-        assert await overflow_pixels(page) == {"across": 0, "down": 0}
+        await shown.set_viewport_size({"width": width, "height": height})
+        assert await overflow_pixels(shown) == {"across": 0, "down": 0}
         for part in ("power", "connection", "today-cost", "month-cost", "rate", "chart", "home-picker", "logout"):
-            await expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
+            await expect(shown.get_by_test_id(part)).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
-async def test_page_fits_width_of_screens_in_both_colour_schemes(page: Page) -> None:
-    await open_display(page)
+async def test_page_fits_width_of_screens_in_both_colour_schemes(shown: Page) -> None:
     backgrounds = set()
     for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        backgrounds.add(await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
+        await shown.emulate_media(color_scheme=scheme)
+        backgrounds.add(await shown.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
         for width, height in ((320, 568), (360, 740), (390, 844), (768, 1024), (1920, 1080)):
-            await page.set_viewport_size({"width": width, "height": height})
-            assert (await overflow_pixels(page))["across"] == 0, f"{width} wide, {scheme}"
+            await shown.set_viewport_size({"width": width, "height": height})
+            assert (await overflow_pixels(shown))["across"] == 0, f"{width} wide, {scheme}"
     assert len(backgrounds) == 2
 
 
@@ -231,11 +249,10 @@ async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
 
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
-async def test_focused_element_has_visible_outline(page: Page) -> None:
-    await open_display(page)
-    await page.get_by_test_id("home-picker").focus()
+async def test_focused_element_has_visible_outline(shown: Page) -> None:
+    await shown.get_by_test_id("home-picker").focus()
     for _ in range(5):
-        outlines = await page.evaluate(
+        outlines = await shown.evaluate(
             """() => {
                 const focused = document.activeElement;
                 const places = [focused, focused.nextElementSibling].filter(Boolean);
@@ -244,18 +261,17 @@ async def test_focused_element_has_visible_outline(page: Page) -> None:
             }"""
         )
         assert "solid" in outlines
-        await page.keyboard.press("Tab")
+        await shown.keyboard.press("Tab")
 
 
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
-async def test_reduced_motion_disables_animations(page: Page) -> None:
-    await page.emulate_media(reduced_motion="reduce")
-    await open_display(page)
+async def test_reduced_motion_disables_animations(shown: Page) -> None:
+    await shown.emulate_media(reduced_motion="reduce")
     count_animated = """() => [...document.querySelectorAll("*")].filter((one) => {
         const { animationName, transitionDuration } = getComputedStyle(one);
         return animationName !== "none" || transitionDuration !== "0s";
     }).length"""
-    assert await page.evaluate(count_animated) == 0
+    assert await shown.evaluate(count_animated) == 0
 
 
 async def test_display_has_no_accessibility_violations(page: Page) -> None:

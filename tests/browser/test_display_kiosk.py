@@ -24,6 +24,7 @@ from tests.browser.displays import (
     open_display,
     open_login_form,
 )
+from tests.browser.sessions import start_session
 from wattgate.app.server.display_shell import shell_files, shell_version
 from wattgate.clock import utc_now
 
@@ -109,7 +110,7 @@ async def homes(
 
 @pytest.fixture
 async def page(browser: Browser, homes: ControlledHomes) -> AsyncIterator[Page]:
-    async with homes.page(browser) as page:
+    async with homes.page(browser, service_workers="allow") as page:
         yield page
 
 
@@ -157,9 +158,14 @@ async def record_wake_locks(page: Page) -> None:
     await page.add_init_script(RECORD_WAKE_LOCKS)
 
 
-async def log_in_at(page: Page, address: str) -> None:
-    """Log in at an address of the display, and wait until the browser has the session."""
-    await open_login_form(page, address)
+async def open_at(page: Page, address: str) -> None:
+    """Open an address of the display with the session of a new log-in."""
+    await start_session(page)
+    await page.goto(address)
+
+
+async def log_in(page: Page) -> None:
+    """Log in with the form, and wait until the browser has the session."""
     await page.get_by_test_id("username").fill(USERNAME)
     await page.get_by_test_id("password").fill(PASSWORD)
     await page.get_by_test_id("login").click()
@@ -226,7 +232,8 @@ async def test_upgrade_of_the_gateway_replaces_the_shell(
     page: Page, homes: ControlledHomes, upgraded: dict[str, UpgradedGateway]
 ) -> None:
     application = "?application=" + await application_id(page)
-    await log_in_at(page, f"/display{application}&theme=dark&lang=en")
+    await open_login_form(page, f"/display{application}&theme=dark&lang=en")
+    await log_in(page)
     await until_shell_is_stored(page, shell_version())
     assert set(await stored_shell(page)) == {"/display", f"/display{application}", *shell_files()}
     upgraded["gateway"].is_upgraded = True
@@ -289,7 +296,7 @@ async def test_display_is_installable_with_its_address(page: Page) -> None:
 @pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_address_chooses_home_span_theme_and_language(browser: Browser, homes: ControlledHomes) -> None:
     async with homes.page(browser, color_scheme="light") as page:
-        await log_in_at(page, "/display?home=harbour+cottage&span=weeks&theme=dark&lang=fr")
+        await open_at(page, "/display?home=harbour+cottage&span=weeks&theme=dark&lang=fr")
         await expect(page.get_by_test_id("home-picker").locator("option:checked")).to_have_text(SECOND_HOME)
         await expect(page.get_by_role("radio", name="5 semaines")).to_be_checked()
         await expect(page.locator(".bar")).to_have_count(5)
@@ -318,7 +325,7 @@ async def background(page: Page) -> str:
 
 @pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_bad_values_in_the_address_are_named_and_ignored(page: Page) -> None:
-    await log_in_at(page, "/display?home=Castle&span=years&theme=<b>blue</b>&lang=klingon")
+    await open_at(page, "/display?home=Castle&span=years&theme=<b>blue</b>&lang=klingon")
     notice = page.get_by_test_id("address-notice")
     await expect(notice).to_contain_text("“years” as span, which is not known. Possible: hours, days, weeks, months.")
     await expect(notice).to_contain_text("“<b>blue</b>” as theme, which is not known. Possible: light, dark, auto.")
@@ -333,7 +340,6 @@ async def test_bad_values_in_the_address_are_named_and_ignored(page: Page) -> No
 @pytest.mark.long("further states of a kiosk; a reload without network and the wake lock stay in the short form")
 async def test_screen_stays_on_while_the_display_is_shown(page: Page) -> None:
     await record_wake_locks(page)
-    await page.goto("/display")
     await open_display(page)
     await page.wait_for_function("() => locks.length === 1 && !locks[0].released")
     # A browser releases the lock of a page that is hidden.
@@ -360,7 +366,7 @@ async def test_phone_stays_on_only_in_full_screen(browser: Browser, homes: Contr
     phone = {"viewport": {"width": 390, "height": 844}, "screen": {"width": 390, "height": 844}, "has_touch": True}
     async with homes.page(browser, is_mobile=True, **phone) as page:
         await record_wake_locks(page)
-        await log_in_at(page, "/display")
+        await open_at(page, "/display")
         await expect(page.get_by_test_id("power")).to_have_text("500 W", timeout=READINGS_TIMEOUT_MS)
         assert await page.evaluate("() => locks.length") == 0
         await page.evaluate("() => document.documentElement.requestFullscreen()")
@@ -428,15 +434,16 @@ async def test_every_visible_text_is_in_the_catalogue(browser: Browser, homes: C
             export default Object.fromEntries(Object.entries(texts).map(([key, entry]) => [key, mark(entry)]));"""
         await route.fulfill(response=answer, body=body + marked)
 
-    async with homes.page(browser, service_workers="block", timezone_id="Europe/Paris") as page:
+    async with homes.page(browser, timezone_id="Europe/Paris") as page:
         await page.route("**/display/texts/fr.js", mark_texts)
         await page.route("**/shared/login-texts/fr.js", mark_texts)
         await page.goto("/display?lang=fr&theme=blue")
         await expect(page.get_by_test_id("user-code")).to_be_visible()
         assert await unmarked_texts(page) == []
-        await open_login_form(page, "/display?lang=fr&theme=blue")
+        await page.get_by_test_id("to-login").click()
+        await expect(page.get_by_test_id("login-form")).to_be_visible()
         assert await unmarked_texts(page) == []
-        await log_in_at(page, "/display?lang=fr&theme=blue")
+        await log_in(page)
         await expect(page.get_by_test_id("power")).to_have_text("500 W", timeout=READINGS_TIMEOUT_MS)
         await expect(page.locator(".bar")).to_have_count(8)
         assert await unmarked_texts(page) == []

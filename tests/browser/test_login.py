@@ -7,6 +7,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.displays import WITHOUT_WORKER
 from tests.browser.page_checks import accessibility_violations, layout_problems
 from tests.support import people
 from tests.support.house import PASSWORD, House, house
@@ -27,7 +28,7 @@ async def own(databases: Databases) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def context(browser: Browser, own: House) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(base_url=own.url, viewport={"width": 390, "height": 844})
+    context = await browser.new_context(base_url=own.url, viewport={"width": 390, "height": 844}, **WITHOUT_WORKER)
     yield context
     await context.close()
 

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, Response, Route, expect
 from sqlalchemy import create_engine, update
 
 from tests.browser.controlled_homes import FIRST_HOME, SECOND_HOME, ControlledHomes, controlled_homes
-from tests.browser.displays import PASSWORD, USERNAME
+from tests.browser.displays import PASSWORD, USERNAME, WITHOUT_WORKER
 from tests.browser.page_checks import accessibility_violations, overflow_pixels
 from wattgate.app.demo import logins
 from wattgate.clock import utc_now
@@ -48,7 +48,7 @@ class Devices:
     async def open(self, size: tuple[int, int], **options: Any) -> AsyncIterator[Page]:
         width, height = size
         context = await self.browser.new_context(
-            base_url=self.url, viewport={"width": width, "height": height}, **options
+            base_url=self.url, viewport={"width": width, "height": height}, **WITHOUT_WORKER, **options
         )
         page = await context.new_page()
         page.on("pageerror", lambda error: self.violations.append(str(error)))
