@@ -400,6 +400,7 @@ async def test_pair_page_fits_and_is_accessible(
 
 async def check_phone_sizes(phone: Page) -> None:
     """Check that the page fits from the narrowest phone to a desktop, with targets of 44 pixels."""
+    assert await accessibility_violations(phone) == []
     for width, height in ((320, 568), (1280, 800), PHONE):
         await phone.set_viewport_size({"width": width, "height": height})
         assert (await overflow_pixels(phone))["across"] == 0

@@ -37,7 +37,7 @@ def test_links_and_folders_on_a_page_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_settings_on_a_page_exist(page: str) -> None:
-    setting = r"`WATTGATE_(?!TEST_(?:BROWSER|PROGRAMS|POSTGRESQL_URL))([A-Z_]+)"
+    setting = r"`WATTGATE_(?!TEST_(?:BROWSER|NODE|PROGRAMS|POSTGRESQL_URL))([A-Z_]+)"
     names = set(re.findall(setting, (ROOT / page).read_text()))
     assert {name.lower() for name in names} <= set(Settings.model_fields)
 
