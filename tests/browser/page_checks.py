@@ -24,7 +24,7 @@ RUN_AXE = """async ([part, runOnly]) => {
 async def accessibility_violations(page: Page, part: str = WHOLE) -> list[str]:
     """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds.
 
-    `part` selects what is new in a page that was checked before.
+    `part` selects the new elements of a page that was checked before.
     """
     return await _violations(page, part, {"type": "tag", "values": TAGS})
 
