@@ -3,24 +3,22 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from tests.support import people
-from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant, house
-from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
-from tests.support.legacy import REST_ARGUMENTS
+from tests.support.interface_cases import InterfaceCase
+from tests.support.interfaces import InterfaceResult, by_graphql, rest_endpoints
 from tests.support.neighbour import add_neighbour, all_rows, private_values, rows_with
 from tests.support.servers import ON_SQLITE_ONLY, Databases
 from tests.support.short_form import sample
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.graphql.core.operation import OperationKind
 from wattgate.principal import ACTING_EXCEPTIONS, GRANTS, AuthScheme, Permission, Role
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
@@ -67,37 +65,10 @@ PREPARED = 20
 """How many operations that write get their examples before the first of them is sent."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """An operation on an interface: GraphQL, or a REST endpoint."""
-
-    operation: Operation
-    rest: RestRoute | None = None
-
-    @property
-    def name(self) -> str:
-        return f"graphql {self.operation.name}" if self.rest is None else f"rest {self.rest.route_key}"
-
-    @property
-    def writes(self) -> bool:
-        return self.operation.kind is OperationKind.MUTATION
-
-    async def example(self, tenant: Tenant) -> dict[str, Any]:
-        return await EXAMPLES[self.operation.name](tenant)
-
-    async def send(
-        self, house: House, variables: dict[str, Any], headers: dict[str, str], edge_depth: int = 0
-    ) -> InterfaceResult:
-        if self.rest is None:
-            return await by_graphql(house, self.operation, variables, headers, edge_depth=edge_depth)
-        change = REST_ARGUMENTS.get(self.rest.route_key)
-        return await by_rest(house, self.operation, self.rest, change(variables) if change else variables, headers)
-
-
 CASES = [
-    *(Case(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+    *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
     *(
-        Case(operation, rest)
+        InterfaceCase(operation, rest)
         for operation, rest in rest_endpoints()
         if rest.scheme is not AuthScheme.TOKEN  # they refuse the credentials of applications
     ),
@@ -110,7 +81,7 @@ READS = [case for case in BY_CALLER if not case.writes]
 WRITES = [case for case in BY_CALLER if case.writes]
 
 
-def name_of(case: Case) -> str:
+def name_of(case: InterfaceCase) -> str:
     return case.name
 
 
@@ -170,7 +141,7 @@ async def test_acting_application_changes_nothing_of_another_user(street: Street
                 assert rows_with(street.secret, before ^ rows) == []
 
 
-def _assert_permission(case: Case, result: InterfaceResult, *, permitted: bool) -> None:
+def _assert_permission(case: InterfaceCase, result: InterfaceResult, *, permitted: bool) -> None:
     assert (result.code != "FORBIDDEN") is permitted, result.body
     assert (result.code == "UNAUTHENTICATED") is (case.operation.name in FOR_OAUTH_TOKENS), result.body
 

@@ -11,10 +11,9 @@ from sqlalchemy import select, text
 from sqlmodel import SQLModel, col
 
 from tests.support import people
-from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant, house
-from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, rest_endpoints
-from tests.support.legacy import REST_ARGUMENTS
+from tests.support.interface_cases import InterfaceCase
+from tests.support.interfaces import InterfaceResult, rest_endpoints
 from tests.support.neighbour import add_neighbour, private_values
 from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from tests.support.short_form import share
@@ -45,27 +44,11 @@ OWN_END = "end_own_display"
 """The only change that a display may make. A test of its own makes it."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """An operation on an interface: GraphQL, or a REST endpoint."""
-
-    operation: Operation
-    rest: RestRoute | None = None
-
-    @property
-    def name(self) -> str:
-        return f"graphql {self.operation.name}" if self.rest is None else f"rest {self.rest.route_key}"
-
-    @property
-    def kind(self) -> tuple[bool, Permission]:
-        return self.rest is None, self.operation.needs
-
-
 CASES = [
     case
     for case in (
-        *(Case(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
-        *(Case(operation, rest) for operation, rest in rest_endpoints()),
+        *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION),
+        *(InterfaceCase(operation, rest) for operation, rest in rest_endpoints()),
     )
     if case.operation.name != OWN_END
 ]
@@ -101,14 +84,9 @@ async def flat(databases: Databases) -> AsyncIterator[Flat]:
         yield Flat(served, user, home, display, secrets)
 
 
-async def send(flat: Flat, case: Case, tenant: Tenant, edge_depth: int = 0) -> InterfaceResult:
+async def send(flat: Flat, case: InterfaceCase, tenant: Tenant, edge_depth: int = 0) -> InterfaceResult:
     """Send the example of an operation for a tenant with the credential of the display."""
-    variables = await EXAMPLES[case.operation.name](tenant)
-    if case.rest is None:
-        return await by_graphql(flat.house, case.operation, variables, flat.display, edge_depth=edge_depth)
-    change = REST_ARGUMENTS.get(case.rest.route_key)
-    variables = change(variables) if change else variables
-    return await by_rest(flat.house, case.operation, case.rest, variables, flat.display)
+    return await case.send(flat.house, await case.example(tenant), flat.display, edge_depth)
 
 
 def test_every_operation_without_a_granted_permission_is_refused() -> None:
