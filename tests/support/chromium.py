@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NoReturn
 
 import pytest
@@ -36,7 +36,11 @@ async def started_chromium() -> AsyncIterator[Browser]:
     executable = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if executable is None:
         _refuse("no Chromium on this machine")
-    async with async_playwright() as playwright:
+    async with AsyncExitStack() as stack:
+        try:
+            playwright = await stack.enter_async_context(async_playwright())
+        except Exception as error:  # noqa: BLE001 (it raises no other type if its Node does not start)
+            _refuse(f"the driver of Playwright does not start: {error}")
         try:
             browser = await playwright.chromium.launch(executable_path=executable, args=FLAGS, timeout=START_TIMEOUT_MS)
         except Error as error:

@@ -1,5 +1,6 @@
 """The Redis servers of a URL: a single server, the sentinels of a primary, or nodes of a Redis Cluster."""
 
+import re
 import ssl
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -49,7 +50,7 @@ class RedisServers:
     @classmethod
     def from_url(cls, url: str) -> "RedisServers":
         """Parse a URL in one of the FORMS. Raise ValueError if it is invalid."""
-        parts = urlsplit(url)
+        parts = _split_url(url)
         mode = _MODES.get(parts.scheme)
         database = parts.path.removeprefix("/") or "0"
         if mode is None or parts.fragment or not (database.isascii() and database.isdigit()):
@@ -74,6 +75,16 @@ class RedisServers:
     def __str__(self) -> str:
         servers = ",".join(map(str, self.seeds))
         return f"{servers} ({self.primary_name})" if self.primary_name else servers
+
+
+def _split_url(url: str) -> SplitResult:
+    """Return the parts of a URL whose authority may have several hosts.
+
+    `urlsplit` of some releases of Python refuses an IPv6 address in brackets that does not follow the credentials.
+    """
+    scheme, separator, rest = url.partition("://")
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    return urlsplit(f"{scheme}{separator}{rest[len(authority) :]}")._replace(netloc=authority)
 
 
 def _parse_options(parts: SplitResult, mode: RedisMode) -> dict[str, str]:
