@@ -14,6 +14,7 @@ import argparse
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from supply.minimal_debian import minimal_debian
+from supply.minimal_debian import NoDebian, minimal_debian
 from supply.pip_options import pip_configuration
 
 ROOT = Path(__file__).parents[1]
@@ -80,7 +81,7 @@ class FreshMachine:
 
     def serve(self) -> None:
         """Run `make run` until it serves the page of the display, and stop it as a person does."""
-        port = 18_080
+        port = _free_port()
         process = subprocess.Popen(self.command(f"WATTGATE_PORT={port} make run"), start_new_session=True)
         try:
             _wait_for_page(process, f"http://127.0.0.1:{port}/display")
@@ -90,6 +91,13 @@ class FreshMachine:
 
     def _in_checkout(self) -> Path:
         return self._folder / CHECKOUT.relative_to("/")
+
+
+def _free_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait_for_page(process: subprocess.Popen[bytes], url: str) -> None:
@@ -131,7 +139,10 @@ def main() -> None:
         steps = {"make a machine": machine.make, "make run": machine.serve, tests: lambda: machine.run(tests)}
         for name, step in steps.items():
             began = time.monotonic()
-            step()
+            try:
+                step()
+            except (NoDebian, subprocess.CalledProcessError) as problem:
+                sys.exit(f"wattgate: fresh machine: {name} failed: {problem}")
             print(f"wattgate: fresh machine: {name}: {time.monotonic() - began:.0f} s", flush=True)
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 PAST_HALF_TOKEN_LIFETIME_MS = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET_PATH = re.compile(r"/graphql$")
 LAST_READING_TEXT = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
-RECONNECTS = 1000 if selected_scale().long else 25
+RECONNECTS = 1000 if selected_scale().long else 50
 NODES_OF_CHANCE = 20
 """More nodes than before are no leak if they are fewer than one for each reconnect."""
 LONGEST_RELOAD_DELAY_MS = 300_000
@@ -283,7 +283,7 @@ async def test_many_reconnects_do_not_leak_nodes_or_listeners(page: Page) -> Non
             await sockets.routes[-1].close(code=4503)
             await sockets.until(count + 1)
 
-    await reconnect(5)
+    await reconnect(10)
     before = await dom_counters()
     await reconnect(RECONNECTS)
     async with asyncio.timeout(20):  # garbage is collected after a while, and leaked objects are not
