@@ -71,6 +71,7 @@ PATTERNS = {
     "graphql.services.data_archive": ["_NOT_IN_NAMES"],
     "realtime.apq_store": ["_SHA256_HEX"],
     "realtime.bus": ["_POSITION_PATTERN"],
+    "realtime.redis_url": ["_AUTHORITY_END"],
     "request_context": ["_TRACEPARENT"],
     "rest_compat.error_responses": ["_VERSION"],
     "rest_compat.openapi.document": ["_WORD"],

@@ -30,6 +30,7 @@ _MODES = {
     for scheme in ("redis", "rediss")
     for suffix, mode in (("", RedisMode.SINGLE), ("+sentinel", RedisMode.SENTINEL), ("+cluster", RedisMode.CLUSTER))
 }
+_AUTHORITY_END = re.compile("[/?#]")
 _DEFAULT_PORTS = {RedisMode.SINGLE: 6379, RedisMode.SENTINEL: 26379, RedisMode.CLUSTER: 6379}
 
 
@@ -83,7 +84,7 @@ def _split_url(url: str) -> SplitResult:
     `urlsplit` of some releases of Python refuses an IPv6 address in brackets that does not follow the credentials.
     """
     scheme, separator, rest = url.partition("://")
-    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    authority = _AUTHORITY_END.split(rest, maxsplit=1)[0]
     return urlsplit(f"{scheme}{separator}{rest[len(authority) :]}")._replace(netloc=authority)
 
 
