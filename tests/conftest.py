@@ -1,6 +1,5 @@
 """Fixtures of all tests: databases, a served gateway on each, the demonstration, Redis, Node and a browser."""
 
-import gc
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -13,7 +12,7 @@ import pytest
 import trustme
 from playwright.async_api import Browser, expect
 
-from tests.support import chance, chromium, node, run_report, short_form, speed
+from tests.support import chance, chromium, node, passwords, run_report, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
 from tests.support.engines import ENGINES, parametrize_databases
@@ -27,6 +26,7 @@ from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
 from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.server.factory import create_app
+from wattgate.app.server.serving import tune_garbage_collection
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
@@ -39,6 +39,7 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "empty_author
 os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked processes
 
 chance.load_profile()
+passwords.hash_at_lowest_cost()
 
 PAGE_TIMEOUT_MS = 20_000
 """Maximum wait for a state of a page, in milliseconds. The default of Playwright is too short for a busy machine."""
@@ -66,8 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Exclude imported modules and collected tests from garbage collection: they are many objects, and all in use."""
-    gc.collect()
-    gc.freeze()
+    tune_garbage_collection()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from tempfile import TemporaryDirectory
 
+from tests.support import passwords
 from wattgate.__main__ import main
 from wattgate.app.cli.dispatch import ACTION_MODULES
 
@@ -103,4 +104,5 @@ def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str],
         with path.open("ab") as file:
             os.dup2(file.fileno(), stream.fileno())
     sys.argv = ["wattgate", *arguments]
+    passwords.hash_at_lowest_cost()
     main()

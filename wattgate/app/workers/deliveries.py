@@ -114,7 +114,7 @@ class DeliveryWorker:
     async def deliver_due(self) -> int:
         """Send all deliveries that are due now and wait for them. Return their number."""
         count = 0
-        while tasks := await self._start_due():
+        while tasks := await self._start(await self._find_due()):
             count += len(tasks)
             await asyncio.gather(*tasks)
         return count
@@ -122,18 +122,18 @@ class DeliveryWorker:
     async def _run_iteration(self) -> None:
         """Start due deliveries. If there are none or all slots are in use, wait for an event or the next due time."""
         self._wake_signal.clear()
-        if len(self._in_flight) >= MAX_CONCURRENT_DELIVERIES or not await self._start_due():
-            await self._wake_signal.wait_subscribed()
-            await self._wake_signal.wait(await self._idle_seconds())
+        await self._wake_signal.wait_subscribed()
+        due = await self._find_due()
+        if not await self._start(due):
+            await self._wake_signal.wait(self._idle_seconds(due))
 
-    async def _start_due(self) -> list[asyncio.Task[None]]:
+    async def _start(self, due: deliveries.DueDeliveries) -> list[asyncio.Task[None]]:
         """Claim due deliveries and start their tasks, application by application, in turn.
 
         Each application gets an equal share of the slots. One share stays free, so that an application whose deliveries
         take long does not delay those of the next one.
         """
         tasks: list[asyncio.Task[None]] = []
-        due = await self._find_due()
         for application_id, limit in self._claim_limits(due.applications):
             system = Principal(Role.SYSTEM, application_id=application_id)
             claim = {"kinds": list(self._handlers), "worker": self.worker_id, "lease": self._lease}
@@ -161,9 +161,8 @@ class DeliveryWorker:
         )
         return due
 
-    async def _idle_seconds(self) -> float:
+    def _idle_seconds(self, due: deliveries.DueDeliveries) -> float:
         """Return the seconds until the next delivery is due, between MIN_IDLE_SECONDS and MAX_IDLE_SECONDS."""
-        due = await self._find_due()
         seconds = MAX_IDLE_SECONDS
         if due.next_at is not None:
             seconds = min(seconds, (due.next_at - self._clock()).total_seconds())

@@ -21,12 +21,7 @@ MIN_PASSWORD_LENGTH = 8
 RETRY_SECONDS = 2
 """Value of Retry-After if no hash can be computed now."""
 
-_hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-DECOY_HASH = (
-    f"$argon2id$v=19$m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
-    f"${'A' * 22}${'A' * 43}"  # a salt of 16 bytes and a hash of 32, all zero
-)
-"""An encoded hash that no known password has. To verify it takes as long as to verify any other hash."""
+HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 
 
 class HashPool:
@@ -64,18 +59,24 @@ HASH_POOL = HashPool()
 
 async def hash_password(password: str) -> str:
     """Return the encoded Argon2id hash to store for a password."""
-    return await HASH_POOL.run(lambda: _hasher.hash(password))
+    return await HASH_POOL.run(lambda: HASHER.hash(password))
 
 
 async def password_matches(stored_hash: str | None, password: str) -> bool:
     """Return whether the password has the stored hash. For an unknown account (None) it takes as long."""
-    matches = await HASH_POOL.run(lambda: _verify(stored_hash or DECOY_HASH, password))
+    matches = await HASH_POOL.run(lambda: _verify(stored_hash or decoy_hash(), password))
     return matches and stored_hash is not None
+
+
+def decoy_hash() -> str:
+    """Return an encoded hash that no known password has. To verify it takes as long as to verify any other hash."""
+    parameters = f"m={HASHER.memory_cost},t={HASHER.time_cost},p={HASHER.parallelism}"
+    return f"$argon2id$v=19${parameters}${'A' * 22}${'A' * 43}"  # a salt of 16 bytes and a hash of 32, all zero
 
 
 def _verify(stored_hash: str, password: str) -> bool:
     try:
-        return _hasher.verify(stored_hash, password)
+        return HASHER.verify(stored_hash, password)
     except (VerificationError, InvalidHashError):
         return False
 

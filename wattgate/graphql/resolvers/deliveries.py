@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
 from sqlalchemy import ColumnElement, and_, case, exists, not_, or_
 from sqlalchemy.orm import aliased
@@ -83,6 +84,7 @@ async def record_notification_outcome(
     return True
 
 
+@cache
 def _available_at() -> ColumnElement[datetime]:
     """Return when a delivery can be claimed: when it is due or, if it is leased, when the lease ends."""
     return case((col(Delivery.state) == DeliveryState.LEASED, col(Delivery.leased_until)), else_=col(Delivery.due_at))
@@ -90,17 +92,22 @@ def _available_at() -> ColumnElement[datetime]:
 
 def _claimable_conditions(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for claiming a delivery: it is open, and no other one of its order key must go first."""
+    return (
+        col(Delivery.kind).in_(kinds),
+        col(Delivery.state).in_((DeliveryState.WAITING, DeliveryState.LEASED)),
+        not_(_is_blocked()),
+    )
+
+
+@cache
+def _is_blocked() -> ColumnElement[bool]:
+    """Return whether another delivery of its order key must go first."""
     other = aliased(Delivery)
     leased = col(other.state) == DeliveryState.LEASED
     queued_before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
-    blocked = exists().where(
+    return exists().where(
         col(other.application_id) == col(Delivery.application_id),
         col(other.order_key) == col(Delivery.order_key),
         col(other.number) != col(Delivery.number),
         or_(leased, queued_before),
-    )
-    return (
-        col(Delivery.kind).in_(kinds),
-        col(Delivery.state).in_((DeliveryState.WAITING, DeliveryState.LEASED)),
-        not_(blocked),
     )
