@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.command import wattgate
-from tests.support.engines import engine_of_module
+from tests.support.engines import ENGINES, engine_of_module
 from tests.support.house import house, tenant_on
 from tests.support.link import link
 from tests.support.node import node, required_node
@@ -75,16 +75,23 @@ def start_with_slow_modules(items: list[pytest.Item], workers: int) -> None:
     """Order the tests so that each worker begins with an equal share of the modules that start processes or browsers.
 
     pytest-xdist gives each worker consecutive tests. Without this order, slow tests at the end of one share leave the
-    other workers idle. In each share, the tests on one engine follow each other, because fixtures of the session exist
-    for one engine at a time. Otherwise the random order stays.
+    other workers idle: they wait more than they compute. In both parts of each share, the tests on one engine follow
+    each other, because fixtures of the session exist for one engine at a time. Otherwise the random order stays.
     """
     modules = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    shares: list[list[list[pytest.Item]]] = [[[], []] for _ in range(workers)]
     for number, module in enumerate(filter(_starts_processes, modules)):
-        shares[number % workers] += module
+        shares[number % workers][0].extend(module)
     for module in filterfalse(_starts_processes, modules):
-        min(shares, key=len).extend(module)
-    items[:] = [item for share in shares for item in sorted(share, key=_engine)]
+        min(shares, key=lambda share: sum(map(len, share)))[1].extend(module)
+    items[:] = [
+        item for share in shares for part, first in zip(share, ENGINES, strict=True) for item in _by_engine(part, first)
+    ]
+
+
+def _by_engine(items: list[pytest.Item], first: str) -> list[pytest.Item]:
+    """Return the tests with those on the engine `first` before all others."""
+    return sorted(items, key=lambda item: _engine(item) != first)
 
 
 def _engine(item: pytest.Item) -> str:
