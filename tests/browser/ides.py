@@ -1,22 +1,13 @@
 """Parts that tests of the IDE share: a demonstration, a page without any other network, and steps of a user."""
 
-from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
+from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from wattgate.app.demo import logins
 
 
-async def offline_context(browser: Browser, url: str, **options: object) -> BrowserContext:
-    """Return a context that reaches nothing but the gateway. A request to another host fails the test."""
-    context = await browser.new_context(base_url=url, **{"viewport": {"width": 1360, "height": 820}, **options})  # type: ignore[arg-type]
-
-    async def cut_off(route: Route, request: Request) -> None:
-        if request.url.startswith((f"{url}/", "data:")):
-            await route.continue_()
-        else:
-            await route.abort("internetdisconnected")
-
-    await context.route("**/*", cut_off)
-    return context
+async def desktop_context(browser: Browser, url: str, **options: object) -> BrowserContext:
+    """Return a context with the size of a desktop. Its pages reach nothing but the gateway, as all of the tests."""
+    return await browser.new_context(base_url=url, **{"viewport": {"width": 1360, "height": 820}, **options})  # type: ignore[arg-type]
 
 
 async def open_ide(page: Page, *, path: str = "/graphql") -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, expect
 
-from tests.browser.ides import fill_login, log_in, offline_context, open_ide, run, run_to_end, write
+from tests.browser.ides import fill_login, log_in, desktop_context, open_ide, run, run_to_end, write
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
@@ -36,7 +36,7 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
 
 @pytest.fixture
 async def context(browser: Browser, demo: tuple[str, Settings]) -> AsyncIterator[BrowserContext]:
-    opened = await offline_context(browser, demo[0])
+    opened = await desktop_context(browser, demo[0])
     yield opened
     await opened.close()
 
@@ -363,7 +363,7 @@ async def test_panes_follow_the_keyboard_and_the_screen(page: Page) -> None:
 async def test_hidden_schema_is_explained_and_operations_run(browser: Browser, demo: tuple[str, Settings]) -> None:
     settings = demo[1].model_copy(update={"environment": "production", "graphql_ide": True})
     async with serving(create_app(settings)) as url:
-        context = await offline_context(browser, url)
+        context = await desktop_context(browser, url)
         page = await context.new_page()
         await open_ide(page)
         await expect(page.get_by_test_id("schema-note")).to_contain_text("This gateway hides its schema")

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Route, WebSocketRoute, expect
 
 from tests.browser.controlled_homes import FIRST_HOME, ControlledHomes, controlled_homes
-from tests.browser.ides import offline_context
+from tests.browser.ides import desktop_context
 from tests.browser.page_checks import accessibility_violations
 from tests.support.command import wattgate
 from wattgate.app.demo.logins import NEIGHBOUR_USERNAME, USERNAME
@@ -33,7 +33,7 @@ async def homes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Contr
 
 @pytest.fixture
 async def context(browser: Browser, homes: ControlledHomes) -> AsyncIterator[BrowserContext]:
-    opened = await offline_context(browser, homes.url)
+    opened = await desktop_context(browser, homes.url)
     await opened.grant_permissions(["clipboard-read", "clipboard-write"])
     yield opened
     await opened.close()
@@ -436,7 +436,7 @@ async def test_trusted_document_is_registered_with_shown_commands(
 @pytest.mark.long("sizes and side paths of the panels; guides, charts and their subscriptions stay in the short form")
 async def test_panels_fit_a_phone(browser: Browser, homes: ControlledHomes) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
-    context = await offline_context(browser, homes.url, **phone)
+    context = await desktop_context(browser, homes.url, **phone)
     page = await context.new_page()
     await open_ide(page, "{ virtualEntities { name } }")
     await page.get_by_role("button", name="Panels").click()

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, Error, Page, expect
 
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
@@ -85,3 +85,10 @@ async def test_no_site_may_show_a_page_in_a_frame(context: BrowserContext, demo:
         await page.evaluate(
             "() => { document.body.append(Object.assign(document.createElement('iframe'), { src: '/display' })); }"
         )
+
+
+async def test_browser_of_the_tests_reaches_no_other_host(page: Page, demo: tuple[str, str]) -> None:
+    other = demo[0].replace("127.0.0.1", "127.0.0.2")
+    for address in (other, "http://gateway.example/"):
+        with pytest.raises(Error, match="ERR_NAME_NOT_RESOLVED"):
+            await page.goto(address)

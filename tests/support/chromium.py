@@ -23,6 +23,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",  # pages need no other host
     "--font-render-hinting=slight",  # of the shell only: by default it makes texts wider than a whole Chromium does
 ]
 

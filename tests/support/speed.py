@@ -6,8 +6,9 @@ program of the system. `make fresh` runs them where nothing is installed.
 
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import filterfalse, groupby
+from itertools import cycle, groupby
 from types import ModuleType
 
 import pytest
@@ -71,22 +72,42 @@ def mark_slow(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def start_with_slow_modules(items: list[pytest.Item], workers: int) -> None:
-    """Order the tests so that each worker begins with an equal share of the modules that start processes or browsers.
+@dataclass
+class Share:
+    """The tests of a worker: those that it runs first, and the others."""
 
-    pytest-xdist gives each worker consecutive tests. Without this order, slow tests at the end of one share leave the
-    other workers idle: they wait more than they compute. In both parts of each share, the tests on one engine follow
-    each other, because fixtures of the session exist for one engine at a time. Otherwise the random order stays.
+    first: list[pytest.Item] = field(default_factory=list)
+    rest: list[pytest.Item] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.first) + len(self.rest)
+
+    def ordered(self) -> list[pytest.Item]:
+        """Return the tests in two parts. The second part begins on the engine on which the first one ends."""
+        sqlite, postgresql = ENGINES
+        return _by_engine(self.first, sqlite) + _by_engine(self.rest, postgresql)
+
+
+def start_with_slow_modules(items: list[pytest.Item], workers: int) -> None:
+    """Order the tests so that the first worker begins with the browser tests, the others with those with processes.
+
+    pytest-xdist gives each worker consecutive tests. Slow tests at the end of one share would leave the other workers
+    idle: they wait more than they compute. Browsers of several workers would need half as much processor time again.
+    In both parts of each share, the tests on one engine follow each other, because fixtures of the session exist for
+    one engine at a time. Otherwise the random order stays.
     """
     modules = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    shares: list[list[list[pytest.Item]]] = [[[], []] for _ in range(workers)]
-    for number, module in enumerate(filter(_starts_processes, modules)):
-        shares[number % workers][0].extend(module)
-    for module in filterfalse(_starts_processes, modules):
-        min(shares, key=lambda share: sum(map(len, share)))[1].extend(module)
-    items[:] = [
-        item for share in shares for part, first in zip(share, ENGINES, strict=True) for item in _by_engine(part, first)
-    ]
+    shares = [Share() for _ in range(workers)]
+    with_browser = [module for module in modules if _uses_browser(module)]
+    with_processes = [module for module in modules if module not in with_browser and _starts_processes(module)]
+    for module in with_browser:
+        shares[0].first += module
+    for module, share in zip(with_processes, cycle(shares[1:] or shares), strict=False):
+        share.first += module
+    for module in modules:
+        if module not in with_browser and module not in with_processes:
+            min(shares, key=len).rest.extend(module)
+    items[:] = [item for share in shares for item in share.ordered()]
 
 
 def _by_engine(items: list[pytest.Item], first: str) -> list[pytest.Item]:
@@ -99,6 +120,10 @@ def _engine(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
     engine = callspec.params.get("databases") if callspec else None
     return str(engine or engine_of_module(item.nodeid.partition("::")[0]))
+
+
+def _uses_browser(module: list[pytest.Item]) -> bool:
+    return any("browser" in getattr(item, "fixturenames", ()) for item in module)
 
 
 def _starts_processes(module: list[pytest.Item]) -> bool:
