@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, expect
 
-from tests.browser.ides import fill_login, log_in, desktop_context, open_ide, run, run_to_end, write
+from tests.browser.ides import desktop_context, fill_login, log_in, open_ide, run, run_to_end, write
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
