@@ -165,6 +165,20 @@ async def test_address_is_limited_and_gets_refunds(under_test: StoreUnderTest) -
     await limits.charge(AddressPolicy.LOGIN, client)
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.0005, 0.5])
+async def test_refund_fills_the_bucket_at_most(
+    under_test: StoreUnderTest, delay: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    scope = make_scope(Allowance(2, 0.5))
+    await under_test.spend(1, scope)
+    under_test.pass_time(delay)  # some of the charge has been refilled when the refund arrives
+    assert (await under_test.spend(-1, scope)).remaining == 2
+    assert (await under_test.spend(-1, scope)).remaining == 2
+    assert (await under_test.spend(2, scope)).granted
+    assert not (await under_test.spend(1, scope)).granted
+    assert "Redis does not answer" not in caplog.text
+
+
 async def test_work_of_the_gateway_itself_and_other_policies_have_no_limit(under_test: StoreUnderTest) -> None:
     limits = AddressLimits({AddressPolicy.LOGIN: Allowance(1, 1.0)}, under_test.store)
     for _ in range(3):

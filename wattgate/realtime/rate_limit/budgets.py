@@ -64,7 +64,10 @@ class Balance(msgspec.Struct, frozen=True, gc=False):
 def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, Sequence[RateBucket]]:
-    """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
+    """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none.
+
+    A refund is a negative cost. It fills a bucket at most, because time may have refilled a part of the charge.
+    """
     deficits, granted = [], True
     for bucket, scope in zip(buckets, scopes, strict=True):
         deficit = _deficit_at(bucket, scope.allowance, now)
@@ -73,7 +76,7 @@ def charge_buckets(
             granted = False
     charged = cost if granted else 0
     return granted, [
-        bucket_at(now, deficit + charged, scope.allowance) for deficit, scope in zip(deficits, scopes, strict=True)
+        bucket_at(now, max(0.0, deficit + charged), scope.allowance) for deficit, scope in zip(deficits, scopes, strict=True)
     ]
 
 

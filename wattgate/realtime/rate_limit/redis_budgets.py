@@ -30,7 +30,7 @@ for n, key in ipairs(KEYS) do
 end
 local result = {{granted}}
 for n, key in ipairs(KEYS) do
-  deficits[n] = deficits[n] + cost * granted
+  deficits[n] = math.max(0, deficits[n] + cost * granted)
   result[n + 1] = string.format('%.17g', deficits[n])
   redis.call('HSET', key, 'missing', result[n + 1], 'at', string.format('%.17g', now))
   redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(deficits[n] / tonumber(ARGV[2 * n + 2]) * 1000)))
