@@ -1,5 +1,6 @@
 """Fixtures of all tests: databases, a served gateway on each, the demonstration, Redis, Node and a browser."""
 
+import gc
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -26,7 +27,7 @@ from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
 from wattgate.app.demo.landing import describe_demonstration
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.serving import tune_garbage_collection
+from wattgate.app.server.serving import GARBAGE_COLLECTION_THRESHOLDS
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
@@ -38,6 +39,7 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "empty_author
 
 os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked processes
 
+gc.disable()  # until all tests are collected: modules and tests stay until the end
 chance.load_profile()
 passwords.hash_at_lowest_cost()
 
@@ -67,7 +69,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Exclude imported modules and collected tests from garbage collection: they are many objects, and all in use."""
-    tune_garbage_collection()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_COLLECTION_THRESHOLDS)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -175,7 +176,8 @@ async def answers_to(app: Any, sent: Sent, *, is_direct: bool) -> Answered:
     return Answered(answers, is_closed, connection.state.total_requests)
 
 
-APP = plain_gateway()
+plain_app = cache(plain_gateway)
+"""The gateway of all tests of this module."""
 
 
 def plain(body: bytes = CIRCUMSTANCES, *more: Header) -> bytes:
@@ -188,8 +190,8 @@ def plain(body: bytes = CIRCUMSTANCES, *more: Header) -> bytes:
 @example(sent=Sent(((plain() * 3, False),)))
 @example(sent=Sent(((plain(CIRCUMSTANCES, ("Token", "wrong"))[:-5], True), (b'le }"}', True), (plain(), True))))
 async def test_protocol_answers_as_through_the_middleware(sent: Sent) -> None:
-    direct = await answers_to(APP, sent, is_direct=True)
-    assert direct == await answers_to(APP, sent, is_direct=False)
+    direct = await answers_to(plain_app(), sent, is_direct=True)
+    assert direct == await answers_to(plain_app(), sent, is_direct=False)
 
 
 @pytest.mark.parametrize("peer", [PEER, PROXY])
@@ -197,7 +199,9 @@ async def test_each_header_and_body_has_the_same_effect(peer: tuple[str, int]) -
     for body in BODIES:
         for header in HEADERS:
             sent = Sent(((plain(body, header), True), (plain(), True)), peer)
-            assert await answers_to(APP, sent, is_direct=True) == await answers_to(APP, sent, is_direct=False), header
+            assert await answers_to(plain_app(), sent, is_direct=True) == await answers_to(
+                plain_app(), sent, is_direct=False
+            ), header
 
 
 async def stock_only(scope: Scope, receive: Receive, send: Send) -> None:
@@ -217,7 +221,7 @@ class Recognizable:
 
 
 async def status_of(*pieces: bytes, peer: tuple[str, int] = PEER) -> bytes:
-    connection = Connection(protocol_config(Recognizable(APP), is_direct=True), peer)
+    connection = Connection(protocol_config(Recognizable(plain_app()), is_direct=True), peer)
     answer = await connection.send(*pieces)
     await connection.close()
     return answer[9:12]
@@ -279,7 +283,7 @@ async def test_trailers_of_a_body_are_no_headers(is_split: bool) -> None:
     head = head_of(headers=[("Host", "gateway.example"), JSON_HEADER, ("Transfer-Encoding", "chunked")])
     body = chunks_of(CIRCUMSTANCES, 50, f"Token: {TOKEN}\r\n".encode())
     pieces = ((head, True), (body, True)) if is_split else ((head + body, True),)
-    answered = await answers_to(APP, Sent(pieces), is_direct=True)
+    answered = await answers_to(plain_app(), Sent(pieces), is_direct=True)
     assert b"200 OK" in answered.answers
     assert b"Role.ANONYMOUS" in answered.answers
 
@@ -299,7 +303,7 @@ async def test_encoded_headers_are_kept_for_a_bounded_number_of_origins() -> Non
 
 @pytest.mark.parametrize("is_direct", [True, False])
 async def test_request_is_measured_with_its_status(is_direct: bool) -> None:
-    connection, before = Connection(protocol_config(APP, is_direct=is_direct)), measured_requests()
+    connection, before = Connection(protocol_config(plain_app(), is_direct=is_direct)), measured_requests()
     await connection.send(plain(), plain(), plain(b"{"), plain(CIRCUMSTANCES, ("Token", FAILING_TOKEN)))
     await connection.close()
     labels = [("POST", "/graphql", status) for status in ("200", "400", "500")]
@@ -307,7 +311,7 @@ async def test_request_is_measured_with_its_status(is_direct: bool) -> None:
 
 
 async def test_answer_is_one_write() -> None:
-    connection = Connection(protocol_config(APP, is_direct=True))
+    connection = Connection(protocol_config(plain_app(), is_direct=True))
     await connection.send(plain())
     assert connection.wire.writes == 1
     await connection.close()
@@ -317,7 +321,7 @@ async def test_large_answer_is_written_in_parts_when_the_client_reads() -> None:
     body = b'{"query":"{ echo(text: \\"%b\\", times: 500) }"}' % (b"a" * 2_000)
     answers = []
     for is_direct in (True, False):
-        connection = Connection(protocol_config(APP, is_direct=is_direct))
+        connection = Connection(protocol_config(plain_app(), is_direct=is_direct))
         connection.protocol.pause_writing()
         connection.protocol.data_received(plain(body))
         await connection.proceed()
@@ -343,7 +347,7 @@ HELD = plain(b'{"query":"{ held(name: \\"test\\") }"}')
 
 
 async def test_pipelined_requests_are_answered_in_order_one_at_a_time(held: asyncio.Event) -> None:
-    connection = Connection(protocol_config(APP, is_direct=True))
+    connection = Connection(protocol_config(plain_app(), is_direct=True))
     other = head_of("/nothing", "GET")
     connection.protocol.data_received(HELD)
     await connection.proceed()
@@ -361,7 +365,7 @@ async def test_pipelined_requests_are_answered_in_order_one_at_a_time(held: asyn
 
 
 async def test_running_request_is_answered_while_the_gateway_drains(held: asyncio.Event) -> None:
-    connection = Connection(protocol_config(APP, is_direct=True))
+    connection = Connection(protocol_config(plain_app(), is_direct=True))
     connection.protocol.data_received(HELD)
     await connection.proceed()
     connection.protocol.shutdown()
@@ -376,7 +380,7 @@ async def test_running_request_is_answered_while_the_gateway_drains(held: asynci
 
 
 async def test_idle_connection_is_closed_by_the_keep_alive_timer() -> None:
-    connection = Connection(protocol_config(APP, is_direct=True))
+    connection = Connection(protocol_config(plain_app(), is_direct=True))
     await connection.send(plain())
     timer = connection.protocol.timeout_keep_alive_task
     assert timer is not None
@@ -388,7 +392,7 @@ async def test_idle_connection_is_closed_by_the_keep_alive_timer() -> None:
 
 @pytest.mark.parametrize("part", [b"", CIRCUMSTANCES[:9]])
 async def test_unfinished_body_gets_408_and_is_closed(part: bytes) -> None:
-    config = protocol_config(APP, is_direct=True)
+    config = protocol_config(plain_app(), is_direct=True)
     config.guard = ConnectionGuard(HttpLimits(body_seconds=0.01))
     connection = Connection(config)
     await connection.send(plain().removesuffix(CIRCUMSTANCES) + part)
@@ -399,7 +403,7 @@ async def test_unfinished_body_gets_408_and_is_closed(part: bytes) -> None:
 
 
 async def test_lost_client_is_not_written_to(held: asyncio.Event) -> None:
-    connection = Connection(protocol_config(APP, is_direct=True))
+    connection = Connection(protocol_config(plain_app(), is_direct=True))
     connection.protocol.data_received(HELD)
     await connection.proceed()
     connection.protocol.connection_lost(ConnectionResetError())
@@ -412,7 +416,7 @@ async def test_lost_client_is_not_written_to(held: asyncio.Event) -> None:
 async def test_cancelled_request_gets_the_answer_of_the_server(held: asyncio.Event) -> None:
     answers = []
     for is_direct in (True, False):
-        connection = Connection(protocol_config(APP, is_direct=is_direct))
+        connection = Connection(protocol_config(plain_app(), is_direct=is_direct))
         connection.protocol.data_received(HELD)
         await connection.proceed()
         for task in connection.state.tasks:

@@ -21,6 +21,7 @@ from graphql.execution.values import VariableValues, get_variable_values
 from bench.graphql import HOME, MONTH
 from tests.support.documents import INTROSPECTION as TOOLS
 from tests.support.documents import ROOT, own
+from tests.support.gateway_schema import SCHEMA
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.cost_weights import (
     DEFAULT_LIST_SIZE,
@@ -39,9 +40,7 @@ from wattgate.graphql.core.fields import edge_of, list_sizes_of
 from wattgate.graphql.core.operation import OperationKind
 from wattgate.graphql.cost.estimate import estimate_cost
 from wattgate.graphql.cost.operation_cost import MAX_COST, OperationCost
-from wattgate.graphql.execution.schema import build_schema
 
-SCHEMA = build_schema(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 

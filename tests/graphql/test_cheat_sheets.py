@@ -6,8 +6,8 @@ docs/explanation/security-checks.md lists all checks with their tests.
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 

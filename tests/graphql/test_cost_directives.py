@@ -1,6 +1,7 @@
 """`@cost` and `@listSize` in the schema: they come from the declared weights, and tools can compute costs from them."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,24 +20,27 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
-from tests.support.interfaces import SCHEMA
+from tests.support.gateway_schema import SCHEMA, sdl
 from wattgate.clock import utc_now
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, STATEMENT_WEIGHT
 from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.cost.estimate import estimate_cost
-from wattgate.graphql.execution.schema import build_schema
 
-SDL = {
-    node.name.value: node
-    for node in parse(build_schema(OPERATIONS).as_str()).definitions
-    if isinstance(node, ObjectTypeDefinitionNode)
-}
-FIELDS = {
-    f"{type_name}.{node.name.value}": (node, SCHEMA.type_map[type_name].fields[node.name.value])  # type: ignore[attr-defined]
-    for type_name, definition in SDL.items()
-    for node in definition.fields or ()
-}
+
+@cache
+def object_types() -> dict[str, ObjectTypeDefinitionNode]:
+    """Return the object types of the schema as tools read them."""
+    return {node.name.value: node for node in parse(sdl()).definitions if isinstance(node, ObjectTypeDefinitionNode)}
+
+
+@cache
+def schema_fields() -> dict[str, tuple[FieldDefinitionNode, Any]]:
+    """Return the fields of the object types as tools read them, each with its definition in the gateway."""
+    return {
+        f"{type_name}.{node.name.value}": (node, SCHEMA.type_map[type_name].fields[node.name.value])  # type: ignore[attr-defined]
+        for type_name, definition in object_types().items()
+        for node in definition.fields or ()
+    }
 
 
 def directive(node: Any, name: str) -> dict[str, Any]:
@@ -60,7 +64,7 @@ def declared_weight(definition: Any) -> Any:
 
 def test_weights_are_those_of_the_declarations() -> None:
     differing = {}
-    for name, (node, field) in FIELDS.items():
+    for name, (node, field) in schema_fields().items():
         declared = declared_weight(field.extensions["strawberry-definition"])
         if isinstance(declared, int):
             if weight(node, field) != declared:
@@ -72,7 +76,7 @@ def test_weights_are_those_of_the_declarations() -> None:
 
 def test_list_sizes_are_those_of_the_declarations() -> None:
     differing: dict[str, Any] = {}
-    for name, (node, field) in FIELDS.items():
+    for name, (node, field) in schema_fields().items():
         published = directive(node, "listSize")
         sizes = list_sizes_of(field.extensions["strawberry-definition"])
         expected = {size if isinstance(size := one.assumed_size, int) else size.default for one in sizes}
@@ -90,7 +94,7 @@ def test_list_sizes_are_those_of_the_declarations() -> None:
         if computed and "The length of" not in field.description:
             differing[name] = computed
     assert differing == {}
-    assert directive(FIELDS["Query.accountConnection"][0], "listSize") == {
+    assert directive(schema_fields()["Query.accountConnection"][0], "listSize") == {
         "assumedSize": 50,
         "slicingArguments": ["first", "last"],
         "sizedFields": ["edges"],
@@ -105,11 +109,11 @@ class SpecifiedCost:
         self.statements = 0
 
     def of(self, type_name: str, selections: SelectionSetNode | None, sized: Mapping[str, int]) -> int:
-        total = int(directive(SDL[type_name], "cost").get("weight", "1"))
+        total = int(directive(object_types()[type_name], "cost").get("weight", "1"))
         for selection in selections.selections if selections else ():
             assert isinstance(selection, FieldNode)
             name = selection.name.value
-            node, field = FIELDS[f"{type_name}.{name}"]
+            node, field = schema_fields()[f"{type_name}.{name}"]
             self.statements += edge_of(field.extensions["strawberry-definition"]) is not None
             size = directive(node, "listSize")
             given = {

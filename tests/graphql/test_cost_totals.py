@@ -9,11 +9,10 @@ from graphql import GraphQLObjectType, get_named_type
 from strawberry import ID
 
 from tests.support.costs import cost_resource, query_field
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.clock import format_iso
 from wattgate.enums import TariffKind
-from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.execution.schema import build_schema
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
@@ -128,7 +127,7 @@ async def test_display_without_a_cost_says_why(served: House) -> None:
 
 
 def test_each_type_with_a_currency_and_a_total_names_its_parts() -> None:
-    types = build_schema(OPERATIONS)._schema.type_map.values()
+    types = SCHEMA.type_map.values()
     objects = [type_ for type_ in types if isinstance(type_, GraphQLObjectType) and "currency" in type_.fields]
     with_totals = [
         type_.name

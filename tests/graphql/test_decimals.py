@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from graphql import GraphQLInputObjectType, GraphQLScalarType, get_named_type
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from wattgate.app.cli.imports.network import parse_record
 from wattgate.decimals import InvalidDecimal, parse_decimal
 from wattgate.energy.meter_messages import parse_message

@@ -16,13 +16,12 @@ from graphql import (
 )
 from sqlalchemy import text
 
+from tests.support.gateway_schema import GATEWAY_SCHEMA, SCHEMA
 from tests.support.house import House, operation
-from tests.support.interfaces import SCHEMA
 from wattgate.errors import BadInput
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.input_limits import LIST_LIMITS, TEXT_LIMITS, check_arguments, list_limit, text_limit
 from wattgate.graphql.core.operation import Argument
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.rest_compat.arguments import parse_json_body
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.row_renderer import wire_name
@@ -71,7 +70,7 @@ def test_every_list_states_its_bound() -> None:
 
 
 def test_openapi_states_the_bounds() -> None:
-    document = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api")
+    document = build_openapi_document(OPERATIONS, GATEWAY_SCHEMA, "/api")
     schemas = document["components"]["schemas"]
     for owner, name, _ in TEXTS:
         if owner in schemas:

@@ -10,13 +10,12 @@ import pytest
 
 from tests.graphql.test_hostile_documents import calls
 from tests.graphql.test_request_costs import gateway
+from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House
 from wattgate.errors import TooLarge
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.documents import DocumentCache
 from wattgate.graphql.execution.root_fields import refuse_unpermitted
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.transport.http import parse_query_string
 from wattgate.principal import Principal, Role
 from wattgate.request_limits import (
@@ -99,7 +98,7 @@ async def test_other_root_fields_of_the_same_document_still_run(served: House) -
 
 @pytest.mark.parametrize(("value", "included"), [(True, True), (False, False), (None, False)])
 def test_the_refusal_has_the_fields_that_an_execution_would_have(value: Any, included: bool) -> None:
-    schema = build_schema(OPERATIONS)
+    schema = GATEWAY_SCHEMA
     text = """
     query ($s: Boolean!) { a: resources @include(if: $s) { name } ...f @skip(if: $s) ...f2 b: devices { deviceId } }
     fragment f on Query { c: resources { name } }

@@ -7,8 +7,8 @@ import pytest
 from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.base import StrawberryOptional
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from wattgate.graphql.core.directives import ONLY_ON_ERROR
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.execution.pipeline import GraphQLPipeline

@@ -5,14 +5,12 @@ from typing import Any
 
 from graphql import GraphQLNonNull, GraphQLObjectType, ObjectTypeDefinitionNode, parse
 
+from tests.support.gateway_schema import SCHEMA, sdl
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from tests.support.socket import socket
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.execution.schema import build_schema
 
-SDL = build_schema(OPERATIONS).as_str()
 GRAPHQL = "application/graphql-response+json"
 HOMES = 'query { virtualEntities { veId } resource(resourceId: "nope") { name } }'
 RENAME = """mutation ($id: ID!) {
@@ -90,7 +88,7 @@ async def test_a_caller_without_credentials_gets_null_and_an_error_for_each_root
 
 def test_the_schema_says_where_null_means_an_error() -> None:
     """A subscription that reports positions has payloads with null and without an error."""
-    roots = {node.name.value: node for node in parse(SDL).definitions if isinstance(node, ObjectTypeDefinitionNode)}
+    roots = {node.name.value: node for node in parse(sdl()).definitions if isinstance(node, ObjectTypeDefinitionNode)}
     unmarked = [
         f"{root}.{field.name.value}"
         for root in ("Query", "Mutation", "Subscription")

@@ -13,25 +13,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strawberry.types.arguments import convert_arguments
 
+from tests.support.gateway_schema import GATEWAY_SCHEMA
 from tests.support.house import House, Tenant
 from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.energy.plain_columns import parse_instants, parse_numbers
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality, to_camel_case
 from wattgate.errors import BadInput
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.decoded_readings import DecodedReadings
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.input_limits import check_arguments
 from wattgate.graphql.execution.reading_decoder import PlainReading, PlainReadings, decode_new_readings
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.types.readings import NewReading, NewReadings
 from wattgate.realtime import topics
 
-SCHEMA = build_schema(OPERATIONS)
-FIELD: Any = SCHEMA._schema.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]
+FIELD: Any = GATEWAY_SCHEMA._schema.mutation_type.fields["recordReadings"]  # type: ignore[union-attr]
 SERIES_TYPE = FIELD.args["series"].type
 VARIABLE = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 
@@ -45,7 +43,7 @@ def coerce(value: Any) -> list[NewReadings] | None:
     coerced = {"series": coerce_input_value(value, SERIES_TYPE)}
     arguments = FIELD.extensions[STRAWBERRY_DEFINITION].arguments
     series: list[NewReadings] = convert_arguments(
-        coerced, arguments, SCHEMA.schema_converter.scalar_registry, SCHEMA.config
+        coerced, arguments, GATEWAY_SCHEMA.schema_converter.scalar_registry, GATEWAY_SCHEMA.config
     )["series"]
     return series
 
@@ -209,7 +207,7 @@ def test_decoder_has_members_of_input_types() -> None:
         members = {member.encode_name: member for member in msgspec.structs.fields(plain)}
         assert list(members) == [to_camel_case(field.name) for field in fields(type_)]
         required = {name for name, member in members.items() if member.required}
-        type_in_schema: Any = SCHEMA._schema.type_map[type_.__name__]
+        type_in_schema: Any = GATEWAY_SCHEMA._schema.type_map[type_.__name__]
         assert required == {name for name, field in type_in_schema.fields.items() if is_required_input_field(field)}
     assert set(get_args(get_type_hints(PlainReading)["quality"])) == {quality.name for quality in ReadingQuality}
 

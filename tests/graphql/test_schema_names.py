@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from graphql import GraphQLEnumType, GraphQLObjectType, is_required_argument
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from tests.support.socket import socket
 from wattgate.graphql.catalogue import OPERATIONS
 

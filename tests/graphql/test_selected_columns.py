@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from graphql import GraphQLObjectType, get_named_type, is_leaf_type, is_object_type
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import STORAGE
 from tests.support.timed import Timed, half_hours
-from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.field_source import field_source_of
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.readings import VALUE_FIELDS
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
@@ -22,7 +21,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 def selections() -> list[str]:
     """Return the selections of each single field of a series, of each field of its parts, and of common groups."""
-    kind = build_schema(OPERATIONS)._schema.type_map["ReadingSeries"]
+    kind = SCHEMA.type_map["ReadingSeries"]
     assert isinstance(kind, GraphQLObjectType)
     found = ["completeTo", "columns { start value }", "total buckets { start value count }"]
     for name, field in kind.fields.items():

@@ -7,8 +7,8 @@ import pytest
 from graphql import GraphQLObjectType, get_named_type
 
 from tests.support.examples_areas import own_mail_suppression
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from tests.support.metering import resource_at
 from tests.support.timed import NOW
 from wattgate.graphql.core.node import encode_global_id

@@ -10,8 +10,8 @@ import pytest
 from graphql import GraphQLObjectType, is_non_null_type
 from strawberry import ID
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import STORAGE, House
-from tests.support.interfaces import SCHEMA
 from tests.support.socket import Socket, socket
 from tests.support.timed import RECORD, Timed
 from wattgate.clock import utc_now

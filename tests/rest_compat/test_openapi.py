@@ -9,8 +9,8 @@ import pytest
 from graphql import OperationDefinitionNode, parse, validate
 from graphql.execution.values import get_variable_values
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
-from tests.support.interfaces import SCHEMA
 from tests.support.openapi import DOCUMENT, check_value, resolve
 from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS

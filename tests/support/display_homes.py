@@ -10,8 +10,9 @@ from graphql import GraphQLObjectType
 from strawberry import ID
 
 from tests.support import people
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import STORAGE, Tenant
-from tests.support.interfaces import SCHEMA, selection
+from tests.support.interfaces import selection
 from tests.support.socket import socket
 from tests.support.timed import RECORD, Timed
 from wattgate.graphql.types.resources import NewResource, NewResourceType, NewStorageDefinition, NewStorageField

@@ -19,6 +19,7 @@ from graphql import (
 )
 from strawberry.types.field import StrawberryField
 
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from wattgate.app.workers.user_jobs import PART_BYTES
 from wattgate.clock import format_iso
@@ -27,11 +28,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.node import is_global_id
 from wattgate.graphql.core.operation import JSON, Operation, RestRoute
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.data_exports import ZIP
 from wattgate.graphql.resolvers.raw_readings import ARROW
-
-SCHEMA = build_schema(OPERATIONS)._schema
 
 GRAPHQL, REST = "graphql", "rest"
 INTERFACES = (GRAPHQL, REST)

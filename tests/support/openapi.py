@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import jsonschema_rs
 
+from tests.support.gateway_schema import GATEWAY_SCHEMA
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.execution.schema import build_schema
 from wattgate.rest_compat.openapi.document import build_openapi_document
 
-DOCUMENT = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api/v0-1")
+DOCUMENT = build_openapi_document(OPERATIONS, GATEWAY_SCHEMA, "/api/v0-1")
 JSON_MEDIA = "application/json"
 NOTIFICATION_PATH = re.compile("/ns(?=/(alert|template|notification)(/|$))")
 """The additional base path under which published clients use the paths of notifications."""

@@ -7,12 +7,15 @@ import pytest
 
 from rerun_failed import MAX_UNSTABLE, list_unstable, rerun
 
-PASSES = "tests/tools/test_rerun_failed.py::test_that_passes_alone"
-FAILS = "tests/tools/test_rerun_failed.py::test_that_does_not_exist"
+ANY = "tests/test_module.py::test_name"
 
 
-def test_that_passes_alone() -> None:
-    """Pass, also in the runs that the tests below start."""
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """A module outside this repository, so that a run of its tests does not import the gateway."""
+    file = tmp_path / "test_module.py"
+    file.write_text("def test_that_passes():\n    pass\n\n\ndef test_that_fails():\n    assert False\n")
+    return file
 
 
 def write_report(folder: Path, failures: dict[str, str], status: int = 1) -> Path:
@@ -21,30 +24,32 @@ def write_report(folder: Path, failures: dict[str, str], status: int = 1) -> Pat
 
 
 def test_test_that_passes_alone_is_listed_with_its_first_failure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, module: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert rerun(write_report(tmp_path, {PASSES: "call: assert 1 == 2"})) == ""
+    passes = f"{module}::test_that_passes"
+    assert rerun(write_report(tmp_path, {passes: "call: assert 1 == 2"})) == ""
     list_unstable(tmp_path)
     printed = capsys.readouterr().out
     assert "1 unstable tests" in printed
-    assert f"{PASSES}\n    call: assert 1 == 2" in printed
+    assert f"{passes}\n    call: assert 1 == 2" in printed
 
 
-def test_test_that_fails_twice_fails_the_run(tmp_path: Path) -> None:
-    problem = rerun(write_report(tmp_path, {PASSES: "first", FAILS: "first"}))
-    assert problem == f"1 tests failed twice: {FAILS}"
-    assert list(json.loads((tmp_path / "unstable.json").read_text())) == [PASSES]
+def test_test_that_fails_twice_fails_the_run(tmp_path: Path, module: Path) -> None:
+    passes, fails = f"{module}::test_that_passes", f"{module}::test_that_fails"
+    problem = rerun(write_report(tmp_path, {passes: "first", fails: "first"}))
+    assert problem == f"1 tests failed twice: {fails}"
+    assert list(json.loads((tmp_path / "unstable.json").read_text())) == [passes]
 
 
 def test_many_failures_are_not_tried_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    many = {f"{PASSES}[{number}]": "first" for number in range(MAX_UNSTABLE + 1)}
+    many = {f"{ANY}[{number}]": "first" for number in range(MAX_UNSTABLE + 1)}
     assert rerun(write_report(tmp_path, many)).startswith(f"{MAX_UNSTABLE + 1} tests failed. ")
     assert "running again" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("status", [0, 2, 3, 4])
 def test_run_that_ended_otherwise_fails(tmp_path: Path, status: int) -> None:
-    assert "which is not that of failed tests" in rerun(write_report(tmp_path, {PASSES: "first"}, status))
+    assert "which is not that of failed tests" in rerun(write_report(tmp_path, {ANY: "first"}, status))
 
 
 def test_run_without_a_report_or_failure_fails(tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def charge_buckets(
             granted = False
     charged = cost if granted else 0
     return granted, [
-        bucket_at(now, max(0.0, deficit + charged), scope.allowance) for deficit, scope in zip(deficits, scopes, strict=True)
+        bucket_at(now, max(0.0, deficit + charged), scope.allowance)
+        for deficit, scope in zip(deficits, scopes, strict=True)
     ]
 
 

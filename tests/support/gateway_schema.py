@@ -1,0 +1,15 @@
+"""The GraphQL schema of the gateway, built once in a process for all tests that read it."""
+
+from functools import cache
+
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.execution.schema import build_schema
+
+GATEWAY_SCHEMA = build_schema(OPERATIONS)
+SCHEMA = GATEWAY_SCHEMA._schema
+
+
+@cache
+def sdl() -> str:
+    """Return the schema in the schema definition language."""
+    return GATEWAY_SCHEMA.as_str()
