@@ -56,6 +56,7 @@ class Connection:
         self._writer.close()
 
 
+@pytest.mark.long("kills a worker, and waits for another one")
 async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis) as process:
         connections = [await Connection.to(process.port) for _ in range(60)]

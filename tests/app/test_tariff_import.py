@@ -54,6 +54,7 @@ async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
     return list(prices)
 
 
+@pytest.mark.long("imports 10,100 prices")
 async def test_tariffs_and_prices_of_several_batches_are_set(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
     prices = [{"at": format_iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 100 - 40)} for n in range(10_100)]
     options = ("--resource", tenant.ids["bare"])

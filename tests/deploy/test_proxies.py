@@ -204,7 +204,9 @@ class Breaking:
         """Wait until the proxy uses both servers. It avoids a server for some time after a failure."""
         self.requests.clear()
         async with asyncio.timeout(60):
+            await asyncio.gather(*(self.send("GET") for _ in range(2)))
             while len({port for port, _ in self.requests}) < 2:
+                await asyncio.sleep(0.1)
                 await asyncio.gather(*(self.send("GET") for _ in range(2)))
 
 

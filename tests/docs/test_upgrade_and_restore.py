@@ -198,6 +198,7 @@ async def server_with_records(tmp_path: Path) -> AsyncIterator[tuple[PostgresqlS
             await asyncio.to_thread(shutil.rmtree, folder)
 
 
+@pytest.mark.long("dumps and restores a filled database")
 @pytest.mark.parametrize("is_new_server", [False, True])
 async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_new_server: bool) -> None:
     async with server_with_records(tmp_path) as (server, folder, url):

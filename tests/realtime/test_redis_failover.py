@@ -134,6 +134,7 @@ async def test_events_before_the_last_two_certain_answers_need_no_report(tmp_pat
             assert display.resyncs == [("late", False)]
 
 
+@pytest.mark.long("starts servers for a wrong setting")
 async def test_sentinels_that_do_not_know_the_name(sentinels: SentinelServers) -> None:
     finder = create_finder(sentinels.url.replace("master=gate", "master=other"))
     async with RedisBus(finder) as bus:
@@ -221,6 +222,7 @@ async def test_node_of_a_cluster_that_is_named_as_a_single_server(cluster: Clust
         assert problem == "is a node of a cluster: write WATTGATE_REDIS_URL with redis+cluster://"
 
 
+@pytest.mark.long("starts servers for a wrong setting")
 async def test_single_server_that_is_named_as_a_cluster(sentinels: SentinelServers) -> None:
     url = sentinels.servers[0].url.replace("redis:", "redis+cluster:").removesuffix("/0")
     async with RedisBus(create_finder(url)) as bus:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from time import sleep, thread_time
+from types import coroutine
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -155,49 +156,29 @@ class StallRecorder:
             self.stalls.append(Stall(name, quiet))
 
 
-class measured(Coroutine[Any, Any, Result]):
+@coroutine
+def measured(
+    recorder: StallRecorder, name: str, measured_work: Coroutine[Any, Any, Result]
+) -> Generator[Any, Any, Result]:
     """Run a coroutine and record each step, from when the event loop resumes it until it waits again."""
-
-    def __init__(self, recorder: StallRecorder, name: str, coroutine: Coroutine[Any, Any, Result]) -> None:
-        self._recorder = recorder
-        self._name = name
-        self._coroutine = coroutine
-
-    def send(self, value: Any) -> Any:
-        return self._step(self._coroutine.send, value)
-
-    def throw(self, *error: Any) -> Any:
-        return self._step(self._coroutine.throw, *error)
-
-    def close(self) -> None:
-        self._coroutine.close()
-
-    def __await__(self) -> Generator[Any, Any, Result]:
-        return _drive(self)
-
-    def _step(self, resume: Any, *arguments: Any) -> Any:
-        clock = self._recorder.clock
-        start, excluded = clock(), EXCLUDED.seconds
-        try:
-            return resume(*arguments)
-        finally:
-            self._recorder.record(self._name, clock() - start - (EXCLUDED.seconds - excluded))
-
-
-def _drive(coroutine: measured[Result]) -> Generator[Any, Any, Result]:
-    """Yield what a coroutine waits for, and pass on what it gets, as `yield from` does."""
-    resume, argument = coroutine.send, None
+    clock, max_seconds = recorder.clock, recorder.max_seconds
+    resume: Callable[..., Any] = measured_work.send
+    argument: Any = None
     while True:
+        start, excluded = clock(), EXCLUDED.seconds
         try:
             awaited = resume(argument)
         except StopIteration as end:
             result: Result = end.value
             return result
+        finally:
+            if (seconds := clock() - start - (EXCLUDED.seconds - excluded)) > max_seconds:
+                recorder.record(name, seconds)
         try:
             argument = yield awaited
-            resume = coroutine.send
+            resume = measured_work.send
         except BaseException as error:  # noqa: BLE001 (it is raised in the coroutine)
-            resume, argument = coroutine.throw, error  # type: ignore[assignment]
+            resume, argument = measured_work.throw, error
 
 
 @contextmanager

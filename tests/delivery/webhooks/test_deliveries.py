@@ -210,6 +210,7 @@ async def test_kinds_of_receiver_failures_are_distinguished(outbox: Post) -> Non
         assert elsewhere.connections == 0
 
 
+@pytest.mark.long("many deliveries with failures")
 @pytest.mark.parametrize("ordered", [True, False])
 async def test_unreliable_receiver_gets_all_events(outbox: Post, receiver: Sink, ordered: bool) -> None:
     accepted: list[int] = []
