@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli import Command, Outcome, command_in
+from tests.support.schema import bring_up_url
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.cli.passwords import ALPHABET, generate_password
@@ -37,10 +38,11 @@ ELECTRICITY, GAS, EXPORT = "electricity.consumption", "gas.consumption", "electr
 
 
 @pytest.fixture
-def command(
+async def command(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run commands on a database of each engine. A PostgreSQL database has the schema already."""
+    """Run commands on a database with the schema."""
+    await bring_up_url(database_url)
     monkeypatch.setenv("WATTGATE_DATABASE_URL", database_url)
     return command_in(tmp_path, monkeypatch, capsys)
 

@@ -6,9 +6,15 @@ from contextlib import asynccontextmanager
 from sqlalchemy.engine import make_url
 
 from tests.support.filled_databases import can_copy, copy_filled
-from tests.support.servers import database_on
+from tests.support.servers import connected, database_on
 from wattgate.db.engine import Database
 from wattgate.db.migrate import upgrade
+
+
+async def bring_up_url(url: str) -> None:
+    """Upgrade the database with this URL to the current schema, as `bring_up` does."""
+    async with connected(url) as database:
+        await bring_up(database)
 
 
 async def bring_up(database: Database) -> None:
@@ -28,8 +34,5 @@ async def pattern_on(server_url: str) -> AsyncIterator[str]:
 
 
 async def _upgrade(url: str) -> None:
-    database = Database(url)
-    try:
+    async with connected(url) as database:
         await upgrade(database)
-    finally:
-        await database.close()
