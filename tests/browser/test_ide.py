@@ -1,12 +1,13 @@
 """The GraphQL IDE in a real browser that reaches nothing but the gateway."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Request, expect
+from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
 
 from tests.browser.ides import desktop_context, fill_login, log_in, open_ide, run, run_to_end, write
 from tests.browser.page_checks import accessibility_violations, violations_in_both_schemes
@@ -71,10 +72,19 @@ async def _response_text(page: Page) -> str:
 
 
 async def test_query_is_typed_with_suggestions_and_runs_without_a_network(page: Page) -> None:
+    is_typed = asyncio.Event()
+
+    async def hold_schema(route: Route) -> None:
+        if "__schema" in (route.request.post_data or ""):
+            await is_typed.wait()
+        await route.continue_()
+
+    await page.route("**/graphql", hold_schema)
     await open_ide(page)
     await log_in(page)
     area = page.get_by_label("GraphQL document")
     await area.press_sequentially("{ viewe")
+    is_typed.set()  # now the suggestions for the typed name appear
     suggestions = page.get_by_test_id("suggestion")
     await expect(suggestions.first).to_contain_text(re.compile(r"^viewerViewer.+"))  # name, type, description
     await page.keyboard.press("Tab")  # inserts the field with its selection, and suggests the fields in it

@@ -14,12 +14,13 @@ import { complete } from "./language/complete.js";
  * @param {Workspace} workspace
  */
 export function setUpGraphQLHelp(editor, workspace) {
-  new CompletionPopup(editor, (text, caret, isAsked) => {
+  const popup = new CompletionPopup(editor, (text, caret, isAsked) => {
     const found = complete(text, caret, workspace.schema);
     // While somebody types, suggestions need the start of a name, or a sign after which one has to follow.
     const isUseful = isAsked || Boolean(found?.prefix) || /[@$({:.[]\s*$/.test(text.slice(0, caret));
     return found && isUseful ? found : null;
   }, /[\w@$({:.[]/);
+  workspace.on("schema", () => popup.retry());
   setUpHover(editor, (offset) => {
     const problem = workspace.analysis?.problems.find(({ start, end }) => start <= offset && offset < Math.max(end, start + 1));
     const symbol = symbolAt(workspace, offset);

@@ -27,6 +27,8 @@ export class CompletionPopup {
   /** @type {Completion | null} */
   #completion = null;
   #selected = 0;
+  /** Whether the last input found no suggestions that it should open. */
+  #isWaiting = false;
 
   /**
    * @param {CodeEditor} editor
@@ -52,6 +54,7 @@ export class CompletionPopup {
   }
 
   close() {
+    this.#isWaiting = false;
     if (!this.#completion) return;
     this.#completion = null;
     opened = null;
@@ -67,6 +70,7 @@ export class CompletionPopup {
     const isComplete = only && !others.length && value.slice(completion?.start, caret) === only.insert;
     if (!completion || !only || isComplete) {
       this.close();
+      this.#isWaiting = !only;
       return;
     }
     this.#completion = completion;
@@ -75,6 +79,11 @@ export class CompletionPopup {
     root.hidden = false;
     this.#select(0);
     this.#place(completion.start);
+  }
+
+  /** Open if the last input found no suggestions: the schema may be known now. */
+  retry() {
+    if (this.#isWaiting) this.open(false);
   }
 
   /** @param {number} index */
@@ -98,6 +107,7 @@ export class CompletionPopup {
       this.open(true);
       return;
     }
+    this.#isWaiting = false;
     const completion = this.#completion;
     if (!completion || ctrlKey || metaKey || altKey) return;
     if (key === "ArrowDown" || key === "ArrowUp") this.#select(this.#selected + (key === "ArrowDown" ? 1 : -1));
