@@ -1,8 +1,6 @@
 """Node.js for tests and benchmarks: from a wheel, with the packages of a package-lock.json."""
 
 import asyncio
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -15,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.install_cache import install_once
 
 SCRIPTS = Path(__file__).parents[1] / "node"
 """Folder of client scripts."""
@@ -72,19 +72,14 @@ def required_node(scripts: Path) -> Iterator[Node]:
 
 
 def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
-    """Return a cache folder with the packages. Install them once; other processes wait for the file lock."""
-    lock = (scripts / "package-lock.json").read_bytes()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wattgate"
-    home = cache / f"node-{hashlib.sha256(lock).hexdigest()[:16]}"
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("w") as lock_file:
-        fcntl.flock(lock_file, fcntl.LOCK_EX)
-        if not (home / "installed").exists():
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(scripts / name, home)
-            command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            completed = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
-            if completed.returncode:
-                raise NoNode(f"npm cannot install the packages of {scripts.name}: {completed.stderr.strip()[-500:]}")
-            (home / "installed").touch()
-    return home
+    """Return a cache folder with the packages of a folder of scripts."""
+
+    def install(home: Path) -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(scripts / name, home)
+        command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        completed = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
+        if completed.returncode:
+            raise NoNode(f"npm cannot install the packages of {scripts.name}: {completed.stderr.strip()[-500:]}")
+
+    return install_once("node", scripts / "package-lock.json", install)
