@@ -96,6 +96,7 @@ def run_unit_tests(folder: Path, rules: Path, cases: Sequence[AlertCase]) -> sub
     return promtool("test", "rules", file)
 
 
+@pytest.mark.long("promtool evaluates hours of each alert")
 def test_alerts_fire_in_their_situations_and_in_no_other(tmp_path: Path) -> None:
     result = run_unit_tests(tmp_path, PROMETHEUS / "rules.yaml", CASES)
     assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr

@@ -52,7 +52,7 @@ async def fuzz(gateway: House, headers: dict[str, str], *options: str) -> tuple[
     return process.returncode, output.decode()
 
 
-@pytest.mark.long("sends thousands of requests; the short form does so for operations with basic credentials")
+@pytest.mark.long("sends thousands of requests; every test of REST checks its responses against the document")
 @pytest.mark.timeout(600)
 async def test_fuzzed_requests_with_a_token_match_the_openapi_document(tmp_path: Path) -> None:
     paths = [part for path in chosen_paths() for part in ("--include-path", path)]
@@ -61,6 +61,7 @@ async def test_fuzzed_requests_with_a_token_match_the_openapi_document(tmp_path:
     assert status == 0, output[-12000:]
 
 
+@pytest.mark.long("sends hundreds of requests; every test of REST checks its responses against the document")
 @pytest.mark.timeout(600)
 async def test_fuzzed_requests_with_basic_credentials_match_the_openapi_document(tmp_path: Path) -> None:
     paths = [part for path in BASIC_ONLY for part in ("--include-path", path)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def install_once(kind: str, lock: Path, install: Callable[[Path], None]) -> Path:
-    """Return the folder with what `install` puts into it for a lock file. Other processes wait for a file lock."""
+    """Return the folder that `install` fills for a lock file. Other processes wait for a file lock."""
     home = cache_folder() / f"{kind}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
     home.mkdir(exist_ok=True)
     with (home / "lock").open("w") as lock_file:
