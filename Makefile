@@ -23,12 +23,12 @@ PYTEST = WATTGATE_TEST_REPORT=$(REPORT) WATTGATE_TEST_DATABASES=$(DATABASES) $(B
 # The short form of the suite: tests/support/short_form.py says what it leaves to test-all. A part runs every test.
 SHORT = $(if $(filter-out tests,$(TESTS)),,1)
 test: .venv/installed-dev
-	@echo "wattgate: running $(if $(SHORT),the short form of the tests (about 7 minutes on two cores),all tests of $(TESTS))"
+	@echo "wattgate: running $(if $(SHORT),the short form of the tests (about 5 minutes on two cores),all tests of $(TESTS))"
 	@WATTGATE_TEST_SHORT=$(SHORT) $(PYTEST)
 
 # What .ci/run runs.
 test-all: .venv/installed-dev
-	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 19 minutes on two cores)"
+	@echo "wattgate: running every test (SQLite, PostgreSQL, sockets, browser; about 15 minutes on two cores)"
 	@WATTGATE_TEST_SHORT= $(PYTEST)
 
 # Repeats tests beside two busy loops, to find those that fail by chance: make unstable TESTS=tests/realtime N=50

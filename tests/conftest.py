@@ -16,9 +16,9 @@ pytest.register_assert_rewrite(FIXTURES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    run_report.register(config)
     if runs_tests(config):
         config.pluginmanager.register(import_module(FIXTURES), FIXTURES)
+    run_report.register(config)
 
 
 def runs_tests(config: pytest.Config) -> bool:

@@ -84,6 +84,7 @@ async def test_syntax_errors_of_large_templates_have_positions(renderer: Templat
     assert [finding.code for finding in await renderer.check(broken)] == ["does-not-parse"]
 
 
+@pytest.mark.long("uses up the processor time of a rendering")
 async def test_a_hanging_rendering_is_killed_and_the_next_one_succeeds() -> None:
     renderer = TemplateRenderer(replace(PATIENT, cpu_seconds=1))
     for _ in range(2):

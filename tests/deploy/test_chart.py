@@ -21,6 +21,8 @@ from tests.support.markdown import code_blocks
 from tests.support.short_form import sample
 from wattgate.app.settings import Settings
 
+pytestmark = pytest.mark.long("builds the renderer of the chart with Go")
+
 NAMES = {f"WATTGATE_{name.upper()}": field for name, field in Settings.model_fields.items()}
 README = (DEPLOY / "README.md").read_text()
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())

@@ -123,6 +123,7 @@ def gateway_garbage_collection() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.long("hundreds of displays")
 @pytest.mark.usefixtures("gateway_garbage_collection")
 async def test_displays_that_return_at_once_wait_in_a_bounded_queue(
     tmp_path: Path, redis: RedisServer, caplog: pytest.LogCaptureFixture
