@@ -71,7 +71,17 @@ def walk(routes: list[BaseRoute], prefix: str = "") -> Iterator[tuple[str, BaseR
             yield path, route
 
 
+IN_EVERY_RESPONSE = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+IN_EVERY_DOCUMENT = {**IN_EVERY_RESPONSE, "cross-origin-opener-policy": "same-origin"}
+
+
 def assert_policy(answer: httpx.Response, policy: HeaderPolicy, *, https: bool = False) -> None:
+    for name, value in (IN_EVERY_DOCUMENT if policy.is_document else IN_EVERY_RESPONSE).items():
+        assert answer.headers.get_list(name) == [value], (answer.url, name)
     for name, value in policy.headers:
         assert answer.headers.get_list(name.decode()) == [value.decode()], (answer.url, name)
     assert len(answer.headers.get_list("cache-control")) == 1, answer.url

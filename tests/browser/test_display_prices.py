@@ -112,6 +112,7 @@ async def test_small_screen_opens_the_curve_from_the_price(page: Page) -> None:
     opener, dialog = page.get_by_test_id("open-prices"), page.get_by_test_id("prices-dialog")
     for width, height in ((800, 480), (480, 320), (320, 240), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
+        await expect(opener).to_be_visible()  # an element without a box gets no focus
         await opener.focus()
         await page.keyboard.press("Enter")
         await expect(dialog).to_be_visible()
