@@ -80,8 +80,8 @@ IN_EVERY_DOCUMENT = {**IN_EVERY_RESPONSE, "cross-origin-opener-policy": "same-or
 
 
 def assert_policy(answer: httpx.Response, policy: HeaderPolicy, *, https: bool = False) -> None:
-    for name, value in (IN_EVERY_DOCUMENT if policy.is_document else IN_EVERY_RESPONSE).items():
-        assert answer.headers.get_list(name) == [value], (answer.url, name)
+    for required, text in (IN_EVERY_DOCUMENT if policy.is_document else IN_EVERY_RESPONSE).items():
+        assert answer.headers.get_list(required) == [text], (answer.url, required)
     for name, value in policy.headers:
         assert answer.headers.get_list(name.decode()) == [value.decode()], (answer.url, name)
     assert len(answer.headers.get_list("cache-control")) == 1, answer.url
