@@ -261,7 +261,11 @@ def test_slowdown_is_at_least_1_and_counts_for_no_request() -> None:
 
 async def test_measured_requests_can_be_cancelled() -> None:
     recorder = StallRecorder(max_seconds=0.1)
-    task = asyncio.create_task(measured(recorder, "a wait", asyncio.sleep(60)))
+
+    async def request() -> None:
+        await measured(recorder, "a wait", asyncio.sleep(60))
+
+    task = asyncio.create_task(request())
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
