@@ -185,11 +185,18 @@ def test_port_in_use_is_reported(tmp_path: Path) -> None:
     assert wattgate("db", "upgrade", folder=tmp_path).returncode == 0
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
-        for settings in ({"PORT": port}, {"PORT": "0", "METRICS_PORT": port}):
-            result = wattgate("serve", folder=tmp_path, **settings)
+        for command, settings in (
+            ("serve", {"PORT": port}),
+            ("serve", {"PORT": "0", "METRICS_PORT": port}),
+            ("demo", {"PORT": port}),
+        ):
+            result = wattgate(command, folder=tmp_path, **settings)
             assert result.returncode == 1
             assert f"port {port}: Address already in use" in result.stderr
+            name = "METRICS_PORT" if "METRICS_PORT" in settings else "PORT"
+            assert f"set WATTGATE_{name} to a free port" in " ".join(result.stderr.split())
             assert "Traceback" not in result.stderr
+    assert list((tmp_path / ".wattgate").glob("*.sqlite3")) == []  # nothing was prepared
 
 
 def test_all_addresses_of_host_are_bound_to_one_port() -> None:

@@ -95,4 +95,7 @@ def start_metrics_server(settings: Settings, directory: str | None = None) -> No
     try:
         start_http_server(port, host, build_registry(directory))
     except OSError as error:
-        raise Unavailable(f"Cannot serve metrics on {host}, port {port}: {error.strerror}") from None
+        raise Unavailable(
+            f"Cannot serve metrics on {host}, port {port}: {error.strerror}. Stop the program that listens there, or "
+            "set WATTGATE_METRICS_PORT to a free port."
+        ) from None

@@ -84,7 +84,10 @@ def bind_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.s
     except OSError as error:
         for opened in sockets:
             opened.close()
-        raise Unavailable(f"Cannot listen on {host}, port {port}: {error.strerror}") from None
+        raise Unavailable(
+            f"Cannot listen on {host}, port {port}: {error.strerror}. Stop the program that listens there, or set "
+            "WATTGATE_PORT to a free port."
+        ) from None
     return sockets
 
 

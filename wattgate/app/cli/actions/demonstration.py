@@ -16,6 +16,7 @@ from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
 from wattgate.app.server.components import Components
 from wattgate.app.server.factory import create_app
+from wattgate.app.server.serving import bind_sockets
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import upgrade
@@ -28,6 +29,7 @@ def demo() -> None:
     """Serve a demonstration with simulated homes and print its logins."""
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
+    sockets = bind_sockets(settings.host, settings.port)  # before the preparation, which takes about a minute
     with err.status(f"Preparing the demonstration: {len(seed.HOMES)} homes with 13 months of readings"):
         recorded = run_async(_prepare_demo(settings))
     print_demo(settings, recorded)
@@ -38,7 +40,7 @@ def demo() -> None:
         network=SimulatedMeterNetwork,
         demonstration=describe_demonstration(),
     )
-    serve_in_process(settings, application)
+    serve_in_process(settings, application, sockets)
 
 
 def print_demo(settings: Settings, recorded: int) -> None:

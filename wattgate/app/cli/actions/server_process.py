@@ -15,7 +15,8 @@ from wattgate.app.settings import Settings
 
 def serve_alone(settings: Settings) -> NoReturn:
     """Serve the gateway until SIGTERM or SIGINT, then exit."""
-    serve_in_process(settings, create_app(settings))
+    sockets = bind_sockets(settings.host, settings.port)
+    serve_in_process(settings, create_app(settings), sockets)
 
 
 def serve_one(*, channel_fd: int, worker_index: int) -> None:
@@ -29,8 +30,7 @@ def serve_one(*, channel_fd: int, worker_index: int) -> None:
     raise typer.Exit(serve(create_app(settings), settings, sockets, launcher_socket))
 
 
-def serve_in_process(settings: Settings, application: Starlette) -> NoReturn:
-    """Serve in this process until SIGTERM or SIGINT, then exit."""
-    sockets = bind_sockets(settings.host, settings.port)
+def serve_in_process(settings: Settings, application: Starlette, sockets: list[socket.socket]) -> NoReturn:
+    """Serve on bound sockets in this process until SIGTERM or SIGINT, then exit."""
     start_metrics_server(settings)
     raise typer.Exit(serve(application, settings, sockets))
