@@ -78,7 +78,7 @@ def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(scripts / name, home)
         command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        command += ["--cache", home / "npm"]  # that of npm is in HOME
+        command += ["--cache", home.parent / "npm"]  # the default is in HOME
         completed = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
         if completed.returncode:
             raise NoNode(f"npm cannot install the packages of {scripts.name}: {completed.stderr.strip()[-500:]}")

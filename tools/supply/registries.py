@@ -155,7 +155,7 @@ def _dry_run(requirements: Sequence[str]) -> str:
 def _pip_audit(requirements: Sequence[str]) -> dict[str, Any]:
     """Return the report of pip-audit. It exits with 1 both for findings and for failures."""
     options = ["--disable-pip", "--no-deps", "--format", "json", "--desc", "off", "--progress-spinner", "off"]
-    options += ["--cache-dir", str(ROOT / "build" / "pip-audit")]  # that of pip-audit is in HOME
+    options += ["--cache-dir", str(ROOT / "build" / "pip-audit")]  # the default is in HOME
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pins.txt"
         file.write_text("\n".join(requirements))

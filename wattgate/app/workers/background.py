@@ -73,10 +73,18 @@ class WakeSignal:
         """Clear the signal. Call this before looking for work, so that later events wake it again."""
         self._event.clear()
 
-    async def wait_subscribed(self) -> None:
-        """Wait until the topic is open, so that all later events wake the work. Return immediately without the bus."""
-        with suppress(Unavailable):
+    async def wait_subscribed(self) -> bool:
+        """Wait until the topic is open, so that all later events wake the work. Return immediately without the bus.
+
+        Return whether the topic was opened only now. Then no event since `clear` has woken the work.
+        """
+        if self._hub.is_open(self._topic):
+            return False
+        try:
             await self._hub.open_topics([self._topic])
+        except Unavailable:
+            return False
+        return True
 
     async def wait(self, max_seconds: float) -> None:
         """Wait until the signal is set, or already was set since `clear`, for at most `max_seconds`."""

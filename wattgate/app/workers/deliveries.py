@@ -122,10 +122,10 @@ class DeliveryWorker:
     async def _run_iteration(self) -> None:
         """Start due deliveries. If there are none or all slots are in use, wait for an event or the next due time."""
         self._wake_signal.clear()
-        await self._wake_signal.wait_subscribed()
         due = await self._find_due()
-        if not await self._start(due):
-            await self._wake_signal.wait(self._idle_seconds(due))
+        if await self._start(due) or await self._wake_signal.wait_subscribed():
+            return  # search again, because more may be due
+        await self._wake_signal.wait(self._idle_seconds(due))
 
     async def _start(self, due: deliveries.DueDeliveries) -> list[asyncio.Task[None]]:
         """Claim due deliveries and start their tasks, application by application, in turn.

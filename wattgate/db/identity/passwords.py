@@ -22,6 +22,7 @@ RETRY_SECONDS = 2
 """Value of Retry-After if no hash can be computed now."""
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+"""Hashes and verifies at the cost of the gateway."""
 
 
 class HashPool:
