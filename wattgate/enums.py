@@ -82,6 +82,15 @@ class ConsentBasis(Enum):
     UNRECORDED = "unrecorded"
 
 
+class TenancyProof(Enum):
+    """On whose word a household lives at a meter point."""
+
+    USER = "user"
+    APPLICATION = "application"
+    OPERATOR = "operator"
+    MIGRATED = "migrated"
+
+
 class WithheldReason(Enum):
     """Why the data of a meter point is withheld."""
 

@@ -113,6 +113,7 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.KeptMail: "Its operation keeps the newest mails only.",
         models.TestMail: "Its operation keeps the newest test mails only.",
         models.MailSuppression: "An application has one for each address that rejected mail.",
+        models.MeterPointTenancy: "A user has one for each meter point of resources and consents, which have quotas.",
         models.ConsentChange: "It is the legal record of consents; refusing it would refuse a withdrawal.",
         models.AccessRecord: "It has one row for each reader, resource, operation and hour, and a retention time.",
         models.DfsParticipation: "A user has one for each event and meter point, which have quotas.",

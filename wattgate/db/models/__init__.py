@@ -35,6 +35,7 @@ from wattgate.db.models.directories import Directory, ExternalAccount
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
 from wattgate.db.models.identity import Account, LoginBackoff, LoginSource, Token, User
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
+from wattgate.db.models.meter_point_tenancies import MeterPointTenancy
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
 from wattgate.db.models.paired_displays import DisplayPairing, PairedDisplay
@@ -106,6 +107,7 @@ __all__ = [
     "LoginSource",
     "MailSuppression",
     "MeterPointConsent",
+    "MeterPointTenancy",
     "MobileAppToken",
     "NetworkDevice",
     "NetworkMeterPoint",

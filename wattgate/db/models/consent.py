@@ -12,7 +12,10 @@ from wattgate.enums import ConsentBasis
 
 
 class MeterPointConsent(Tenanted, table=True):
-    """A user's consent for one meter point. It is valid until `valid_until`, unless it is revoked before."""
+    """A user's consent for one meter point. It is valid until `valid_until`, unless it is revoked before.
+
+    `ended_at` is when the household moved out. From then on the consent proves nothing and cannot be renewed.
+    """
 
     __tablename__ = "meter_point_consent"
     __table_args__ = (UniqueConstraint("application_id", "user_id", "mpxn"),)
@@ -25,6 +28,7 @@ class MeterPointConsent(Tenanted, table=True):
     verified: bool = False
     valid_until: datetime = Field(sa_type=UtcDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

@@ -63,6 +63,9 @@ class Device(Tenanted, table=True):
     that the hardware id is free for the next owner. `mac`, `eui` and `serial_number` are the other identifiers,
     normalized for look-ups. `proof` is None for devices that were added before devices needed proof. `network_state` is
     the newest state that the device reported about itself, and `heard_at` the time of that report.
+
+    `held_from` is the instant from which its messages belong to the owner; None if it had no other owner before.
+    `remains_at` is the meter point that it measures since the owner's household has moved out there.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
@@ -90,6 +93,8 @@ class Device(Tenanted, table=True):
         default=None, sa_type=StructColumn(NetworkState, many=False), nullable=True
     )
     heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    held_from: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    remains_at: str | None = None
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

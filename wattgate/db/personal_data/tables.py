@@ -140,7 +140,7 @@ _BILLING_RULES = (
             {"revoked_at": lambda columns, now: func.coalesce(columns["revoked_at"], now)},
             {
                 _PSEUDONYM: "application_id consent_id user_id",
-                "It is the record of the consent.": "mpxn verified valid_until created_at updated_at",
+                "It is the record of the consent.": "mpxn verified valid_until ended_at created_at updated_at",
             },
         ),
         billing=True,
@@ -154,6 +154,19 @@ _BILLING_RULES = (
             {
                 _PSEUDONYM: "application_id change_id user_id",
                 "It is the record of the consent.": "mpxn kind valid_until basis purpose recorded_by created_at",
+            },
+        ),
+        billing=True,
+    ),
+    replace(
+        replaced(
+            models.MeterPointTenancy,
+            "The times in which you lived at your meter points.",
+            "It proves whose the kept readings are, and bounds those of the next household.",
+            {"ended_at": lambda columns, now: func.coalesce(columns["ended_at"], now)},
+            {
+                _PSEUDONYM: "application_id tenancy_id user_id",
+                "It is the record of the tenancy.": "mpxn began_at proof created_at updated_at",
             },
         ),
         billing=True,

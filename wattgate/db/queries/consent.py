@@ -38,6 +38,11 @@ def is_valid(consent: MeterPointConsent, now: datetime) -> bool:
     return consent.revoked_at is None and consent.valid_until > now
 
 
+def is_in_force(consent: MeterPointConsent, now: datetime) -> bool:
+    """Return whether a consent is valid for a household that still lives at the meter point."""
+    return consent.ended_at is None and is_valid(consent, now)
+
+
 async def find_consent_errors(rows: Rows, resources: Sequence[Resource]) -> dict[str, ConsentRevoked]:
     """Return the error of each resource whose data the caller must not read, by resource id."""
     return (await check_consent(rows, resources)).errors
@@ -79,9 +84,14 @@ async def _check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCh
             continue
         if consent is not None and is_valid(consent, rows.now):
             ends.append(consent.valid_until)
-        else:
+        elif consent is None or not _is_own_past(rows, consent):
             errors[resource_id] = _consent_error(resource_id, key[1], consent)
     return ConsentCheck(errors, min(ends, default=None))
+
+
+def _is_own_past(rows: Rows, consent: MeterPointConsent) -> bool:
+    """Return whether a household reads what it had before it moved out. Nobody can renew that consent."""
+    return consent.ended_at is not None and consent.revoked_at is None and rows.user_id is not None
 
 
 async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:
@@ -105,8 +115,10 @@ async def find_own_meter_point_error(rows: Rows, number: str, resources: Sequenc
         if not resources:
             return NotFound(f"No meter point with number {number}.")
         return _consent_error(resources[0].resource_id, mpxn, None) if rows.consent_required else None
-    if is_valid(consent, rows.now):
+    if is_in_force(consent, rows.now):
         return None
+    if consent.ended_at is not None:
+        return NotFound(f"No meter point with number {number}.")
     return _consent_error(resources[0].resource_id if resources else None, mpxn, consent)
 
 

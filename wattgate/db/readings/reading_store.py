@@ -15,12 +15,12 @@ from wattgate.db.readings import aggregates, partitions, recording
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
-from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
+from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE, refresh_rollups
 from wattgate.db.readings.tables import insert_tables
 from wattgate.db.row_scope import SystemAccess, system_access
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.arrays import IntArray
-from wattgate.energy.buckets import DAY_MS, BucketGrid
+from wattgate.energy.buckets import DAY_MS, HOUR_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
 
@@ -116,6 +116,9 @@ _SELECT_EXPIRED = """
 _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
+_WITHDRAW = """
+    DELETE FROM {table} WHERE EXISTS (
+        SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at >= n.before)"""
 _ERASE = """
     DELETE FROM {table} WHERE (resource_number, field, at) IN (
         SELECT resource_number, field, at FROM {table}
@@ -168,6 +171,25 @@ class ReadingStore:
                 for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table)
             ]
         return max(counts)
+
+    async def withdraw(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int) -> None:
+        """Delete the readings of resources from an instant (ms) on, and correct the rollups.
+
+        `fields` has the index of each field of a resource, and whether it has hourly rollups, by the resource's number.
+        """
+        if not fields:
+            return
+        connection = await self._session.connection()
+        numbers = sorted(fields)
+        if connection.dialect.name == "postgresql":
+            await recording.lock_resources(connection, numbers)
+        keys = sorted((number, index, since - 1, hourly) for number in numbers for index, hourly in fields[number])
+        with system_access(self._session, SystemAccess.RECORD_READINGS):
+            for table, size in (("reading", 1), (HOUR_SOURCE.table, HOUR_MS), (DAY_SOURCE.table, DAY_MS)):
+                statement = _WITHDRAW.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
+                spans = [(number, since - since % size) for number in numbers]
+                await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, spans))
+            await refresh_rollups(connection, *np.array(keys, np.int64).T)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""

@@ -122,7 +122,8 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
 async def network_readings(call: Call, *, resource_id: str) -> reading_types.NewReadings | None:
     """Return the next page of the network's readings after a resource's last one, or None if there are no more.
 
-    Values are rounded to the decimals that the resource stores. Raise BadInput if the resource has no meter point.
+    Readings from before the household moved in are left out. Values are rounded to the decimals that the resource
+    stores. Raise BadInput if the resource has no meter point.
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
@@ -137,6 +138,8 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     series = (target.number, field.index)
     last = (await call.rows.readings.latest([series])).get(series)
     starts = [last.at] if last else []
+    if target.since_ms:
+        starts.append(target.since_ms - 1)
     if target.retention_days is not None:  # a margin of an hour: a reading must not expire before it is recorded
         starts.append(target.oldest_ms + HOUR_MS)
     after = from_ms(max(starts)) if starts else None

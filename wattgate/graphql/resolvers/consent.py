@@ -9,13 +9,14 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
 from wattgate.energy.meter_points import canonical_meter_point, parse_meter_point_number
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.graphql.services import consent_records as records
 from wattgate.graphql.services.consent_results import build_consent, build_receipt, mpxn_key_for
+from wattgate.graphql.services.tenancies import begin_tenancy
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -37,15 +38,24 @@ async def consents(call: Call) -> list[types.MeterPointConsent]:
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
 async def verify_meter_point(
-    call: Call, *, mpxn: str, valid_until: datetime | None = None, purpose: str = DEFAULT_PURPOSE
+    call: Call,
+    *,
+    mpxn: str,
+    valid_until: datetime | None = None,
+    purpose: str = DEFAULT_PURPOSE,
+    moved_in_at: datetime | None = None,
 ) -> types.MeterPointConsent:
-    """Record that the acting user may consent for a meter point and consents to it."""
+    """Record that the acting user lives at a meter point, may consent for it, and consents to it.
+
+    Another household that lives there has to move out first. With `movedInAt`, it moves out at that instant.
+    """
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
     if number is None:
         problem = Problem(("mpxn",), "is not a number of 1 to 13 digits")
         raise BadInput("Invalid meter point number. Give an MPAN or an MPRN.", problems=[problem])
     until = _valid_until(call, valid_until)
+    await begin_tenancy(call, user_id, number, moved_in_at, "movedInAt")
     known = await records.find_consent(call, user_id, number)
     if known is None:
         basis = records.basis_of(call.principal)
@@ -56,7 +66,7 @@ async def verify_meter_point(
         assert known is not None  # a concurrent call has added it
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     kind = types.ConsentChangeKind.RENEWAL if record.verified else types.ConsentChangeKind.GRANT
-    record.verified = True
+    record.verified, record.ended_at = True, None
     await records.renew_consent(call, record, until, purpose, kind)
     return build_consent(record, call.rows.now)
 
@@ -76,9 +86,14 @@ async def renew_consents(
 ) -> list[types.ConsentChange]:
     """Renew the acting user's consents for meter points, by default for 18 months from now."""
     until = _valid_until(call, valid_until)
-    return [
-        _build_change(await records.renew_consent(call, record, until)) for record in await _edit_consents(call, mpxns)
-    ]
+    consents = await _edit_consents(call, mpxns)
+    for record in consents:
+        if record.ended_at is not None:
+            raise Conflict(
+                f"The user has moved out at meter point {record.mpxn}, so its consent cannot be renewed. A user "
+                "who moves in again needs a new one: verifyMeterPoint."
+            )
+    return [_build_change(await records.renew_consent(call, record, until)) for record in consents]
 
 
 @operation(

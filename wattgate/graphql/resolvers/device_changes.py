@@ -60,6 +60,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
         await record_provisioned_consent(call, owner_id, mpxn)
     await services.close_other_holders(call, owner_id, input.hardware_id)
     device = services.build_device(owner_id, device_type, input.hardware_id, _to_hardware_ids(input), proof)
+    device.held_from = await services.held_from(call, owner_id, input.hardware_id)
     device.description, device.parent_hardware_id = input.description, input.parent_hardware_id
     device.protocol_name = (input.protocol and input.protocol.protocol) or device.protocol_name
     return await services.add_with_sensors(call, device, sensors)
@@ -84,6 +85,7 @@ async def update_device(call: Call, *, device_id: strawberry.ID, input: types.De
         raise BadInput("A required value is null. See `problems`.", problems=[problem])
     if input.protocol is not strawberry.UNSET:
         owned = await services.load_owned_resources(call.rows, device.owner_id)
+        await services.require_own_readings(call, device)
         await services.replace_sensors(call, device, services.explicit_sensors(input.protocol, owned))
         device.protocol_name = input.protocol.protocol or device.protocol_name
     emit_device_changed(call, device_id)
@@ -126,7 +128,7 @@ async def move_device(call: Call, *, device_id: strawberry.ID, user_id: strawber
         mac=old.hardware_ids.mac, eui=old.hardware_ids.eui, serial_number=old.hardware_ids.serial_number
     )
     moved = services.build_device(user_id, device_type, old.hardware_id, hardware_ids, DeviceProof.APPLICATION)
-    moved.protocol_name = old.protocol_name
+    moved.protocol_name, moved.held_from = old.protocol_name, call.rows.now
     return await services.add_with_sensors(call, moved, sensors)
 
 

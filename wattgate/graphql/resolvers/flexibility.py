@@ -4,7 +4,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.queries.consent import is_valid
+from wattgate.db.queries.consent import is_in_force
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.energy.tariffs import rate_problems
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
@@ -214,7 +214,7 @@ async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -
     points = sorted(
         consent.mpxn
         for consent in consents
-        if is_valid(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
+        if is_in_force(consent, call.rows.now) and (consent.verified or consent.mpxn in present)
     )
     if requested is None and len(points) != 1:
         message = "the user has several meter points" if points else "the user has no meter point"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from strawberry import ID
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
+from wattgate.db.queries.tenancies import oldest_instants
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
@@ -94,9 +96,13 @@ async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class _DisplayDevice:
-    """A device, and the resources that its sensors feed, with their fields, by classifier."""
+    """A device, and the resources that its sensors feed, with their fields, by classifier.
+
+    `since_ms` is the first instant of its owner at the meter point of a resource, or with the device if that is later.
+    """
 
     device_id: str
+    since_ms: Mapping[str, int]
     resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
 
@@ -111,11 +117,15 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
     displays: dict[str, _DisplayDevice] = {}
-    for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
+    fed = await queries.resources(rows, devices)
+    starts = await oldest_instants(rows, chain.from_iterable(fed))
+    for device, resources in zip(devices, fed, strict=True):
+        held_ms = 0 if device.held_from is None else to_ms(device.held_from)
+        since_ms = {one.resource_id: max(held_ms, starts.get(one.resource_id, 0)) for one in resources}
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
+        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, since_ms, feeds)
         for spelling in hardware_id_spellings(device.hardware_key):
             displays.setdefault(spelling, display)
     found = {hardware_id: displays.get(normalize_hardware_id(hardware_id)) for hardware_id in hardware_ids}
@@ -141,15 +151,23 @@ class _MessageBatch:
             for resource, fields in display.resources_by_classifier.get(measurement.classifier, ()):
                 field = find_field(fields, measurement.field)
                 if field is not None:
-                    self._add_value(message, measurement, resource, field)
+                    since_ms = display.since_ms[resource.resource_id]
+                    self._add_value(message, measurement, resource, field, since_ms)
         if message.network_state is not None:
             self._add_state(message, display.device_id, message.network_state)
 
     def _add_value(
-        self, message: MeterMessage, measurement: Measurement, resource: models.Resource, field: ReadingField
+        self,
+        message: MeterMessage,
+        measurement: Measurement,
+        resource: models.Resource,
+        field: ReadingField,
+        since_ms: int,
     ) -> None:
         try:
             at, value = field.to_stored_ms(message.at, self.now_ms), _to_stored_value(measurement, field)
+            if at < since_ms:
+                raise StorageError("its instant is before the household moved in, or had the device")
         except StorageError as refused:
             self._refuse(message, f"{measurement.classifier} {measurement.field} is not stored", str(refused))
         else:

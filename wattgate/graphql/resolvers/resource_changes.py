@@ -1,15 +1,15 @@
 """Resources that change: change and close them, and move them to another user."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import strawberry
-from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.rows import Rows
-from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import Conflict
 from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -21,6 +21,7 @@ from wattgate.graphql.services.changes import (
 from wattgate.graphql.services.consent_records import record_provisioned_consent
 from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.owners import require_new_owner
+from wattgate.graphql.services.tenancies import begin_tenancy, end_tenancy_without_resources, is_at
 from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
@@ -43,9 +44,11 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
     apply_input(resource, input)
     if resource.active and resource.successor_id is not None:
         raise Conflict(f"Resource {resource_id} was moved to another user. It cannot be opened again.")
-    if resource.active and not was_active:
-        await _require_own_meter_point(call, resource)
     await call.rows.flush()
+    if resource.active and not was_active:
+        await begin_tenancy(call, resource.owner_id, resource.mpxn)
+    elif was_active and not resource.active:
+        await end_tenancy_without_resources(call, resource.owner_id, resource.mpxn)
     if resource.active == was_active:
         emit_resources_changed(call, [resource_id])
     else:
@@ -60,88 +63,103 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
     needs=Permission.RESOURCE_MANAGE,
     rest=RestRoute("PUT", "/resource/{resourceId}/owner"),
 )
-async def move_resource(call: Call, *, resource_id: strawberry.ID, user_id: strawberry.ID) -> models.Resource:
-    """Move a resource, with the resources of its costs, to another user of the application.
+async def move_resource(
+    call: Call, *, resource_id: strawberry.ID, user_id: strawberry.ID, moved_in_at: datetime | None = None
+) -> models.Resource:
+    """Move a resource, with all others of its owner at its meter point, to another user of the application.
 
-    The user gets a new resource of the same type at the same meter point, without readings, tariffs and alert rules.
-    The old one is closed for good and stays with its owner, with all of these. Other resources of the owner of this
-    type at this meter point are closed with it.
+    The user lives at the meter point from `movedInAt` on, by default from now, and the owner until then. The user gets
+    a new resource of each type, without readings, tariffs and alert rules. The old ones are closed for good and stay
+    with their owner, with all of these. Readings of the owner from `movedInAt` on are deleted. A resource without a
+    meter point moves alone, with the resources of its costs. Repeated calls return the same resource.
     """
     old = await call.rows.edit(models.Resource, resource_id)
+    if old.successor_id is not None:
+        successor = await call.rows.get(models.Resource, old.successor_id)
+        if successor.owner_id == user_id:
+            return successor
     await require_new_owner(call.rows, user_id, old.owner_id)
     _check_movable(old)
-    costs = await call.rows.all(
-        models.Resource, col(models.Resource.cost_of) == resource_id, col(models.Resource.active).is_(True)
-    )
-    await record_provisioned_consent(call, user_id, old.mpxn)
-    moved = await _replace(call.rows, old, user_id, cost_of=None)
-    for cost in costs:
-        await _replace(
-            call.rows, await call.rows.edit(models.Resource, cost.resource_id), user_id, cost_of=moved.resource_id
-        )
-    duplicates = await _close_duplicates(call.rows, old)
+    leaving = await _resources_that_move(call.rows, old)
+    moved = await _add_successors(call.rows, leaving, user_id)
+    closed = [resource.resource_id for resource in leaving]
     await call.rows.flush()
-    closed = [resource_id, *(cost.resource_id for cost in costs), *duplicates]
+    await begin_tenancy(call, user_id, old.mpxn, moved_in_at or call.rows.now, "movedInAt")
+    await record_provisioned_consent(call, user_id, old.mpxn)
     await emit_homes_of_resources_changed(call, closed)
-    await _feed_successor(call, moved)
+    for successor in moved.values():
+        if successor.cost_of is None:
+            await _feed_successor(call, successor)
     await _disable_alert_rules(call.rows, closed)
-    await _end_grants(call.rows, old)
-    return moved
+    return moved[resource_id]
 
 
-async def _require_own_meter_point(call: Call, resource: models.Resource) -> None:
-    """Raise Conflict if a user opens a resource at a meter point that is another user's by now.
+async def _resources_that_move(rows: Rows, named: models.Resource) -> list[models.Resource]:
+    """Return the resources that leave with a named one, which is the first: those at its meter point, with their costs.
 
-    The application and its administrators decide who is at a meter point.
+    Closed resources at the meter point leave as well, so that they cannot be opened again.
     """
-    is_user = call.principal.sees_own_records_only or call.principal.acts_for_user
-    if resource.mpxn is None or not is_user:
-        return
-    others = await call.rows.count_in_application(
-        models.Resource,
-        col(models.Resource.owner_id) != resource.owner_id,
-        _is_at(resource.mpxn),
-        col(models.Resource.active).is_(True),
-        limit=1,
-    )
-    if others:
-        raise Conflict(
-            f"Another user has meter point {resource.mpxn} by now. Ask the provider of the application to open the "
-            f"resource {resource.resource_id}."
-        )
-
-
-async def _close_duplicates(rows: Rows, old: models.Resource) -> list[str]:
-    """Close the other resources of the owner of this type at this meter point, with their costs. Return their ids.
-
-    They would otherwise still give the owner access to the meter point. They cannot be opened again either.
-    """
-    if old.mpxn is None:
-        return []
-    duplicates = await rows.all(
-        models.Resource,
-        col(models.Resource.owner_id) == old.owner_id,
-        col(models.Resource.resource_type_id) == old.resource_type_id,
-        col(models.Resource.resource_id) != old.resource_id,
-        _is_at(old.mpxn),
-    )
-    ids = [duplicate.resource_id for duplicate in duplicates]
-    costs = await rows.all(models.Resource, col(models.Resource.cost_of).in_(ids)) if ids else []
-    ids += [cost.resource_id for cost in costs]
-    if ids:
-        await rows.update(
+    others = []
+    if named.mpxn is not None:
+        others = await rows.all(
             models.Resource,
-            col(models.Resource.resource_id).in_(ids),
+            col(models.Resource.owner_id) == named.owner_id,
+            col(models.Resource.resource_id) != named.resource_id,
+            col(models.Resource.cost_of).is_(None),
             col(models.Resource.successor_id).is_(None),
-            active=False,
-            successor_id=old.successor_id,
+            is_at(named.mpxn),
+            order_by=[col(models.Resource.active).desc(), models.Resource.number],
         )
-    return ids
+    ids = [named.resource_id, *(resource.resource_id for resource in others)]
+    costs = await rows.all(
+        models.Resource,
+        col(models.Resource.cost_of).in_(ids),
+        col(models.Resource.successor_id).is_(None),
+        order_by=[col(models.Resource.active).desc(), models.Resource.number],
+    )
+    keys = [*ids[1:], *(cost.resource_id for cost in costs)]
+    return [named, *[await rows.edit(models.Resource, key) for key in keys]]
 
 
-def _is_at(mpxn: str) -> ColumnElement[bool]:
-    """Return the condition of resources at a meter point, in any spelling."""
-    return col(models.Resource.mpxn).in_(meter_point_spellings(canonical_meter_point(mpxn)))
+async def _add_successors(rows: Rows, leaving: Sequence[models.Resource], user_id: str) -> dict[str, models.Resource]:
+    """Close resources, and return the successor of each open one for a user, by the id of the old resource.
+
+    Resources of the same type share one successor, and so do those of their costs.
+    """
+    types_by_id = await rows.get_many(models.ResourceType, {old.resource_type_id for old in leaving})
+    by_kind: dict[tuple[str, str | None], models.Resource] = {}
+    by_id: dict[str, models.Resource] = {}
+    for old in leaving:
+        source = None if old.cost_of is None else by_id.get(old.cost_of)
+        kind = (old.resource_type_id, None if source is None else source.resource_id)
+        successor = by_kind.get(kind)
+        if successor is None and old.active and (old.cost_of is None or source is not None):
+            resource_type = types_by_id[old.resource_type_id]
+            successor = by_kind[kind] = await _add_successor(rows, old, resource_type, user_id, kind[1])
+        old.active = False
+        if successor is not None:
+            by_id[old.resource_id], old.successor_id = successor, successor.resource_id
+    return by_id
+
+
+async def _add_successor(
+    rows: Rows, old: models.Resource, resource_type: models.ResourceType, user_id: str, cost_of: str | None
+) -> models.Resource:
+    """Add the successor of a resource for a user. The texts of the old owner are not copied: those of the type are."""
+    return await rows.add(
+        models.Resource(
+            owner_id=user_id,
+            resource_type_id=old.resource_type_id,
+            name=resource_type.name,
+            classifier=old.classifier,
+            base_unit=old.base_unit,
+            storage=old.storage,
+            mpxn=old.mpxn,
+            cost_of=cost_of,
+            data_source_type=old.data_source_type,
+            data_source_resource_type_info=resource_type.data_source_resource_type_info,
+        )
+    )
 
 
 async def _restart_alert_rules(rows: Rows, resource_id: str) -> None:
@@ -160,26 +178,6 @@ def _check_movable(resource: models.Resource) -> None:
         raise Conflict(
             f"Resource {resource.resource_id} holds the costs of resource {resource.cost_of}. Move that one instead."
         )
-
-
-async def _replace(rows: Rows, old: models.Resource, user_id: str, *, cost_of: str | None) -> models.Resource:
-    """Close a resource and add its successor for a user. The texts of the old owner are not copied."""
-    added = await rows.add(
-        models.Resource(
-            owner_id=user_id,
-            resource_type_id=old.resource_type_id,
-            name=old.name,
-            classifier=old.classifier,
-            base_unit=old.base_unit,
-            storage=old.storage,
-            mpxn=old.mpxn,
-            cost_of=cost_of,
-            data_source_type=old.data_source_type,
-            data_source_resource_type_info=old.data_source_resource_type_info,
-        )
-    )
-    old.active, old.successor_id = False, added.resource_id
-    return added
 
 
 async def _feed_successor(call: Call, added: models.Resource) -> None:
@@ -218,32 +216,3 @@ async def _disable_alert_rules(rows: Rows, resource_ids: Sequence[str]) -> None:
     """Disable the rules of closed resources, which nothing can trigger again."""
     await rows.update(models.AlertRule, col(models.AlertRule.resource_id).in_(resource_ids), enabled=False)
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(resource_ids), watched=False)
-
-
-async def _end_grants(rows: Rows, old: models.Resource) -> None:
-    """End the rights of the old owner at the meter point, unless another open resource is there.
-
-    The consent proves no device any more, and the enrolment for flexibility ends.
-    """
-    if old.mpxn is None:
-        return
-    number = canonical_meter_point(old.mpxn)
-    others = await rows.count(
-        models.Resource,
-        col(models.Resource.owner_id) == old.owner_id,
-        _is_at(number),
-        col(models.Resource.active).is_(True),
-    )
-    if not others:
-        await rows.update(
-            models.MeterPointConsent,
-            col(models.MeterPointConsent.user_id) == old.owner_id,
-            col(models.MeterPointConsent.mpxn) == number,
-            verified=False,
-        )
-        await rows.update(
-            models.DfsUser,
-            col(models.DfsUser.user_id) == old.owner_id,
-            col(models.DfsUser.mpxn) == number,
-            active=False,
-        )

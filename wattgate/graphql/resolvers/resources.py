@@ -18,6 +18,7 @@ from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, oper
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.services.consent_records import record_provisioned_consent
+from wattgate.graphql.services.tenancies import begin_tenancy
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission
@@ -156,10 +157,13 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
     """Add a resource for the acting user.
 
-    An application may set any meter point, and relies on the user's consent, which is recorded if there is none. An
-    account may set only a meter point of one of its user's resources.
+    An application may set any meter point at which no other user lives, and relies on the user's consent, which is
+    recorded if there is none. With `movedInAt`, another user who lives there moves out at that instant. An account may
+    set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
+    if input.moved_in_at is not None and call.principal.sees_own_records_only:
+        raise Forbidden("Only the application may say when a user moved in.")
     if input.mpxn and call.principal.sees_own_records_only and not await _has_resource_at(call, input.mpxn):
         raise Forbidden("Only the application may add a resource at a new meter point.")
     resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
@@ -167,11 +171,12 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     if resource_type is None:
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
         raise BadInput(f"Unknown resource type {input.resource_type_id!r}. See `problems`.", problems=[problem])
-    values = to_column_values(input, models.Resource)
+    values = to_column_values(input, models.Resource, exclude={"moved_in_at"})
     values["cost_of"] = await _find_cost_source(call, input, resource_type.classifier, owner_id)
     values["data_source_resource_type_info"] = (
         input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
+    await begin_tenancy(call, owner_id, input.mpxn, input.moved_in_at, "input", "movedInAt")
     await record_provisioned_consent(call, owner_id, input.mpxn)
     return await call.rows.add(
         models.Resource(

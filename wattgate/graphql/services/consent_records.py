@@ -92,12 +92,17 @@ async def record_change(
 async def record_provisioned_consent(call: Call, user_id: str, mpxn: str | None) -> None:
     """Record the consent on which a caller relies that provisions a meter point for a user, if there is none.
 
-    An account relies on the consent that exists. A consent that was revoked or has expired stays so.
+    An account relies on the consent that exists. A consent that was revoked or has expired stays so. One that ended
+    because the user moved out begins again, unverified.
     """
     if mpxn is None or call.principal.sees_own_records_only:
         return
     number = canonical_meter_point(mpxn)
-    if await find_consent(call, user_id, number) is not None:
+    known = await find_consent(call, user_id, number)
+    if known is not None:
+        if known.ended_at is not None:
+            record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
+            record.ended_at = None
         return
     is_operator = call.principal.role is Role.SYSTEM
     basis = ConsentBasis.OPERATOR if is_operator else ConsentBasis.PROVISIONED

@@ -15,7 +15,6 @@ from wattgate.graphql.types import consent as types
 
 def build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPointConsent:
     """Return the result for a consent, with its state at a time."""
-    state = types.ConsentState.VALID if is_valid(row, now) else types.ConsentState.EXPIRED
     return types.MeterPointConsent(
         consent_id=strawberry.ID(row.consent_id),
         user_id=strawberry.ID(row.user_id),
@@ -24,10 +23,19 @@ def build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPo
         verified=row.verified,
         valid_until=row.valid_until,
         revoked_at=row.revoked_at,
-        state=types.ConsentState.REVOKED if row.revoked_at else state,
+        ended_at=row.ended_at,
+        state=_state_of(row, now),
         created_at=row.created_at,
         updated_at=row.updated_at,
     )
+
+
+def _state_of(row: models.MeterPointConsent, now: datetime) -> types.ConsentState:
+    if row.revoked_at is not None:
+        return types.ConsentState.REVOKED
+    if row.ended_at is not None:
+        return types.ConsentState.ENDED
+    return types.ConsentState.VALID if is_valid(row, now) else types.ConsentState.EXPIRED
 
 
 def build_receipt(row: models.ConsentChange, now: datetime | None = None) -> types.ConsentReceipt:

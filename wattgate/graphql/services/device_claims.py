@@ -18,7 +18,8 @@ from wattgate.db.identity.login_backoff import (
 )
 from wattgate.db.identity.secrets import hash_secret, new_readable_secret
 from wattgate.db.models import DeviceClaim, MeterPointConsent
-from wattgate.db.queries.consent import is_valid
+from wattgate.db.queries.consent import is_in_force
+from wattgate.db.queries.tenancies import lives_at
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point, hardware_id_spellings, normalize_hardware_id, parse_eui
 from wattgate.enums import DeviceProof
@@ -100,14 +101,16 @@ async def _redeem_code(call: Call, user_id: str, hardware_id: str, code: str) ->
 
 
 async def _is_in_inventory(call: Call, user_id: str, hardware_id: str) -> bool:
-    """Return whether the network lists the device, in use, at a meter point that is verified for the user."""
+    """Return whether the network lists the device, in use, where the user lives and the meter point is verified."""
     eui = parse_eui(hardware_id)
     device = await call.network.device(eui) if eui else None
+    number = canonical_meter_point(device.mpxn if device else "")
     consents = await call.rows.all(
         MeterPointConsent,
         col(MeterPointConsent.user_id) == user_id,
-        col(MeterPointConsent.mpxn) == canonical_meter_point(device.mpxn if device else ""),
+        col(MeterPointConsent.mpxn) == number,
         col(MeterPointConsent.verified).is_(True),
     )
     is_in_use = device is not None and device.status.lower() == COMMISSIONED
-    return is_in_use and any(is_valid(consent, call.rows.now) for consent in consents)
+    has_consent = any(is_in_force(consent, call.rows.now) for consent in consents)
+    return await lives_at(call.rows, user_id, number) and is_in_use and has_consent

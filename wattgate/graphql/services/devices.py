@@ -1,12 +1,14 @@
 """Devices as records: find them by any of their identifiers, add and close them, and set their sensors."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_
 from sqlmodel import col
 
 from wattgate.db.models import Device, DeviceSensor, DeviceType, HardwareIds, Resource
+from wattgate.db.queries.tenancies import lives_at
 from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.enums import DeviceProof
@@ -66,6 +68,34 @@ async def close_other_holders(call: Call, owner_id: str, hardware_id: str) -> No
                     f"Another user has device {hardware_id}. Its owner must remove it, or the application must move it."
                 )
             await close_device(call, rows, holder.device_id)
+
+
+async def held_from(call: Call, owner_id: str, hardware_id: str) -> datetime | None:
+    """Return the instant from which messages of a hardware id belong to a new owner; None if it had no other owner."""
+    keys = [
+        col(Device.hardware_key).startswith(f"{spelling} ", autoescape=True)
+        for spelling in meter_points.hardware_id_spellings(hardware_id)
+    ]
+    others = await call.rows.count_in_application(Device, or_(*keys), col(Device.owner_id) != owner_id, limit=1)
+    return call.rows.now if others else None
+
+
+async def require_own_readings(call: Call, device: Device) -> None:
+    """Raise Conflict if the device measures another household, because its owner has moved out and left it there.
+
+    The application knows where a device is.
+    """
+    if device.remains_at is None:
+        return
+    if not call.principal.sees_own_records_only:
+        device.remains_at = None
+        return
+    if not await lives_at(call.rows, device.owner_id, device.remains_at):
+        raise Conflict(
+            f"The owner of device {device.device_id} has moved out at meter point {device.remains_at}, which it "
+            "measures. Remove it with deactivateDevice, or ask the provider of the application to change it."
+        )
+    device.remains_at = None
 
 
 async def add_with_sensors(call: Call, device: Device, sensors: SensorAssignments) -> Device:

@@ -21,6 +21,7 @@ from wattgate.enums import DeliveryState
 from wattgate.errors import Conflict
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.credential_endings import end_user
+from wattgate.graphql.services.tenancies import end_all_tenancies
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, UserJobQueued
 
@@ -41,6 +42,7 @@ async def begin_erasure(call: Call, user: models.User) -> None:
     await _withdraw_deliveries(rows, user_id)
     await _erase_by_address(rows, erasure, accounts)
     await end_user(call, rows, user_id)
+    await end_all_tenancies(rows, user_id)
     own_export = col(models.DataExport.user_id) == user_id
     await rows.update(models.DataExport, own_export, attempt=col(models.DataExport.attempt) + 1)  # stops its worker
     for rule in USER_RULES:

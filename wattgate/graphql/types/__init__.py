@@ -36,6 +36,7 @@ from wattgate.enums import (
     RuleKind,
     SuppressionCause,
     TariffKind,
+    TenancyProof,
     ThresholdSide,
     TokenCheck,
     Weekday,
@@ -47,6 +48,7 @@ strawberry.enum(
     description="Condition of an alert rule.",
 )
 strawberry.enum(ConsentBasis, description="Ground on which a consent was recorded or changed.")
+strawberry.enum(TenancyProof, description="On whose word a user lives at a meter point.")
 strawberry.enum(WithheldReason, description="Why the data of a meter point is withheld.")
 strawberry.enum(MeterKind, description="Kind of energy that a meter of a home counts.")
 strawberry.enum(ThresholdSide, description="The side of the threshold on which an alert rule fires.")

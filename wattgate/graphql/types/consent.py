@@ -28,6 +28,7 @@ class ConsentState(Enum):
     VALID = "valid"
     EXPIRED = "expired"
     REVOKED = "revoked"
+    ENDED = "ended"
 
 
 @strawberry.type(description="Why the data of a resource is withheld.")
@@ -45,6 +46,9 @@ class MeterPointConsent:
     verified: bool = strawberry.field(description="Whether the application has verified that the user may consent.")
     valid_until: datetime
     revoked_at: datetime | None
+    ended_at: datetime | None = strawberry.field(
+        description="When the household moved out. Null while it lives at the meter point."
+    )
     state: ConsentState = strawberry.field(description="State of the consent now.")
     created_at: datetime
     updated_at: datetime

@@ -22,6 +22,7 @@ from wattgate.graphql.types.flexibility import DfsParticipation, DfsUser
 from wattgate.graphql.types.paired_displays import PairedDisplay
 from wattgate.graphql.types.prompts import PromptUser, UserAction
 from wattgate.graphql.types.resources import Device, Resource
+from wattgate.graphql.types.tenancies import MeterPointTenancy
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.graphql.types.webhooks import Webhook, WebhookError
 from wattgate.principal import Permission
@@ -104,6 +105,12 @@ class UserRecords:
         Permission.CONSENT_READ,
         "Receipts of all grants, renewals and revocations of the user's consents.",
         build=build_receipt,
+    )
+    tenancies: Connection[MeterPointTenancy] = _records(
+        "MeterPointTenancy",
+        models.MeterPointTenancy,
+        Permission.CONSENT_READ,
+        "Meter points at which the user lives or has lived, with the times.",
     )
     access_log: Connection[AccessRecord] = _records(
         "AccessRecord",

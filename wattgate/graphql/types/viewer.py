@@ -24,6 +24,7 @@ from wattgate.graphql.types.mail import MailSuppression
 from wattgate.graphql.types.owners import user_edge
 from wattgate.graphql.types.prompts import PromptUser, UserAction
 from wattgate.graphql.types.resources import Device, Resource
+from wattgate.graphql.types.tenancies import MeterPointTenancy
 from wattgate.graphql.types.user_records import UserRecords
 from wattgate.graphql.types.virtual_entities import VirtualEntity
 from wattgate.graphql.types.webhooks import Webhook, WebhookError
@@ -148,6 +149,12 @@ class Application:
         Permission.CONSENT_READ,
         "Consents of all users.",
         build=build_consent,
+    )
+    tenancies: Connection[MeterPointTenancy] = _records(
+        "MeterPointTenancy",
+        models.MeterPointTenancy,
+        Permission.CONSENT_READ,
+        "Meter points at which users live or have lived, with the times.",
     )
     alert_rules: Connection[AlertRule] = _records(
         "AlertRule", models.AlertRule, Permission.NOTIFICATION_READ, "Alert rules of all users."

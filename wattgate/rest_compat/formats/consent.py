@@ -18,7 +18,7 @@ def _status_body(result: RestResult) -> dict[str, Any]:
         "meterPointVerification": [
             {
                 "isVerified": status.verified,
-                "isValidUntil": format_iso(status.revoked_at or status.valid_until),
+                "isValidUntil": format_iso(status.revoked_at or status.ended_at or status.valid_until),
                 "mpxnKey": status.mpxn_key.value,
                 "mpxn": status.mpxn,
             }

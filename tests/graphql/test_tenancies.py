@@ -1,0 +1,281 @@
+"""Whose a meter point is, since when: moves, ends and returns of households, and what each finds there."""
+
+import asyncio
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from tests.support.house import STORAGE, House, Tenant
+from tests.support.metering import HALF_HOUR, START, add_device, metered
+from tests.support.residents import resident
+from tests.support.tables import check_rollups
+from wattgate.clock import format_iso, utc_now
+from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.errors import BadInput, Conflict
+from wattgate.graphql.resolvers import catch_ups, meter_messages
+from wattgate.graphql.types.resources import NewResourceType
+from wattgate.principal import Principal, Role
+
+pytestmark = pytest.mark.both_databases("separation of households")
+
+OLD_DAYS = timedelta(days=3)
+
+
+@pytest.fixture
+async def ada(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+@pytest.fixture
+async def bob(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+async def send(house: House, who: Tenant, method: str, path: str, caller: str = "account", **body: Any) -> Any:
+    answer: httpx.Response = await house.call(method, path, who.headers[caller], **({"json": body} if body else {}))
+    return answer
+
+
+def code_of(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json().get("code", "")
+
+
+async def move(house: House, resource_id: str, to: Tenant, **more: Any) -> str:
+    """Move a resource to a user by REST, and return the id of the new one."""
+    path = f"/resource/{resource_id}/owner"
+    answer = await send(house, house.one, "PUT", path, "application", userId=to.user_id, **more)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["resourceId"])
+
+
+async def add(house: House, who: Tenant, mpxn: str, caller: str = "acting", **more: Any) -> httpx.Response:
+    """Add a resource at a meter point for a user."""
+    values = {"resourceTypeId": who.ids["resource_type"], "name": "electricity", "mpxn": mpxn, **more}
+    answer: httpx.Response = await send(house, who, "POST", "/resource", caller, **values)
+    return answer
+
+
+async def from_network(house: House, who: Tenant, resource_id: str) -> list[datetime]:
+    """Return the instants of the readings that a catch-up would retrieve."""
+    page = await house.gateway.runner.run(catch_ups.network_readings, who.system, {"resource_id": resource_id})
+    return [] if page is None else [reading.at for reading in page.readings]
+
+
+async def report(house: House, who: Tenant, hardware_id: str, at: datetime, watts: int = 230) -> int:
+    """Record a power reading of a display as the MQTT intake does. Return the number of stored readings."""
+    value = Measurement("electricity.consumption", "POWER", Decimal(watts), "W")
+    message = MeterMessage(hardware_id=hardware_id, at=at, values=(value,))
+    system = Principal(Role.SYSTEM, application_id=who.application_id)
+    result = await house.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
+    return int(result.recorded)
+
+
+async def stored(house: House, who: Tenant, resource_id: str) -> list[datetime]:
+    """Return the instants of the first and the last reading of a resource."""
+    query = "query ($id: ID!) { resource(resourceId: $id) { firstTime lastTime } }"
+    found = (await house.graphql(query, who.headers["account"], id=resource_id))["data"]["resource"]
+    return [datetime.fromisoformat(text) for text in found.values() if text]
+
+
+async def event_codes(house: House, who: Tenant) -> list[str]:
+    """Return the codes of the webhook events about the tenancies of a user."""
+    statement = text("SELECT event_code FROM webhook_event WHERE user_id = :user AND event_code LIKE 'tenancy.%'")
+    async with house.gateway.database.engine.begin() as connection:
+        return list((await connection.execute(statement, {"user": who.user_id})).scalars())
+
+
+async def hardware_of(house: House, who: Tenant, device_id: str) -> str:
+    return str((await send(house, who, "GET", f"/device/{device_id}")).json()["hardwareId"])
+
+
+async def test_the_first_household_retrieves_the_whole_history(served: House, ada: Tenant) -> None:
+    point = await metered(ada)
+    assert await from_network(served, ada, point.resource_id) == [START + n * HALF_HOUR for n in range(3)]
+
+
+@pytest.mark.parametrize("way", ["move", "close and add", "erase and add"])
+async def test_the_next_household_retrieves_nothing_of_the_time_before(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
+    point = await metered(ada)
+    if way == "move":
+        moved = await move(served, point.resource_id, bob)
+    else:
+        if way == "close and add":
+            await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+        else:
+            await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
+        moved = (await add(served, bob, point.mpxn)).json()["resourceId"]
+    assert await from_network(served, bob, moved) == []
+    with pytest.raises(BadInput, match="readings are invalid"):
+        await bob.record(moved, (START, "0.5"))
+    await bob.record(moved, (utc_now(), "230"), field="POWER")
+
+
+async def test_readings_since_the_move_in_date_are_the_next_households(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    moved_in = START + HALF_HOUR
+    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(moved_in))
+    assert await from_network(served, bob, moved) == [moved_in, moved_in + HALF_HOUR]
+
+
+async def test_a_late_move_withdraws_the_readings_of_the_former_household(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    instants = [START + n * HALF_HOUR for n in range(7)]
+    await ada.record(point.resource_id, *((at, "0.5") for at in instants))
+    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(instants[3]))
+    assert await stored(served, ada, point.resource_id) == [instants[0], instants[2]]
+    async with served.gateway.database.engine.begin() as connection:
+        assert await connection.run_sync(check_rollups, [point.resource_id]) > 0
+    assert await stored(served, bob, moved) == []
+
+
+async def test_moves_that_cannot_be_are_refused(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    path = f"/resource/{point.resource_id}/owner"
+    ahead = format_iso(utc_now() + timedelta(hours=1))
+    answer = await send(served, ada, "PUT", path, "application", userId=bob.user_id, movedInAt=ahead)
+    assert code_of(answer) == (400, "BAD_INPUT")
+    moved = await move(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
+    third = await resident(served.one)
+    before = {"userId": third.user_id, "movedInAt": format_iso(START)}
+    answer = await send(served, ada, "PUT", f"/resource/{moved}/owner", "application", **before)
+    assert code_of(answer) == (409, "CONFLICT")
+    by_account = await add(served, bob, point.mpxn, "account", movedInAt=format_iso(START))
+    assert code_of(by_account) == (403, "FORBIDDEN")
+
+
+async def test_the_same_household_continues_where_it_closed(served: House, ada: Tenant) -> None:
+    point = await metered(ada)
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+    again = (await add(served, ada, point.mpxn)).json()["resourceId"]
+    assert await from_network(served, ada, again) == [START + n * HALF_HOUR for n in range(3)]
+
+
+async def test_a_household_that_returns_begins_again(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await ada.record(point.resource_id, (START, "0.5"))
+    moved = await move(served, point.resource_id, bob)
+    back = await move(served, moved, ada)
+    assert await from_network(served, ada, back) == []
+    assert await stored(served, ada, point.resource_id) == [START, START]  # its own readings stay
+
+
+async def test_every_type_of_the_meter_point_moves_at_once(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    live_type = NewResourceType(name="live power", classifier="electricity.power", storage=STORAGE)
+    live = (await served.one.run("add_resource_type", input=live_type)).resource_type_id
+    second = (await add(served, ada, point.mpxn, resourceTypeId=live)).json()["resourceId"]
+    await move(served, point.resource_id, bob)
+    assert (await send(served, ada, "GET", f"/resource/{second}")).json()["active"] is False
+    listed = (await send(served, bob, "GET", "/resource")).json()
+    assert {one["resourceTypeId"] for one in listed} == {ada.ids["resource_type"], live}
+    again = await add(served, ada, point.mpxn, "account")
+    assert code_of(again) == (403, "FORBIDDEN")
+    await move(served, second, bob)  # the guide for legacy clients moves each one
+
+
+async def test_a_second_household_needs_the_end_of_the_first(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    assert code_of(await add(served, bob, point.mpxn)) == (409, "CONFLICT")
+    with pytest.raises(Conflict, match="movedInAt"):
+        await bob.run("verify_meter_point", mpxn=point.mpxn)
+    assert (await send(served, ada, "GET", f"/resource/{point.resource_id}")).json()["active"] is True
+    added = await add(served, bob, point.mpxn, movedInAt=format_iso(START + HALF_HOUR))
+    assert added.status_code == 200, added.text
+    assert (await send(served, ada, "GET", f"/resource/{point.resource_id}")).json()["active"] is False
+    assert await event_codes(served, ada) == ["tenancy.ended"]
+    assert await event_codes(served, bob) == []
+
+
+async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")
+    cy = await resident(served.one)
+    answers = await asyncio.gather(*(add(served, who, point.mpxn) for who in (bob, cy)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+
+
+async def test_messages_from_before_the_move_are_not_the_next_owners(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id = await hardware_of(served, ada, device_id)
+    moved = await move(served, point.resource_id, bob)
+    answer = await send(served, ada, "PUT", f"/device/{device_id}/owner", "application", userId=bob.user_id)
+    assert answer.status_code == 200, answer.text
+    assert await report(served, bob, hardware_id, utc_now() - OLD_DAYS) == 0
+    assert await report(served, bob, hardware_id, utc_now()) == 1
+    current = await send(served, bob, "GET", f"/resource/{moved}/current")
+    assert [value for _, value in current.json()["data"]] == [230]
+
+
+async def test_a_sold_display_does_not_bring_the_sellers_messages(served: House, ada: Tenant, bob: Tenant) -> None:
+    point, own = await metered(ada), await metered(bob)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id = await hardware_of(served, ada, device_id)
+    await send(served, ada, "DELETE", f"/device/{device_id}")
+    values: dict[str, Any] = {
+        "deviceTypeId": bob.ids["device_type"],
+        "hardwareId": hardware_id,
+        "hardwareIds": {},
+        "protocol": {"sensors": [{"protocolId": "ELEC", "resourceId": own.resource_id}]},
+    }
+    assert (await send(served, bob, "POST", "/device", "acting", **values)).status_code == 200
+    assert await report(served, bob, hardware_id, utc_now() - OLD_DAYS) == 0
+    assert await report(served, bob, hardware_id, utc_now()) == 1
+
+
+async def test_a_display_in_the_home_of_another_cannot_feed_the_own_new_one(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    flat = await metered(ada)
+    await move(served, point.resource_id, bob)
+    change: dict[str, Any] = {"protocol": {"sensors": [{"protocolId": "S0", "resourceId": flat.resource_id}]}}
+    refused = await send(served, ada, "PUT", f"/device/{device_id}", **change)
+    assert code_of(refused) == (409, "CONFLICT")
+    assert await report(served, ada, await hardware_of(served, ada, device_id), utc_now()) == 0
+    allowed = await send(served, ada, "PUT", f"/device/{device_id}", "acting", **change)  # the application knows it
+    assert allowed.status_code == 200, allowed.text
+
+
+async def test_a_former_household_neither_claims_nor_lists_devices(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+    await add(served, bob, point.mpxn)
+    device: dict[str, Any] = {"deviceTypeId": ada.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
+    assert code_of(await send(served, ada, "POST", "/device", **device)) == (403, "FORBIDDEN")
+    for path in (f"/device/meter-point/{point.mpxn}/inventory", f"/device/smart-meter/{point.eui}/inventory"):
+        assert (await send(served, ada, "GET", path)).status_code in (403, 404), path
+        assert (await send(served, bob, "GET", path)).status_code == 200, path
+
+
+async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await ada.record(point.resource_id, (START, "0.5"))
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    await move(served, point.resource_id, bob)
+    (consent,) = [one for one in await ada.run("consents") if (one.user_id, one.mpxn) == (ada.user_id, point.mpxn)]
+    assert (consent.state.value, consent.verified, consent.ended_at is not None) == ("ended", False, True)
+    renewal = await send(
+        served, ada, "POST", f"/user/verification/status/mpxn/{point.mpxn}/renewal", isValidUntil="now"
+    )
+    assert code_of(renewal) == (409, "CONFLICT")
+    current = await send(served, ada, "GET", f"/resource/{point.resource_id}/current")
+    assert [value for _, value in current.json()["data"]] == [0.5]
+
+
+async def test_texts_of_the_former_household_are_not_copied(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    change: dict[str, Any] = {"name": "Ada's flat", "dataSourceResourceTypeInfo": {"note": "Ada's note"}}
+    assert (await send(served, ada, "PUT", f"/resource/{point.resource_id}", **change)).status_code == 200
+    moved = await move(served, point.resource_id, bob)
+    assert "Ada" not in (await send(served, bob, "GET", f"/resource/{moved}")).text
