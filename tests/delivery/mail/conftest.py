@@ -37,3 +37,9 @@ async def set_address(call: Call, *, email: str) -> None:
     await call.rows.update(Template, active=False)
     await call.rows.delete(MailSuppression)
     await call.rows.delete(KeptMail)
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def set_accounts_active(call: Call, *, active: bool) -> None:
+    """Close every account, or open it again."""
+    await call.rows.update(Account, active=active)

@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import col
 from starlette.applications import Starlette
 
-from tests.delivery.mail.conftest import set_address
+from tests.delivery.mail.conftest import set_accounts_active, set_address
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
 from wattgate.app.server.unsubscribe_page import unsubscribe_route
@@ -20,7 +20,7 @@ from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.resolvers import mail
+from wattgate.graphql.resolvers import mail, provisioning
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
@@ -171,6 +171,32 @@ async def test_mail_that_waited_for_days_is_not_sent(outbox: Post, smtp: MailSer
     await deliver_due(outbox, settings(smtp))
     assert smtp.taken == []
     assert (await outbox.notification(alert_id)).state is NotificationState.FAILED
+
+
+@pytest.mark.parametrize("way", ["address changed", "account closed"])
+async def test_mail_that_waits_is_not_sent_to_an_address_that_ended(outbox: Post, smtp: MailServer, way: str) -> None:
+    alert_id = await outbox.send(Channel.EMAIL)
+    if way == "address changed":
+        await outbox.run(set_address, email="new@example.org")
+    else:
+        await outbox.run(set_accounts_active, active=False)
+    await deliver_due(outbox, settings(smtp))
+    await outbox.run(set_accounts_active, active=True)
+    assert smtp.taken == []
+    reason = "no active account of the user has the address any more"
+    assert (await outbox.log(alert_id))[1:] == [(2, "Given Up", "ERROR", reason)]
+
+
+async def test_erasure_leaves_the_suppression_of_an_address_that_another_user_has(
+    outbox: Post, smtp: MailServer
+) -> None:
+    smtp.say("RCPT", REFUSED)
+    await outbox.send(Channel.EMAIL)
+    await deliver_due(outbox, settings(smtp))
+    other = {"username": "user@example.org", "password": "correct horse battery"}
+    created = await outbox.runner.run(provisioning.create_user, outbox.tenant.system, other)
+    await outbox.tenant.run("delete_user", user_id=created.user_id)
+    assert [entry.address for entry in await outbox.rows(MailSuppression)] == ["user@example.org"]
 
 
 async def test_mail_without_a_usable_template_names_the_alert_type(outbox: Post, smtp: MailServer) -> None:

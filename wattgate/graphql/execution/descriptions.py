@@ -174,6 +174,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "model": "Hardware model of the device.",
         "mpxn": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
         "meterPointNumber": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
+        "movedInAt": "When the user moved in at the meter point. Another user who lives there moves out then. Not in "
+        "the future.",
         "mpxnKey": "Network of the meter point.",
         "mpxns": "Numbers of the meter points: MPANs (electricity) or MPRNs (gas).",
         "name": "Display name.",

@@ -32,6 +32,9 @@ MAX_WAIT = timedelta(days=5)
 ADDRESS_SUPPRESSED = "address.suppressed"
 """Failure code of a mail to a suppressed address."""
 
+ADDRESS_ENDED = "user.address.ended"
+"""Failure code of a mail to an address that no active account of the user has any more."""
+
 MAX_KEPT_MAILS = 500
 """Maximum mails of an application that are kept if no SMTP server is configured. Above it, the oldest are deleted."""
 
@@ -58,13 +61,18 @@ async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppressio
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """Return the mail of a notification to one address, or PermanentFailure if it must not be sent."""
+    """Return the mail of a notification to one address, or PermanentFailure if it must not be sent.
+
+    The address must still be one of an active account of the user: accounts end and addresses change meanwhile.
+    """
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
         return refusal
     notification = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, notification.alert_id)
+    if delivery.address not in await notifications.current_addresses(call, alert.user_id):
+        return PermanentFailure(ADDRESS_ENDED, "no active account of the user has the address any more")
     return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, notification))
 
 

@@ -4,9 +4,10 @@ Some effects are immediate: the user cannot log in, the username is free, no mes
 recorded. A worker erases the rest in batches (`app/workers/user_jobs.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
+from sqlalchemy import func, or_
 from sqlmodel import col
 
 from wattgate.db import models
@@ -73,13 +74,27 @@ async def _withdraw_deliveries(rows: Rows, user_id: str) -> None:
 
 
 async def _erase_by_address(rows: Rows, erasure: models.Erasure, accounts: Sequence[models.Account]) -> None:
-    """Erase the rows of the names and addresses of the accounts, before these are replaced."""
-    addresses = sorted({address for account in accounts for address in _addresses_of(account)})
+    """Erase the rows of the names and addresses of the accounts, before these are replaced.
+
+    Rows of an address that an account of another user has as well stay with that user.
+    """
+    own = {address for account in accounts for address in _addresses_of(account)}
+    addresses = sorted(own - await _addresses_of_others(rows, erasure.user_id, own))
     for step in ADDRESS_STEPS:
         while (await run_batch(rows, erasure, step, addresses)).has_more:
             pass
     for account in accounts:
         await forget_username(rows, account.directory_id, account.username)
+
+
+async def _addresses_of_others(rows: Rows, user_id: str, addresses: Collection[str]) -> set[str]:
+    """Return those of some addresses that accounts of other users have."""
+    others = await rows.all(
+        models.Account,
+        col(models.Account.user_id) != user_id,
+        or_(*(func.lower(column).in_(addresses) for column in (models.Account.email, models.Account.username))),
+    )
+    return {address for account in others for address in _addresses_of(account)}
 
 
 def _addresses_of(account: models.Account) -> set[str]:

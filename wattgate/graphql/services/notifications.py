@@ -109,7 +109,7 @@ def alert_payload(alert: Alert) -> AlertSent:
 
 async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
     """Enqueue a push to each app of the user, each as a delivery of its own."""
-    accounts = await _active_accounts(call, alert)
+    accounts = await _active_accounts(call, alert.user_id)
     belongs_to_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
     tokens = await call.rows.all(MobileAppToken, belongs_to_user, order_by=[MobileAppToken.created_at])
     for token in {call.rows.decrypt(MobileAppToken, token, "token"): token for token in tokens}.values():
@@ -122,7 +122,7 @@ async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, 
 
 async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
     """Enqueue a mail to each address of the user, each as a delivery of its own."""
-    addresses = extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, alert)])
+    addresses = await current_addresses(call, alert.user_id)
     if not addresses:
         await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
         await mark_failed(call, alert, notification, "user.address.not_found")
@@ -137,11 +137,16 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
         notification.state = NotificationState.RATE_LIMITED
 
 
-async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
-    """Return the active accounts of the alert's user, oldest first."""
+async def current_addresses(call: Call, user_id: str) -> list[str]:
+    """Return the mail addresses of the active accounts of a user, oldest first."""
+    return extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, user_id)])
+
+
+async def _active_accounts(call: Call, user_id: str) -> list[Account]:
+    """Return the active accounts of a user, oldest first."""
     return await call.rows.all(
         Account,
-        col(Account.user_id) == alert.user_id,
+        col(Account.user_id) == user_id,
         col(Account.active).is_(True),
         col(Account.status) == "active",
         order_by=[Account.created_at],

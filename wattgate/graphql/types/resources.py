@@ -395,8 +395,4 @@ class NewResource:
         "user's only active resource of the classifier without .cost, at the same meter point. Null if costs will be "
         "recorded.",
     )
-    moved_in_at: datetime | None = strawberry.field(
-        default=None,
-        description="When the user moved in at the meter point. Another user who lives there moves out then. Default: "
-        "the user has always lived there, or lives there from now on if another user has before.",
-    )
+    moved_in_at: datetime | None = None

@@ -81,7 +81,7 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  addDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    deviceId proof\n  }\n}\n",
   },
   {
-    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move a resource or a device to another user", name: "moveResource", kind: "mutation",
+    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "When people move: who lives at a meter point", name: "moveResource", kind: "mutation",
     text: "mutation ($resourceId: ID!, $userId: ID!) {\n  moveResource(resourceId: $resourceId, userId: $userId) { resourceId ownerId }\n}\n",
   },
   {
