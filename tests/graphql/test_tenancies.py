@@ -10,8 +10,11 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.house import STORAGE, House, Tenant
+from tests.support.live import READINGS
 from tests.support.metering import HALF_HOUR, START, add_device, metered
+from tests.support.people import paired_display
 from tests.support.residents import resident
+from tests.support.socket import socket
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
 from wattgate.energy.meter_messages import Measurement, MeterMessage
@@ -279,3 +282,28 @@ async def test_texts_of_the_former_household_are_not_copied(served: House, ada: 
     assert (await send(served, ada, "PUT", f"/resource/{point.resource_id}", **change)).status_code == 200
     moved = await move(served, point.resource_id, bob)
     assert "Ada" not in (await send(served, bob, "GET", f"/resource/{moved}")).text
+
+
+async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_home(served: House, ada: Tenant) -> None:
+    kept, left = await ada.add_resource(), await ada.add_resource()
+    home_id = await ada.add_home(kept, left)
+    display, _ = await paired_display(ada, home_id)
+
+    async def power(resource_id: str, watts: int) -> None:
+        body: dict[str, Any] = {"field": "POWER", "readings": [{"at": format_iso(utc_now()), "value": watts}]}
+        assert (await send(served, ada, "POST", f"/resource/{resource_id}/readings", **body)).status_code == 200
+
+    async with socket(served.url) as client:
+        await client.init(**display)
+        await client.subscribe(READINGS, ids=[left, kept])
+        await power(left, 100)
+        assert (await client.payload())["data"]["readings"]["resourceId"] == left
+        remove = (
+            "mutation ($home: ID!, $id: ID!) { removeVirtualEntityResource(veId: $home, resourceId: $id) { veId } }"
+        )
+        removed = await served.graphql(remove, ada.headers["account"], home=home_id, id=left)
+        assert "errors" not in removed, removed
+        assert (await client.payload())["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        await power(left, 200)
+        await power(kept, 300)
+        assert (await client.payload())["data"]["readings"]["value"] == 300

@@ -6,7 +6,7 @@ from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, NotFound
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services import home_resources as services
-from wattgate.graphql.services.changes import emit_home_changed
+from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 
@@ -46,6 +46,7 @@ async def remove_virtual_entity_resource(
         raise NotFound(f"Home {ve_id} has no resource with ID {resource_id}.")
     await services.remove_resources(call.rows, ve_id, [resource_id])
     emit_home_changed(call, ve_id)
+    emit_resources_changed(call, [resource_id])
     return home
 
 

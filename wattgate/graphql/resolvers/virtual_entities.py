@@ -17,7 +17,7 @@ from wattgate.graphql.core.inputs import apply_input, to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.services import home_resources
-from wattgate.graphql.services.changes import emit_home_changed
+from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
 from wattgate.graphql.services.credential_endings import end_home
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
@@ -141,6 +141,7 @@ async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_
     if problems := await home_resources.find_problems(call.rows, entity.owner_id, resource_ids, path, joined):
         raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     await home_resources.replace_resources(call.rows, entity.ve_id, resource_ids, joined)
+    emit_resources_changed(call, set(joined) - set(resource_ids))
 
 
 @operation(

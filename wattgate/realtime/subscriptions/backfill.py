@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, or_
 from sqlmodel import col, select
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.db.lookups import not_found
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
 from wattgate.db.pages import Condition
 from wattgate.db.queries.consent import check_consent, find_consent_errors
@@ -20,6 +21,7 @@ from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
+from wattgate.errors import GatewayError
 from wattgate.realtime import topics
 from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions.subscription_source import Backfill, FindWithheld, WithheldTopics
@@ -75,8 +77,12 @@ async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
 
 async def _find_withheld_readings(resource_ids: Sequence[str], rows: Rows) -> WithheldTopics:
     resources = await rows.get_many(Resource, resource_ids)
-    errors, valid_until = await check_consent(rows, list(resources.values()))
+    revoked, valid_until = await check_consent(rows, list(resources.values()))
+    hidden = {
+        resource_id: not_found(Resource, resource_id) for resource_id in resource_ids if resource_id not in resources
+    }
     seconds = None if valid_until is None else (valid_until - rows.now).total_seconds()
+    errors: dict[str, GatewayError] = {**revoked, **hidden}
     return WithheldTopics({topics.readings(resource_id): error for resource_id, error in errors.items()}, seconds)
 
 

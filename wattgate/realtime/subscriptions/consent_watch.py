@@ -1,4 +1,4 @@
-"""The consent to the topics of a stream group: which of them are withheld, and when that changes.
+"""The topics of a stream group whose payloads are withheld: without a consent, or without sight of the record.
 
 The state is loaded when the first subscriber joins. It then follows the events of withdrawn consents, and is loaded
 again after a loss of events, after a change of a resource, and when the first valid consent expires.
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import GatewayError
 from wattgate.realtime.subscriptions.subscription_source import WithheldTopics
 
 MAX_WAIT_SECONDS = 86_400.0
@@ -27,10 +27,10 @@ class ConsentWatch:
     def __init__(
         self,
         find: Callable[[], Awaitable[Any]],
-        withhold: Callable[[str, ConsentRevoked], None],
+        withhold: Callable[[str, GatewayError], None],
         start_task: StartTask,
     ) -> None:
-        self.errors: dict[str, ConsentRevoked] = {}
+        self.errors: dict[str, GatewayError] = {}
         self._find = find
         self._withhold = withhold
         self._start_task = start_task
@@ -46,7 +46,7 @@ class ConsentWatch:
             await self._check()
             self._is_loaded = True
 
-    def revoke(self, topic: str, error: ConsentRevoked) -> None:
+    def revoke(self, topic: str, error: GatewayError) -> None:
         """Withhold a topic immediately."""
         self._changes += 1
         is_new = topic not in self.errors

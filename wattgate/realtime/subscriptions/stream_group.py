@@ -53,7 +53,7 @@ from functools import partial
 from typing import Any
 
 from wattgate.clock import from_ms
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import GatewayError
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
 from wattgate.realtime.event_queue import EventQueue, events_lost_error
@@ -148,7 +148,7 @@ class StreamGroup(Group):
     def _handle_event(self, event: Event) -> None:
         consent, execute_sync = self._consent, self._selection.execute_sync
         if type(event.payload) is ResourceChanged:
-            if self._withheld and consent is not None:
+            if consent is not None:  # it may have left the home of a display
                 consent.request_check()
             return None
         if consent is not None and event.topic in consent.errors:
@@ -189,16 +189,16 @@ class StreamGroup(Group):
     # consent
 
     @property
-    def _withheld(self) -> Mapping[str, ConsentRevoked]:
+    def _withheld(self) -> Mapping[str, GatewayError]:
         """The errors of the topics whose payloads are withheld."""
         return {} if self._consent is None else self._consent.errors
 
     def _require_readable_topic(self) -> None:
-        """Raise ConsentRevoked if the payloads of all topics are withheld."""
+        """Raise the error of the first topic if the payloads of all topics are withheld."""
         if len(self._withheld) == len(self.topics):
             raise self._withheld[self.topics[0]]
 
-    def _withhold(self, topic: str, error: ConsentRevoked) -> None:
+    def _withhold(self, topic: str, error: GatewayError) -> None:
         """Notify the subscribers that a topic is withheld from now on, and drop its buffered messages."""
         if len(self._withheld) == len(self.topics):
             self._end_subscribers(error, tuple(self._subscribers))

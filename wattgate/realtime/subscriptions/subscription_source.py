@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from wattgate.db.rows import Rows
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import GatewayError
 from wattgate.realtime.events import Event
 
 Backfill = Callable[[Rows, datetime | None], Awaitable[list[Any]]]
@@ -17,10 +17,12 @@ time or there are too many."""
 class WithheldTopics(NamedTuple):
     """The topics whose payloads are withheld, and the time until the first consent to another one expires.
 
+    They are withheld without a valid consent, or because the caller does not see their record any more.
+
     `seconds_until_change` is None if no consent can expire.
     """
 
-    errors: Mapping[str, ConsentRevoked]
+    errors: Mapping[str, GatewayError]
     seconds_until_change: float | None
 
 
