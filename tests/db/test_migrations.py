@@ -17,7 +17,12 @@ from wattgate.clock import to_ms
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
+from wattgate.db.models import MeterPointTenancy, Resource
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
+from wattgate.enums import TenancyProof
+from wattgate.graphql.core.runner import Runner
+from wattgate.principal import Permission, Principal, Role
+from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.stored_json import check_json
 
 HALF_HOUR = timedelta(minutes=30)
@@ -578,4 +583,48 @@ async def test_downgrade_ends_the_credentials_of_displays(empty_url: str) -> Non
         await connection.run_sync(downgrade_with_a_display)
     await upgrade(database)
     assert await is_current(database)
+    await database.close()
+
+
+async def test_migration_begins_a_tenancy_for_each_household_of_a_meter_point(empty_url: str) -> None:
+    """Ada's resource was moved to Bob. Cy is alone at another meter point, and has closed the resource there."""
+    database = Database(empty_url)
+    days = [datetime(2025, 1, day, tzinfo=UTC) for day in range(1, 6)]
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0032")
+        put(connection, "application", application_id="a")
+        put(connection, "resource_type", application_id="a", resource_type_id="t", storage=STORAGE)
+        points = [("ada", "2000024512368", False), ("bob", "200002451236", True), ("cy", "5710900", False)]
+        for number, (user_id, mpxn, active) in enumerate(points, start=1):
+            put(connection, "app_user", application_id="a", user_id=user_id)
+            put(
+                connection,
+                "resource",
+                application_id="a",
+                owner_id=user_id,
+                resource_type_id="t",
+                resource_id=user_id,
+                number=number,
+                storage=STORAGE,
+                mpxn=mpxn,
+                active=active,
+                created_at=days[number],
+                updated_at=days[number + 1],
+            )
+        put(connection, "reading_day", resource_number=1, field=0, at=to_ms(days[0]), first_at=to_ms(days[0]))
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+    principal = Principal(Role.SYSTEM, application_id="a")
+    runner = Runner(database, MemoryBus())
+    tenancies = await runner.read(principal, Permission.SYSTEM, lambda rows: rows.all(MeterPointTenancy))
+    assert {(one.user_id, one.mpxn, one.began_at, one.ended_at, one.proof) for one in tenancies} == {
+        ("ada", "2000024512368", days[0], days[2], TenancyProof.MIGRATED),
+        ("bob", "2000024512368", days[2], None, TenancyProof.MIGRATED),
+        ("cy", "5710900", days[3], days[4], TenancyProof.MIGRATED),
+    }
+    resources = await runner.read(principal, Permission.SYSTEM, lambda rows: rows.all(Resource))
+    assert {one.resource_id: one.owned_from for one in resources} == {"ada": None, "bob": days[2], "cy": None}
     await database.close()

@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 from sqlalchemy import BigInteger, Integer, SmallInteger
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.column_types import AssignedId, JsonColumn, StructColumn, created_at_field, new_id, updated_at_field
+from wattgate.db.column_types import (
+    AssignedId,
+    JsonColumn,
+    StructColumn,
+    UtcDateTime,
+    created_at_field,
+    new_id,
+    updated_at_field,
+)
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.storage_fields import StorageDefinition
 
@@ -39,6 +47,9 @@ class Resource(Tenanted, table=True):
     its meter point, if that is known. A resource with `cost_of` has the costs of that other resource's energy: they are
     computed, and nothing is recorded for it. If a resource is `watched`, new readings trigger alert rules.
 
+    `owned_from` is when the owner's household moved in at the meter point, if another one is known before. Nothing is
+    recorded from before. It repeats the tenancy, so that writers of readings need no other statement.
+
     A closed resource is not active: nothing more is recorded for it. `successor_id` is set if it was moved to another
     user: the resource of that user, which has none of its readings. It then stays closed.
     """
@@ -62,6 +73,7 @@ class Resource(Tenanted, table=True):
     data_source_type: str = ""
     data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
     data_source_unit_info: Any = Field(default=None, sa_type=JsonColumn)
+    owned_from: datetime | None = Field(default=None, sa_type=UtcDateTime)
     active: bool = True
     watched: bool = False
     created_at: datetime = created_at_field()

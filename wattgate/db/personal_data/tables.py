@@ -197,7 +197,7 @@ _BILLING_RULES = (
             },
             {
                 _PSEUDONYM: "application_id number resource_id owner_id resource_type_id cost_of successor_id",
-                _BILLED: "mpxn classifier base_unit storage data_source_type created_at updated_at",
+                _BILLED: "mpxn classifier base_unit storage data_source_type owned_from created_at updated_at",
             },
         ),
         billing_replaced=MappingProxyType(dict(each(None, "mpxn"))),

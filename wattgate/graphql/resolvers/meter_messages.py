@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from strawberry import ID
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
-from wattgate.db.queries.tenancies import oldest_instants
+from wattgate.db.queries.tenancies import oldest_instant
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
@@ -117,11 +116,9 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
     displays: dict[str, _DisplayDevice] = {}
-    fed = await queries.resources(rows, devices)
-    starts = await oldest_instants(rows, chain.from_iterable(fed))
-    for device, resources in zip(devices, fed, strict=True):
+    for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
         held_ms = 0 if device.held_from is None else to_ms(device.held_from)
-        since_ms = {one.resource_id: max(held_ms, starts.get(one.resource_id, 0)) for one in resources}
+        since_ms = {one.resource_id: max(held_ms, oldest_instant(one)) for one in resources}
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))

@@ -46,7 +46,7 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
         raise Conflict(f"Resource {resource_id} was moved to another user. It cannot be opened again.")
     await call.rows.flush()
     if resource.active and not was_active:
-        await begin_tenancy(call, resource.owner_id, resource.mpxn)
+        resource.owned_from = await begin_tenancy(call, resource.owner_id, resource.mpxn)
     elif was_active and not resource.active:
         await end_tenancy_without_resources(call, resource.owner_id, resource.mpxn)
     if resource.active == was_active:
@@ -84,7 +84,9 @@ async def move_resource(
     moved = await _add_successors(call.rows, leaving, user_id)
     closed = [resource.resource_id for resource in leaving]
     await call.rows.flush()
-    await begin_tenancy(call, user_id, old.mpxn, moved_in_at or call.rows.now, "movedInAt")
+    owned_from = await begin_tenancy(call, user_id, old.mpxn, moved_in_at or call.rows.now, "movedInAt")
+    for successor in moved.values():
+        successor.owned_from = owned_from
     await record_provisioned_consent(call, user_id, old.mpxn)
     await emit_homes_of_resources_changed(call, closed)
     for successor in moved.values():

@@ -176,7 +176,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     values["data_source_resource_type_info"] = (
         input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
-    await begin_tenancy(call, owner_id, input.mpxn, input.moved_in_at, "input", "movedInAt")
+    owned_from = await begin_tenancy(call, owner_id, input.mpxn, input.moved_in_at, "input", "movedInAt")
     await record_provisioned_consent(call, owner_id, input.mpxn)
     return await call.rows.add(
         models.Resource(
@@ -185,6 +185,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             base_unit=resource_type.base_unit,
             storage=resource_type.storage,
             data_source_type=resource_type.data_source_type,
+            owned_from=owned_from,
             **values,
         )
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries import tenancies
+from wattgate.db.queries.tenancies import oldest_instant
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
@@ -75,17 +75,12 @@ class ReadingTargets:
     """The reading targets of one call, loaded for all its resources at once."""
 
     def __init__(
-        self,
-        now: datetime,
-        resources: dict[str, models.Resource],
-        resource_types: dict[str, models.ResourceType],
-        since_ms: dict[str, int],
+        self, now: datetime, resources: dict[str, models.Resource], resource_types: dict[str, models.ResourceType]
     ) -> None:
         self.now_ms = to_ms(now)
         self._now = now
         self._resources = resources
         self._resource_types = resource_types
-        self._since_ms = since_ms
         self._targets: dict[tuple[int, int], ReadingTarget] = {}
 
     @classmethod
@@ -95,8 +90,7 @@ class ReadingTargets:
         resource_types = await call.rows.get_many(
             models.ResourceType, {resource.resource_type_id for resource in resources.values()}
         )
-        since_ms = await tenancies.oldest_instants(call.rows, resources.values())
-        return cls(call.rows.now, resources, resource_types, since_ms)
+        return cls(call.rows.now, resources, resource_types)
 
     def find(self, resource_id: str, field_name: str | None) -> ReadingTarget:
         """Return the target of a resource and field. Raise UnknownTarget if the caller cannot record it."""
@@ -107,15 +101,13 @@ class ReadingTargets:
             raise UnknownTarget("resourceId", f"{resource_id} is closed; open it again with updateResource first")
         if resource.cost_of:
             raise UnknownTarget("resourceId", "is computed from its consumption; record that")
-        since_ms = self._since_ms.get(resource_id, 0)
-        if since_ms == tenancies.NEVER:
-            raise UnknownTarget("resourceId", f"{resource_id} is at a meter point where another household lives")
         field = find_field(parse_fields(resource.storage), field_name)
         if field is None:
             raise UnknownTarget("field", f"the resource has no field {field_name}")
         retention_days = self._resource_types[resource.resource_type_id].retention_days
-        oldest_ms = 0 if retention_days is None else to_ms(self._now - timedelta(days=retention_days))
-        target = ReadingTarget(resource, resource.number, field, max(oldest_ms, since_ms), retention_days, since_ms)
+        since_ms = oldest_instant(resource)
+        kept_ms = 0 if retention_days is None else to_ms(self._now - timedelta(days=retention_days))
+        target = ReadingTarget(resource, resource.number, field, max(kept_ms, since_ms), retention_days, since_ms)
         return self._targets.setdefault((resource.number, field.index), target)
 
     def watched_fields(self) -> list[tuple[str, str]]:

@@ -34,15 +34,15 @@ def is_at(mpxn: str) -> ColumnElement[bool]:
 
 async def begin_tenancy(
     call: Call, user_id: str, mpxn: str | None, moved_in_at: datetime | None = None, *path: str
-) -> None:
-    """Record that the household of a user lives at a meter point, if that is not known yet.
+) -> datetime | None:
+    """Record that the household of a user lives at a meter point, if that is not known yet. Return since when.
 
     It lives there from `moved_in_at` on. Without it, the first household that the application knows has always lived
     there, one that comes back without another in between continues, and any other begins now. With `moved_in_at`, the
     household that lives there now ends at that instant. Raise Conflict if it lives there and there is no `moved_in_at`.
     """
     if not mpxn:
-        return
+        return None
     number = canonical_meter_point(mpxn)
     _check_not_future(call, moved_in_at, path)
     with call.rows.whole_application() as rows:
@@ -50,9 +50,10 @@ async def begin_tenancy(
         known = await rows.all(models.MeterPointTenancy, col(models.MeterPointTenancy.mpxn) == number)
         lives_there = next((tenancy for tenancy in known if tenancy.ended_at is None), None)
         if lives_there is not None and lives_there.user_id == user_id:
-            if moved_in_at is not None and moved_in_at != lives_there.began_at:
-                await _correct_start(rows, lives_there, known, moved_in_at)
-            return
+            if moved_in_at is None or moved_in_at == lives_there.began_at:
+                return lives_there.began_at
+            await _correct_start(rows, lives_there, known, moved_in_at)
+            return moved_in_at
         if lives_there is not None and moved_in_at is None:
             raise Conflict(
                 f"Another user of the application lives at meter point {number}. Move it with moveResource, or give "
@@ -61,7 +62,7 @@ async def begin_tenancy(
         last = max(known, key=lambda tenancy: tenancy.ended_at or call.rows.now, default=None)
         if lives_there is None and last is not None and last.user_id == user_id and moved_in_at is None:
             await _reopen(rows, last)
-            return
+            return last.began_at
         for former in known:
             if moved_in_at is not None and (former.ended_at is None or former.ended_at > moved_in_at):
                 await _end(rows, former, moved_in_at)
@@ -69,6 +70,7 @@ async def begin_tenancy(
             await _make_way(call, rows, last)
         began_at = moved_in_at if moved_in_at is not None or last is None else call.rows.now
         await _add(rows, user_id, number, began_at, call.principal)
+        return began_at
 
 
 async def end_tenancy_without_resources(call: Call, user_id: str, mpxn: str | None) -> None:
@@ -117,6 +119,8 @@ async def _correct_start(
             )
     record = await rows.edit(models.MeterPointTenancy, tenancy.tenancy_id)
     record.began_at = moved_in_at
+    of_user = col(models.Resource.owner_id) == tenancy.user_id
+    await rows.update(models.Resource, of_user, is_at(tenancy.mpxn), owned_from=moved_in_at)
 
 
 async def _reopen(rows: Rows, tenancy: models.MeterPointTenancy) -> None:

@@ -1,12 +1,14 @@
 """Add the tenancies of meter points, and begin one for each household that has had a resource there.
 
 The first household of a meter point begins at its first reading, or at its first resource if that is earlier. Each next
-one begins with its first resource, which ends the one before. A household without an open resource ended with its last
-change.
+one begins with its first resource, which ends the one before, and gets no earlier readings. A household without an open
+resource ended with its last change.
 """
 
+import logging
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -19,6 +21,8 @@ down_revision = "0032"
 branch_labels = None
 depends_on = None
 
+log = logging.getLogger(__name__)
+
 BATCH_ROWS = 1_000
 CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 _WHITESPACE = re.compile(r"\s+")
@@ -30,7 +34,7 @@ RESOURCE = sa.table(
     *(sa.column(name, sa.String) for name in ("application_id", "owner_id", "mpxn")),
     sa.column("number", sa.BigInteger),
     sa.column("active", sa.Boolean),
-    *(sa.column(name, sa.DateTime(timezone=True)) for name in ("created_at", "updated_at")),
+    *(sa.column(name, sa.DateTime(timezone=True)) for name in ("created_at", "updated_at", "owned_from")),
 )
 READING_DAY = sa.table("reading_day", *(sa.column(name, sa.BigInteger) for name in ("resource_number", "first_at")))
 TENANCY = sa.table(
@@ -69,6 +73,7 @@ def upgrade() -> None:
         postgresql_where=_OPEN,
     )
     op.add_column("meter_point_consent", sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("resource", sa.Column("owned_from", sa.DateTime(timezone=True), nullable=True))
     op.add_column("device", sa.Column("held_from", sa.DateTime(timezone=True), nullable=True))
     op.add_column("device", sa.Column("remains_at", sa.String(), nullable=True))
     _begin_tenancies()
@@ -90,8 +95,9 @@ def _begin_tenancies() -> None:
         created, changed = _aware(row.created_at), _aware(row.updated_at)
         first = first_readings.get(row.number)
         known = households[row.application_id, _canonical(row.mpxn)].setdefault(
-            row.owner_id, {"created": created, "first": created, "ended": changed, "open": False}
+            row.owner_id, {"created": created, "first": created, "ended": changed, "open": False, "spellings": set()}
         )
+        known["spellings"].add(row.mpxn)
         known["created"] = min(known["created"], created)
         known["ended"] = max(known["ended"], changed)
         known["open"] = known["open"] or row.active
@@ -100,6 +106,34 @@ def _begin_tenancies() -> None:
     rows = [row for key, owners in sorted(households.items()) for row in _tenancies(*key, owners)]
     for start in range(0, len(rows), BATCH_ROWS):
         connection.execute(sa.insert(TENANCY), rows[start : start + BATCH_ROWS])
+    _bound_resources(connection, households)
+    shared = sorted(mpxn for (_, mpxn), owners in households.items() if sum(one["open"] for one in owners.values()) > 1)
+    if shared:
+        log.warning(
+            "Several users of an application have open resources at %d meter points, such as %s. Close those of users "
+            "who have moved out, with updateResource or moveResource.",
+            len(shared),
+            ", ".join(shared[:10]),
+        )
+
+
+def _bound_resources(connection: sa.Connection, households: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+    """Let the resources of each household but the first of a meter point get no readings from before it."""
+    for (application_id, _), owners in households.items():
+        if len(owners) < 2:
+            continue
+        first = min(owners, key=lambda user_id: (owners[user_id]["created"], user_id))
+        for user_id, known in owners.items():
+            if user_id != first:
+                connection.execute(
+                    sa.update(RESOURCE)
+                    .where(
+                        RESOURCE.c.application_id == application_id,
+                        RESOURCE.c.owner_id == user_id,
+                        RESOURCE.c.mpxn.in_(known["spellings"]),
+                    )
+                    .values(owned_from=known["created"])
+                )
 
 
 def _tenancies(application_id: str, mpxn: str, owners: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,5 +178,6 @@ def _canonical(text: str) -> str:
 def downgrade() -> None:
     for name in ("remains_at", "held_from"):
         op.drop_column("device", name)
+    op.drop_column("resource", "owned_from")
     op.drop_column("meter_point_consent", "ended_at")
     op.drop_table("meter_point_tenancy")
