@@ -145,6 +145,9 @@ NO_CREDENTIALS = (
 )
 """The message for a caller who needs credentials and sent none."""
 
+ENDED_CREDENTIALS = "The credentials have ended: they were revoked or changed, or have expired. Log in again."
+"""The message for a caller whose credentials ended between their check and the operation. Nothing was changed."""
+
 
 class Forbidden(GatewayError):
     code, status = "FORBIDDEN", 403

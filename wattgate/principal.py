@@ -192,6 +192,28 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
 )
 """The permissions of each role, with their access scope. A permission that is not listed is denied."""
 
+OWN_CREDENTIAL_PERMISSIONS = frozenset(
+    {
+        Permission.TOKEN,
+        Permission.SECOND_FACTOR,
+        Permission.CREDENTIAL_WRITE,
+        Permission.ACCOUNT_WRITE,
+        Permission.ACCOUNT_ADD,
+        Permission.ACCOUNT_MANAGE,
+        Permission.USER_DELETE,
+        Permission.OWN_DISPLAY,
+        Permission.PAIRED_DISPLAY_WRITE,
+    }
+)
+"""The permissions of operations that may change the user or the accounts of their caller, or end its credentials."""
+
+
+def grants_as_much(role: Role, former: Role) -> bool:
+    """Return whether a role has every permission of a former one, and none of them reaches less far."""
+    granted = GRANTS[role]
+    return all(granted.get(needs) in (scope, AccessScope.APPLICATION) for needs, scope in GRANTS[former].items())
+
+
 ACTING_EXCEPTIONS: Mapping[Permission, str] = MappingProxyType(
     {
         Permission.ACCOUNT_ADD: "An account is added to an existing user, and legacy clients name the user only in the "

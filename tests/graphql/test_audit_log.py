@@ -9,8 +9,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from strawberry import ID
 
+from tests.support.endings import set_account_columns
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.servers import Databases
+from wattgate.app.server.factory import Gateway
 from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
 from wattgate.db.change_recorder import MAX_CHANGES, REDACTED, ChangeRecorder, redact
 from wattgate.db.models import User
@@ -33,7 +35,16 @@ PASSWORD = "a secret that nobody may read"
 async def home(databases: Databases) -> AsyncIterator[House]:
     """A served gateway on each engine, whose audit logs the tests tamper with."""
     async with databases() as url, house(url) as house_with_tenants:
+        for tenant in (house_with_tenants.one, house_with_tenants.other):
+            await set_account_columns(tenant, tenant.account_id, administrator=True)
         yield house_with_tenants
+
+
+async def settle_administrator(gateway: Gateway, name: str) -> Tenant:
+    """Create a tenant whose account is an administrator."""
+    tenant = await settle(gateway, name)
+    await set_account_columns(tenant, tenant.account_id, administrator=True)
+    return tenant
 
 
 def administrator(tenant: Tenant) -> Principal:
@@ -43,7 +54,6 @@ def administrator(tenant: Tenant) -> Principal:
         application_id=tenant.application_id,
         user_id=tenant.user_id,
         account_id=tenant.account_id,
-        token_id="token-1",
     )
 
 
@@ -102,9 +112,10 @@ def test_no_operation_changes_the_audit_log() -> None:
 async def test_an_act_of_an_administrator_leaves_an_entry(home: House) -> None:
     tenant, runner = home.one, home.gateway.runner
     before = await last_sequence(tenant)
-    endpoint_id = await add_endpoint(tenant, administrator(tenant))
+    principal = await tenant.gateway.authenticator.authenticate(tenant.headers["account"])
+    endpoint_id = await add_endpoint(tenant, principal)
     arguments = {"endpoint_id": ID(endpoint_id)}
-    await runner.run(operation("delete_webhook_endpoint"), administrator(tenant), arguments)
+    await runner.run(operation("delete_webhook_endpoint"), principal, arguments)
     added, deleted = await entries_of(tenant, before)
     assert (added.operation, deleted.operation) == ("addWebhookEndpoint", "deleteWebhookEndpoint")
     assert added.actor == {
@@ -112,7 +123,7 @@ async def test_an_act_of_an_administrator_leaves_an_entry(home: House) -> None:
         "scheme": "token",
         "accountId": tenant.account_id,
         "userId": tenant.user_id,
-        "tokenId": "token-1",
+        "tokenId": principal.token_id,
         "credential": None,
     }
     assert deleted.target == {"endpointId": endpoint_id}
@@ -205,7 +216,7 @@ async def test_a_new_application_has_the_first_entry(home: House) -> None:
 
 
 async def test_a_new_secret_from_the_operator_leaves_an_entry(home: House) -> None:
-    tenant = await settle(home.gateway, "rotated")
+    tenant = await settle_administrator(home.gateway, "rotated")
     before = await last_sequence(tenant)
     rotate = provisioning.rotate_application_secret
     await home.gateway.runner.run(rotate, Principal(Role.SYSTEM), {"username": "rotated-app"})
@@ -308,7 +319,7 @@ async def _without_triggers(tenant: Tenant, statement: str) -> None:
 
 async def test_values_that_no_entry_attests_as_erased_are_found_missing(home: House) -> None:
     """The database lets an erasure remove an address. The check accepts that only with the attestation of the chain."""
-    tenant = await settle(home.gateway, "address-removed")
+    tenant = await settle_administrator(home.gateway, "address-removed")
     await add_endpoint(tenant, administrator(tenant))
     await execute(tenant, "UPDATE audit_entry SET changes = '[]' WHERE application_id = :application AND sequence = 2")
     assert (await check(tenant)).problems != []
@@ -317,7 +328,7 @@ async def test_values_that_no_entry_attests_as_erased_are_found_missing(home: Ho
 @pytest.mark.parametrize("kind", ["changed", "removed", "the last removed", "swapped", "redigested"])
 async def test_tampering_is_found(home: House, kind: str) -> None:
     own = "application_id = :application AND sequence"
-    tenant = await settle(home.gateway, kind.replace(" ", "-"))
+    tenant = await settle_administrator(home.gateway, kind.replace(" ", "-"))
     for _ in range(3):
         await add_endpoint(tenant, administrator(tenant))
     assert (await check(tenant)).problems == []

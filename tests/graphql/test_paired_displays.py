@@ -19,7 +19,8 @@ from tests.support.servers import Databases
 from tests.support.timed import Timed
 from wattgate.app.workers.maintenance import maintain_once
 from wattgate.db import models
-from wattgate.db.identity.credentials import MAX_KEYS_PER_STATEMENT, CredentialLookup
+from wattgate.db.identity.credential_states import MAX_KEYS_PER_STATEMENT
+from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.login_backoff import BACKOFF_LIFETIME, FREE_ATTEMPTS
 from wattgate.db.identity.secrets import hash_secret

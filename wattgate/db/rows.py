@@ -32,6 +32,7 @@ from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.tariff_price_store import TariffPriceStore
 from wattgate.db.row_inserts import RowInserts
+from wattgate.db.row_locks import RowLocks
 from wattgate.db.row_scope import RowScope, SystemAccess, scope_holder, system_access
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 
@@ -41,7 +42,7 @@ MAX_KEYS_PER_STATEMENT = 10_000
 """The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
 
-class Rows(RowPages, RowInserts):
+class Rows(RowPages, RowInserts, RowLocks):
     """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
     If `ve_id` is set, only those of this home of the user.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.delivery.mail.test_alerts import REFUSED, deliver_due, settings
+from tests.support.endings import set_account_columns
 from tests.support.house import House
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
@@ -81,6 +82,7 @@ async def test_test_mail_is_retried_and_reports_the_reason(outbox: Post, smtp: M
 
 async def test_template_editor_reads_only_test_mails_of_the_account(outbox: Post) -> None:
     tenant, runner = outbox.tenant, outbox.runner
+    await set_account_columns(tenant, tenant.account_id, template_editor=True)
     editor = replace(tenant.account, role=Role.TEMPLATE_EDITOR)
     template = TemplateToPreview(html=HTML, subject="Budget")
 

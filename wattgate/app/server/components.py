@@ -10,6 +10,7 @@ from wattgate.app.server.cluster_state import (
     create_cluster_state,
 )
 from wattgate.app.server.database import create_database
+from wattgate.app.server.identity import create_credential_states
 from wattgate.app.settings import Settings
 from wattgate.app.workers.outbound import create_outbound_policy
 from wattgate.clock import Clock, utc_now
@@ -61,5 +62,6 @@ def build_components(
         consent_required=settings.consent_required,
         access_log=access_log,
         budgets=budgets,
+        credential_states=create_credential_states(settings),
     )
     return Components(database, bus, runner, state, budgets, address_limits, access_log)

@@ -3,14 +3,18 @@
 from wattgate.app.settings import Settings
 from wattgate.client import AddressLimiter
 from wattgate.db.engine import Database
+from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
 
 
+def create_credential_states(settings: Settings) -> CredentialStates:
+    return CredentialStates(administrators_need_second_factor=settings.administrators_need_second_factor)
+
+
 def create_identity(settings: Settings, database: Database, address_limits: AddressLimiter) -> CredentialLookup:
-    needs_factor = settings.administrators_need_second_factor
-    return CredentialLookup(database, address_limits, administrators_need_second_factor=needs_factor)
+    return CredentialLookup(database, address_limits, states=create_credential_states(settings))
 
 
 def forget_changed_tokens(remembered: RememberedTokens, database: Database, connections: ConnectionRegistry) -> None:

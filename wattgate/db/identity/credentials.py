@@ -3,11 +3,10 @@
 This is the only module that searches all applications, because the credential determines the application.
 """
 
-import hashlib
 import hmac
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from sqlmodel import col
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.db.engine import Database
+from wattgate.db.identity.credential_states import CredentialStates, accepts_applications, batches, secret_version
 from wattgate.db.identity.display_uses import is_use_due, store_uses
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
 from wattgate.db.identity.remembered_tokens import RememberedTokens
@@ -31,17 +31,8 @@ from wattgate.principal import AuthScheme, Principal, Role
 
 log = logging.getLogger(__name__)
 
-MAX_KEYS_PER_STATEMENT = 500
-"""The maximum number of keys in one statement."""
-
 MAX_CACHED_APPLICATIONS = 1_000
 """The maximum number of applications in the cache of anonymous principals."""
-
-
-def secret_version(stored: str | bytes | None) -> str:
-    """Return a short name for the stored hash of a password or secret. It differs after each change of the secret."""
-    data = stored.encode() if isinstance(stored, str) else stored or b""
-    return hashlib.sha256(data).hexdigest()[:32]
 
 
 _TOKEN_STATEMENT = (
@@ -78,11 +69,11 @@ class CredentialLookup:
         database: Database,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
         *,
-        administrators_need_second_factor: bool = False,
+        states: CredentialStates | None = None,
     ) -> None:
         self._database = database
         self.remembered = RememberedTokens()
-        self._administrators_need_second_factor = administrators_need_second_factor
+        self._states = states or CredentialStates()
         self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
@@ -110,7 +101,7 @@ class CredentialLookup:
         application_id, user_id, account_id, token_id, expires_at, scope, family, ve_id, *roles, trusted_only = rows[0]
         is_of_oauth_client = scope is not None and ve_id is None  # the scope of a display is for older versions
         return Principal(
-            role=self._account_role(*roles) if ve_id is None else Role.DISPLAY,
+            role=self._states.role_of(*roles) if ve_id is None else Role.DISPLAY,
             scheme=AuthScheme.TOKEN,
             application_id=application_id,
             user_id=user_id,
@@ -175,7 +166,7 @@ class CredentialLookup:
                 "authenticate and a code, and send the token."
             )
         return Principal(
-            role=self._account_role(account.administrator, account.template_editor, account.second_factor),
+            role=self._states.role_of(account.administrator, account.template_editor, account.second_factor),
             scheme=AuthScheme.BASIC,
             application_id=application_id,
             user_id=account.user_id,
@@ -187,12 +178,6 @@ class CredentialLookup:
     async def charge_wrong_credential(self) -> None:
         """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""
         await self._address_limits.charge(AddressPolicy.LOGIN, current_client())
-
-    def _account_role(self, administrator: bool, template_editor: bool, second_factor: bool) -> Role:
-        if administrator:
-            is_enrolled = second_factor or not self._administrators_need_second_factor
-            return Role.ADMINISTRATOR if is_enrolled else Role.UNENROLLED_ADMINISTRATOR
-        return Role.TEMPLATE_EDITOR if template_editor else Role.ACCOUNT
 
     async def _record_attempt(
         self, attempt: LoginAttempt, application_id: str, now: datetime, *, is_right: bool
@@ -226,49 +211,21 @@ class CredentialLookup:
         return principal
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
-        """Return whether the user exists in the application and is active."""
+        """Return whether an application may act for the user: it is one of its own, see `accepts_applications`."""
         user = await self._fetch_one(
             select(col(User.user_id)).where(
-                col(User.application_id) == application_id,
-                col(User.user_id) == user_id,
-                col(User.active).is_(True),
+                col(User.application_id) == application_id, col(User.user_id) == user_id, accepts_applications()
             )
         )
         return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
-        """Return the principals whose credential is no longer valid.
-
-        A token is expired or deleted, an account or a user is closed, or a password or secret was changed.
-        """
-        token, account, credential = col(Token.token_id), col(Account.account_id), col(ApplicationCredential.username)
-        expires_at = col(Token.expires_at)
-        tokens = await self._secrets(token, expires_at, _names(principals, "token_id"), expires_at > now)
-        await self._record_displays(principals, tokens, now)
-        accounts = await self._secrets(
-            account, col(Account.password_hash), _names(principals, "account_id"), col(Account.active).is_(True)
-        )
-        credentials = await self._secrets(
-            credential,
-            col(ApplicationCredential.secret_digest),
-            _names(principals, "credential_name"),
-            col(ApplicationCredential.active).is_(True),
-        )
-        user = col(User.user_id)
-        acting = [principal for principal in principals if principal.role is Role.APPLICATION]
-        users = await self._secrets(user, user, _names(acting, "user_id"), col(User.active).is_(True))
-
-        def is_valid(principal: Principal) -> bool:
-            has_token = principal.token_id is None or principal.token_id in tokens
-            has_user = principal.role is not Role.APPLICATION or principal.user_id is None or principal.user_id in users
-            return (
-                has_token
-                and has_user
-                and _has_secret(principal, principal.account_id, accounts)
-                and _has_secret(principal, principal.credential_name, credentials)
-            )
-
-        return {principal for principal in principals if not is_valid(principal)}
+        """Return the principals whose credential is no longer valid, see `CredentialStates.find_ended`."""
+        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
+            tokens = await self._states.find_tokens(session, principals, now)
+            ended = await self._states.find_ended(session, principals, now, tokens)
+        await self._record_displays(principals, {token_id: row[1] for token_id, row in tokens.items()}, now)
+        return ended
 
     async def _record_displays(
         self, principals: Collection[Principal], tokens: Mapping[str, datetime | None], now: datetime
@@ -280,7 +237,7 @@ class CredentialLookup:
             if principal.role is Role.DISPLAY and expires_at is not None and is_use_due(expires_at, now):
                 uses[principal.application_id or ""].append(principal.token_id or "")
         for application_id, token_ids in uses.items():
-            for batch in _batches(token_ids):
+            for batch in batches(token_ids):
                 await self._record_uses(application_id, batch, now)
         return bool(uses)
 
@@ -295,39 +252,6 @@ class CredentialLookup:
                 "The use of %d displays of application %s is not stored: %s", len(token_ids), application_id, error
             )
 
-    async def _secrets(self, key: Any, secret: Any, candidates: Collection[str], condition: Any) -> dict[str, Any]:
-        """Return the stored secret of each candidate whose row meets the condition."""
-        secrets_by_key = dict[str, Any]()
-        if not candidates:
-            return secrets_by_key
-        async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
-            for batch in _batches(candidates):
-                statement = select(key, secret).where(key.in_(batch), condition)
-                result = await session.execute(statement, execution_options=SCOPED_OPTION)
-                secrets_by_key.update((name, value) for name, value in result)
-        return secrets_by_key
-
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader(SystemAccess.FIND_CREDENTIALS) as session:
             return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()
-
-
-def _batches(keys: Collection[str]) -> Iterator[list[str]]:
-    """Return the keys in order, in lists of at most MAX_KEYS_PER_STATEMENT."""
-    in_order = sorted(keys)
-    for start in range(0, len(in_order), MAX_KEYS_PER_STATEMENT):
-        yield in_order[start : start + MAX_KEYS_PER_STATEMENT]
-
-
-def _names(principals: Collection[Principal], attribute: str) -> set[str]:
-    """Return the values of an attribute that are not None."""
-    return {value for principal in principals if (value := getattr(principal, attribute)) is not None}
-
-
-def _has_secret(principal: Principal, name: str | None, secrets_by_name: Mapping[str, Any]) -> bool:
-    """Return whether the named account or credential still has the secret that the principal sent, if it sent one."""
-    if name is None:
-        return True
-    if name not in secrets_by_name:
-        return False
-    return principal.secret_version in (None, secret_version(secrets_by_name[name]))

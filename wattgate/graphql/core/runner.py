@@ -17,22 +17,24 @@ from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.column_types import new_id
 from wattgate.db.credential_changes import changed_credentials
 from wattgate.db.engine import Database
+from wattgate.db.identity.credential_locks import hold_credential
+from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
-from wattgate.db.row_scope import RowScope, Scope
+from wattgate.db.row_scope import RowScope, Scope, SystemAccess, system_access
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
-from wattgate.errors import GatewayError
+from wattgate.errors import ENDED_CREDENTIALS, GatewayError, Unauthenticated
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
 from wattgate.graphql.core.row_reader import RowReader, check_permission, scope_of_rows
-from wattgate.principal import Principal, Role
+from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
@@ -60,9 +62,11 @@ class Runner(RowReader):
         consent_required: bool = True,
         access_log: AccessLog | None = None,
         budgets: Budgets = UNLIMITED_BUDGETS,
+        credential_states: CredentialStates | None = None,
     ) -> None:
         super().__init__(database, clock=clock, quotas=quotas, consent_required=consent_required)
         self._budgets = budgets
+        self._credential_states = credential_states or CredentialStates()
         self._openid = OpenIdClient(outbound_policy.egress)
         self._address_limits = address_limits
         self.tracer = tracer
@@ -115,6 +119,7 @@ class Runner(RowReader):
         rows_scope = scope_of_rows(principal, scope)
         prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
         async with self._open_session(operation, _session_scope(operation, principal, rows_scope)) as session:
+            await self._hold_credential(session, operation, principal)
             rows, network = self._rows(session, principal, rows_scope), self._network(session)
             rows.accesses = self._access_recorder(principal, operation.name, reads)
             if is_audited(operation, principal):
@@ -150,6 +155,20 @@ class Runner(RowReader):
         if operation.kind is OperationKind.MUTATION:
             return self._database.session(scope)
         return self._database.query_reader(scope)
+
+    async def _hold_credential(self, session: DatabaseSession, operation: Operation, principal: Principal) -> None:
+        """Raise Unauthenticated if the credential of the caller has ended since it was authenticated.
+
+        It may have waited since then: for its body, in a queue, in `prepare`, or for the transaction. Until the
+        transaction ends, every act that would end the credential waits for it. A query changes nothing, so it does not
+        ask again.
+        """
+        if not isinstance(session, AsyncSession) or principal.role in (Role.SYSTEM, Role.ANONYMOUS):
+            return
+        await hold_credential(session, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
+        with system_access(session, SystemAccess.FIND_CREDENTIALS):
+            if await self._credential_states.find_ended(session, [principal], self._clock()):
+                raise Unauthenticated(ENDED_CREDENTIALS)
 
     async def _run_delegated(
         self, principal: Principal, reads: RequestReads | None, operation: Operation, arguments: Mapping[str, Any]

@@ -5,6 +5,7 @@ from sqlmodel import col
 
 from wattgate.client import AddressPolicy
 from wattgate.db import models
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
 from wattgate.delivery.channels.web_push import token_problem
@@ -117,6 +118,7 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept."""
+    await lock_user(call.rows, (await call.rows.get(models.Account, account_id)).user_id)
     account = await call.rows.edit(models.Account, account_id)
     account.active, account.status = False, "inactive"
     await end_account_credentials(call, call.rows, account_id)
@@ -248,6 +250,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     hashed = await hash_new_password(new_password, ("newPassword",))
+    await lock_user(call.rows, account.user_id)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
     await remember_client(call.rows, account, call.client)

@@ -6,6 +6,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import strawberry
@@ -15,6 +16,7 @@ from wattgate.client import AddressPolicy
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
@@ -39,6 +41,7 @@ _S256_CHALLENGE = re.compile(r"^[A-Za-z0-9_-]{43}$")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 GrantSource = models.AuthorizationCode | models.RefreshToken
+Source = TypeVar("Source", models.AuthorizationCode, models.RefreshToken)
 """The credentials that a client exchanges for tokens."""
 
 
@@ -251,7 +254,7 @@ async def _redeem_code(
     known = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
     if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.AuthorizationCode, known.code_id)
+    record = await _edit_source(rows, models.AuthorizationCode, known.user_id, known.code_id)
     if record.used_at is not None:
         await end_grant(call, rows, record.family)
         raise _invalid_grant()
@@ -270,7 +273,7 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
     known = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
     if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.RefreshToken, known.refresh_token_id)
+    record = await _edit_source(rows, models.RefreshToken, known.user_id, known.refresh_token_id)
     if record.used_at is not None:
         await end_grant(call, rows, record.family)
         raise _invalid_grant()
@@ -278,6 +281,18 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
         raise _invalid_grant()
     record.used_at = rows.now
     return record
+
+
+async def _edit_source(rows: Rows, model: type[Source], user_id: str, key: str) -> Source:
+    """Return a code or refresh token for changes. Raise BadInput if its account has ended since it was found.
+
+    The lock of the user comes first: what ends the account deletes the tokens of this exchange with all others.
+    """
+    await lock_user(rows, user_id)
+    try:
+        return await rows.edit(model, key)
+    except NotFound:
+        raise _invalid_grant() from None
 
 
 async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.identity.credential_locks import lock_application_credential
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
@@ -64,6 +65,7 @@ async def create_application(
 )
 async def rotate_application_secret(call: Call, *, username: str) -> CreatedApplication:
     """Give a credential of an application a new secret. The old one, and connections opened with it, end."""
+    await lock_application_credential(call.rows, username)
     credential = await call.rows.application_credential(username)
     if credential is None:
         raise NotFound(f"No application credential with username {username}.")

@@ -13,6 +13,7 @@ from sqlmodel import col
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import NO_ACCOUNT, backoff_id, count_failure, remember_client
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.pages import Condition
@@ -236,6 +237,8 @@ async def reset_password(
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET))
     valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]
+    if account is not None and valid:
+        await lock_user(rows, account.user_id)
     # of two requests with the token at the same time, only one deletes it
     if account is None or not valid or not await rows.delete(models.OneTimeCode, _is_code(valid[0])):
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])

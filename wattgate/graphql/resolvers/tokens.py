@@ -7,6 +7,7 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import ProviderClient
 from wattgate.errors import BadInput, NotFound, Problem
@@ -16,6 +17,7 @@ from wattgate.graphql.services.credential_endings import end_token
 from wattgate.graphql.services.directories import (
     VerifiedToken,
     find_directory,
+    hold_directory,
     log_in_externally,
     provider_client,
     verify_directory_token,
@@ -147,6 +149,8 @@ async def new_token(call: Call) -> types.NewToken:
     account = await require_account(call)
     application = await call.rows.application()
     is_external = application is None or account.directory_id != application.directory_id
+    if is_external:
+        await hold_directory(call.rows, account.directory_id)
     issued = await issue_token(call.rows, account, until=call.principal.expires_at if is_external else None)
     return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
 
@@ -194,4 +198,5 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
     )
     if token is None:
         raise NotFound(f"No token with ID {token_id}.")
+    await lock_user(call.rows, token.user_id)
     await end_token(call, call.rows, token)

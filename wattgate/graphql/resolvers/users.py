@@ -5,6 +5,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
@@ -81,6 +82,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     A job erases or replaces all personal data. Readings and tariffs by meter point are kept for billing, under the user
     ID as a pseudonym. `erasure` reports the progress and the result. It cannot be undone.
     """
+    await lock_user(call.rows, user_id)
     user = await call.rows.edit(models.User, user_id)
     await begin_erasure(call, user)
     return await build_user(call.rows, await call.rows.get(models.User, user_id))

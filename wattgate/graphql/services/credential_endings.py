@@ -55,6 +55,7 @@ async def end_account_credentials(
     """End what depends on an account, because its password was changed or the account was closed.
 
     The token with `except_token_id`, and what depends on it, stay. Connections that were opened with the password end.
+    The caller has locked the user (`lock_user`), before it changed the account.
     """
     for stored in STORED_CAPABILITIES:
         columns = model_columns(stored.model)

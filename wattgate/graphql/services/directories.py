@@ -115,11 +115,22 @@ async def log_in_externally(rows: Rows, verified: VerifiedToken) -> models.Accou
     if external is None:
         account = await _admit(rows, directory, verified.claims)
     else:
-        account = await rows.get(models.Account, external.account_id)
+        account = await rows.edit(models.Account, external.account_id)  # an act that closes it ends the new token too
     if not account.active:
         raise Unauthenticated("The account of the token is not active.")
+    await hold_directory(rows, directory.directory_id)
     await _store_token(rows, account.account_id, verified)
     return account
+
+
+async def hold_directory(rows: Rows, directory_id: str) -> None:
+    """Keep a directory from being switched off until the transaction ends, because a token depends on it.
+
+    Raise BadInput if it is switched off already.
+    """
+    with rows.whole_application() as all_rows:
+        await all_rows.lock(models.Directory, col(models.Directory.directory_id) == directory_id, shared=True)
+    await find_directory(rows, directory_id)
 
 
 async def find_external_account(rows: Rows, directory: models.Directory, subject: str) -> models.ExternalAccount | None:

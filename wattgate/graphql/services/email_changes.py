@@ -55,10 +55,10 @@ async def confirm_requested_change(call: Call, rows: Rows, code: str) -> None:
     digest = hash_secret(code.strip())
     change = await rows.first(EmailChange, col(EmailChange.digest) == digest, col(EmailChange.expires_at) > rows.now)
     is_change = col(EmailChange.digest) == digest, col(EmailChange.active).is_(True)
-    if change is None or not await rows.update(EmailChange, *is_change, active=False):
+    if change is None:
         raise _invalid_code()
-    account = await rows.edit(Account, change.account_id)
-    if not account.active:
+    account = await rows.edit(Account, change.account_id)  # first, as in the acts that cancel changes
+    if not account.active or not await rows.update(EmailChange, *is_change, active=False):
         raise _invalid_code()
     old_address = mail_address(account)
     account.email = change.email

@@ -13,6 +13,7 @@ from sqlmodel import col
 from wattgate.client import AddressPolicy
 from wattgate.db import models
 from wattgate.db.column_types import new_id
+from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import (
     backoff_id,
     count_failure,
@@ -91,6 +92,7 @@ async def replace_recovery_codes(rows: Rows, account: models.Account) -> list[st
 
 async def remove_factor(rows: Rows, account_id: str) -> None:
     """Remove the second factor of an account, its recovery codes, and the count of wrong codes."""
+    await lock_user(rows, (await rows.get(models.Account, account_id)).user_id)
     account = await rows.edit(models.Account, account_id)
     account.second_factor = False
     await rows.delete(models.RecoveryCode, col(models.RecoveryCode.account_id) == account_id)

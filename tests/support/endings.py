@@ -1,0 +1,189 @@
+"""Acts that end a credential, and callers whose credential they end, without a server."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import pyotp
+from sqlalchemy import update
+from sqlmodel import col
+from strawberry import ID
+
+from tests.support import people
+from tests.support.house import PASSWORD, Tenant, basic
+from tests.support.scopes import EVERYTHING
+from wattgate.db.models import Account
+from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.graphql.resolvers import (
+    accounts,
+    oauth,
+    paired_displays,
+    provisioning,
+    registration,
+    second_factor,
+    users,
+    virtual_entities,
+)
+from wattgate.graphql.resolvers import tokens as token_operations
+from wattgate.graphql.types.virtual_entities import NewVirtualEntity
+from wattgate.principal import Principal, Role
+
+NEW_PASSWORD = "battery staple"
+
+
+@dataclass
+class Caller:
+    """A new user with an account. The application of its tenant may act for it."""
+
+    tenant: Tenant
+    username: str
+    user_id: str
+    account_id: str
+    factor_secret: str = ""
+
+    @classmethod
+    async def add(cls, tenant: Tenant) -> "Caller":
+        added = await people.active(tenant)
+        return cls(tenant, added["username"], added["userId"], added["accountId"])
+
+    async def run(self, principal: Principal, operation: Any, **arguments: Any) -> Any:
+        return await self.tenant.gateway.runner.run(operation, principal, arguments)
+
+    async def authenticate(self, headers: dict[str, str]) -> Principal:
+        lowered = {name.lower(): value for name, value in headers.items()}
+        return await self.tenant.gateway.authenticator.authenticate(lowered)
+
+    async def by_token(self) -> Principal:
+        who = {"username": self.username, "password": PASSWORD}
+        issued = await people.anonymously(self.tenant, token_operations.authenticate, **who)
+        return await self.authenticate({"token": issued.token})
+
+    async def by_password(self) -> Principal:
+        headers = {**basic(self.username, PASSWORD), "applicationId": self.tenant.application_id}
+        return await self.authenticate(headers)
+
+    async def by_application(self) -> Principal:
+        return await self.authenticate(self.tenant.headers["application"])
+
+    async def by_acting_application(self) -> Principal:
+        return await self.authenticate({**self.tenant.headers["application"], "userId": self.user_id})
+
+    async def by_administrator(self) -> Principal:
+        await self.set_columns(administrator=True)
+        return await self.by_token()
+
+    async def by_oauth_client(self) -> Principal:
+        return await self.authenticate({"token": (await self.granted())["access_token"]})
+
+    async def granted(self) -> dict[str, Any]:
+        """Return the tokens of a new OAuth client, and its id and secret."""
+        client = await people.oauth_client(self.tenant)
+        authorised = await people.anonymously(
+            self.tenant,
+            oauth.authorise,
+            username=self.username,
+            password=PASSWORD,
+            client_id=client["clientId"],
+            redirect_uri=people.REDIRECT,
+            code_challenge=people.CHALLENGE,
+            scope="read write",
+        )
+        issued = await people.anonymously(
+            self.tenant,
+            oauth.grant_oauth_tokens,
+            client_id=client["clientId"],
+            client_secret=client["clientSecret"],
+            grant_type="authorization_code",
+            code=authorised.code,
+            code_verifier=people.VERIFIER,
+            redirect_uri=people.REDIRECT,
+        )
+        return {**vars(issued), **client}
+
+    async def add_home(self) -> str:
+        """Add a home of the user."""
+        home_type = ID(self.tenant.ids["virtual_entity_type"])
+        home = NewVirtualEntity(ve_type_id=home_type, name="Home", postal_code="A1 1AA")
+        return str((await self.run(await self.by_token(), virtual_entities.add_virtual_entity, input=home)).ve_id)
+
+    async def set_columns(self, **values: Any) -> None:
+        await set_account_columns(self.tenant, self.account_id, **values)
+
+
+async def set_account_columns(tenant: Tenant, account_id: str, **values: Any) -> None:
+    """Change columns of an account, as an operator does in the database."""
+    async with tenant.gateway.database.session(EVERYTHING) as session:
+        statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
+        await session.execute(statement, execution_options=SCOPED_OPTION)
+        await session.commit()
+
+
+async def log_out(caller: Caller, principal: Principal) -> None:
+    await caller.run(principal, token_operations.delete_token)
+
+
+async def revoke_token(caller: Caller, principal: Principal) -> None:
+    await caller.run(await caller.by_token(), token_operations.revoke_token, token_id=principal.token_id)
+
+
+async def change_password(caller: Caller, principal: Principal) -> None:
+    other = await caller.by_token()
+    await caller.run(other, accounts.change_password, old_password=PASSWORD, new_password=NEW_PASSWORD)
+
+
+async def reset_password(caller: Caller, principal: Principal) -> None:
+    code = await people.reset_token(caller.tenant, {"username": caller.username, "accountId": caller.account_id})
+    arguments = {"username": caller.username, "token": code, "new_password": NEW_PASSWORD}
+    await people.anonymously(caller.tenant, registration.reset_password, **arguments)
+
+
+async def close_account(caller: Caller, principal: Principal) -> None:
+    await caller.run(await caller.by_application(), accounts.delete_account, account_id=ID(caller.account_id))
+
+
+async def erase_user(caller: Caller, principal: Principal) -> None:
+    await caller.run(await caller.by_application(), users.delete_user, user_id=ID(caller.user_id))
+
+
+async def confirm_second_factor(caller: Caller, principal: Principal) -> None:
+    token = await caller.by_token()
+    enrolled = await caller.run(token, second_factor.enrol_second_factor, password=PASSWORD)
+    code = pyotp.TOTP(enrolled.secret).now()
+    await caller.run(token, second_factor.confirm_second_factor, code=code)
+
+
+async def lose_role(caller: Caller, principal: Principal) -> None:
+    await caller.set_columns(administrator=False)
+
+
+async def rotate_secret(caller: Caller, principal: Principal) -> None:
+    arguments = {"username": principal.credential_name}
+    rotated = await caller.run(Principal(Role.SYSTEM), provisioning.rotate_application_secret, **arguments)
+    application = basic(rotated.username, rotated.secret)
+    caller.tenant.headers["application"] = application
+
+
+async def revoke_display(caller: Caller, principal: Principal) -> None:
+    displays = await caller.run(caller.tenant.account, paired_displays.paired_displays)
+    await caller.run(caller.tenant.account, paired_displays.revoke_paired_display, display_id=displays[-1].display_id)
+
+
+Authenticate = Callable[[Caller], Awaitable[Principal]]
+Act = Callable[[Caller, Principal], Coroutine[Any, Any, None]]
+
+BY_ACCOUNT: tuple[Act, ...] = (change_password, reset_password, close_account, erase_user)
+
+ENDINGS: tuple[tuple[Authenticate, Act], ...] = (
+    *((Caller.by_token, act) for act in (log_out, revoke_token, *BY_ACCOUNT)),
+    *((Caller.by_password, act) for act in (*BY_ACCOUNT, confirm_second_factor)),
+    *((Caller.by_oauth_client, act) for act in (revoke_token, *BY_ACCOUNT)),
+    *((Caller.by_administrator, act) for act in (log_out, *BY_ACCOUNT, lose_role)),
+    *((Caller.by_acting_application, act) for act in (close_account, erase_user, rotate_secret)),
+    (Caller.by_application, rotate_secret),
+)
+"""The kinds of callers, each with every act that ends its credential."""
+
+
+def name_of(ending: tuple[Authenticate, Act]) -> str:
+    authenticate, act = ending
+    return f"{authenticate.__name__}-{act.__name__}"
