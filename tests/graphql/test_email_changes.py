@@ -9,12 +9,14 @@ from sqlmodel import col
 from strawberry import ID
 
 from tests.support import people
+from tests.support.endings import Caller, log_out, revoke_token
 from tests.support.house import PASSWORD, House, Tenant
 from tests.support.timed import Timed
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import Account, AccountMail, Delivery
+from wattgate.delivery.account_mails import CONFIRM_EMAIL
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, RateLimited
 from wattgate.graphql.resolvers import accounts, users
@@ -117,6 +119,18 @@ async def test_change_of_the_password_cancels_a_requested_address(person: Person
     await person.run(accounts.change_password, old_password=PASSWORD, new_password="battery staple")
     with pytest.raises(BadInput):
         await person.confirm(token)
+
+
+async def test_log_outs_cancel_a_requested_address(served: House) -> None:
+    """A stranger requests the change with a token that the holder then revokes."""
+    for act in (log_out, revoke_token):
+        caller = await Caller.add(served.one)
+        principal = await caller.by_token()
+        await caller.run(principal, accounts.change_email, email=f"new-{caller.username}")
+        code = await people.newest_code(served.one, caller.account_id, CONFIRM_EMAIL)
+        await act(caller, principal)
+        with pytest.raises(BadInput):
+            await people.anonymously(served.one, accounts.confirm_email_change, token=code)
 
 
 async def test_code_expires_after_a_day(timed: Timed) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Result, Table, event
+from sqlalchemy import Result, Table, event, inspect
 from sqlalchemy.orm import ORMExecuteState, Session, SessionTransaction
 
 from wattgate.db.models import Account, Application, Token
@@ -16,12 +16,21 @@ from wattgate.db.models import Account, Application, Token
 CREDENTIAL_MODELS = (Account, Application, Token)
 CREDENTIAL_TABLES = frozenset(model.__tablename__ for model in CREDENTIAL_MODELS)
 
+ROLE_COLUMNS = ("administrator", "template_editor", "second_factor")
+"""The columns of an account that decide what its credentials allow."""
+
 _CHANGED, _LISTENER, _EXTENDS = "changes_credentials", "on_credentials_changed", "extends_tokens"
+_ROLES = "accounts_with_changed_roles"
 
 
 def changed_credentials(session: Any) -> bool:
     """Return whether a session has changed credentials."""
     return _CHANGED in session.info
+
+
+def accounts_with_changed_roles(session: Any) -> list[str]:
+    """Return the accounts whose role or second factor a session has changed by `Rows.edit`."""
+    return sorted(session.info.get(_ROLES, ()))
 
 
 def watch_credentials(session: Any, listener: Callable[[], None]) -> None:
@@ -52,6 +61,11 @@ def listen_to_changes(session_class: type[Session]) -> None:
 def _notice_records(session: Session, context: Any) -> None:
     if any(isinstance(record, CREDENTIAL_MODELS) for records in (session.dirty, session.deleted) for record in records):
         session.info[_CHANGED] = True
+    for record in session.dirty:
+        if isinstance(record, Account):
+            state = inspect(record)
+            if any(state.attrs[column].history.has_changes() for column in ROLE_COLUMNS):
+                session.info.setdefault(_ROLES, set()).add(record.account_id)
 
 
 def _notice_statement(state: ORMExecuteState) -> Result[Any] | None:

@@ -185,11 +185,11 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
     Capability(
         "Pairing of a display",
-        (Anchor.ACCOUNT, Anchor.HOME),
+        (Anchor.ACCOUNT, Anchor.TOKEN, Anchor.HOME),
         f"{display_pairing.MAX_OPEN_PAIRINGS:,} for each application; {display_pairing.PAIRING_LIFETIME.seconds // 60} "
         "min; each of its two codes is valid once",
-        "The row is deleted with the account or the home. A second use of the device code ends the credential of the "
-        "first use.",
+        "The row is deleted with the account, a token of it, or the home. A second use of the device code ends the "
+        "credential of the first use.",
         _AT_ONCE,
         tuple(f"display_pairing.{column}" for column in ("account_id", "device_digest", "user_digest", "token_id")),
     ),
@@ -243,10 +243,10 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
     Capability(
         "Code that confirms an e-mail address",
-        (Anchor.ACCOUNT,),
+        (Anchor.ACCOUNT, Anchor.TOKEN),
         f"{email_changes.MAX_EMAIL_CHANGES} for each account in "
         f"{email_changes.CHANGE_LIFETIME // timedelta(hours=1)} h; valid once",
-        "The change is cancelled: by the next change, or by a new password.",
+        "The change is cancelled: by the next change, a new password, or the revocation of a token of the account.",
         _AT_ONCE,
         ("email_change.account_id", "email_change.digest"),
     ),

@@ -43,6 +43,7 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
     `user_id` is a closed user, for whom no application may act any more. `credential_name` is the username of an
     application's credential with a new secret. Earlier versions read only `account_id`, which is then empty.
     `CREDENTIALS_CHANGED` revokes nothing: a role or a setting has changed, which processes may remember with a token.
+    `changed_account_id` is an account with another role or second factor, whose credentials must be checked again.
     """
 
     account_id: str = ""
@@ -50,6 +51,12 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
     except_token_id: str | None = msgspec.field(name="but", default=None)
     user_id: str | None = None
     credential_name: str | None = None
+    changed_account_id: str | None = None
+
+    def may_apply_to(self, caller: Principal) -> bool:
+        """Return whether the credentials of a caller may be among the ended ones, so that they must be checked."""
+        is_changed = self.changed_account_id is not None and self.changed_account_id == caller.account_id
+        return self.applies_to(caller) or is_changed
 
     def applies_to(self, caller: Principal) -> bool:
         """Return whether the credentials of a caller are among the revoked ones."""

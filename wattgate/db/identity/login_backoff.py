@@ -204,8 +204,8 @@ async def remember_client(rows: Rows, account: Account, client: Client) -> None:
             source = LoginSource(
                 user_id=account.user_id, account_id=account.account_id, kind=kind, digest=digest, used_at=rows.now
             )
-            await rows.add(source)
-            await _forget_surplus(rows, account, kind)
+            if await rows.add_if_absent(source):  # another log-in at the same time may have added it
+                await _forget_surplus(rows, account, kind)
 
 
 async def _forget_surplus(rows: Rows, account: Account, kind: str) -> None:

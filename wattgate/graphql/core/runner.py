@@ -15,7 +15,7 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.column_types import new_id
-from wattgate.db.credential_changes import changed_credentials
+from wattgate.db.credential_changes import accounts_with_changed_roles, changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.identity.credential_locks import hold_credential
 from wattgate.db.identity.credential_states import CredentialStates
@@ -233,6 +233,9 @@ class Runner(RowReader):
 async def _commit(session: AsyncSession, events: list[Event]) -> None:
     """Commit a transaction, and add the event for a change of credentials. A revocation is one already."""
     await session.commit()
+    for account_id in accounts_with_changed_roles(session):
+        changed = CredentialsRevoked(token_ids=(), changed_account_id=account_id)
+        events.append(Event(topics.revocations(), new_id(), changed))
     if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
         events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
 

@@ -16,7 +16,7 @@ from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.graphql.services.account_mails import enqueue_account_mail
 from wattgate.graphql.services.activation import change_status
-from wattgate.graphql.services.credential_endings import end_account_credentials
+from wattgate.graphql.services.credential_endings import end_account_credentials, end_acting
 from wattgate.graphql.services.directory_status import (
     DirectoryAnswer,
     ask_about_account,
@@ -117,11 +117,15 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept."""
+    """Close an account: deactivate it, revoke its tokens and remove its push tokens. The record is kept.
+
+    An application cannot act for a user whose accounts are all closed.
+    """
     await lock_user(call.rows, (await call.rows.get(models.Account, account_id)).user_id)
     account = await call.rows.edit(models.Account, account_id)
     account.active, account.status = False, "inactive"
     await end_account_credentials(call, call.rows, account_id)
+    await end_acting(call, call.rows, account.user_id)
     return account
 
 

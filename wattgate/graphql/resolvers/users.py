@@ -8,7 +8,7 @@ from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.cultures import parse_optional_culture
@@ -108,8 +108,14 @@ async def rename_user(
         models.Account,
         col(models.Account.user_id) == user_id,
         col(models.Account.directory_id) == directory_id,
-        order_by=[models.Account.created_at, models.Account.account_id],  # rename always the oldest of several
+        order_by=[  # rename always the oldest of several that are not closed
+            col(models.Account.status) == "inactive",
+            models.Account.created_at,
+            models.Account.account_id,
+        ],
     )
+    if account is not None and account.status == "inactive":
+        raise Conflict(f"The accounts of user {user_id} are closed. A closed account keeps its username.")
     if account is None:
         raise NotFound(f"User {user_id} has no account in the application's own directory.")
     if normalize_username(username) != account.username:

@@ -71,9 +71,15 @@ async def end_account_credentials(
 
 
 async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
-    """End a token and what depends on it. For a token of an OAuth client, end the whole grant."""
+    """End a token and what depends on it. For a token of an OAuth client, end the whole grant.
+
+    Unconfirmed requests of the account end too, because the token may have made them.
+    """
     if token.family is not None:
         return await end_grant(call, rows, token.family)
+    if token.ve_id is None:
+        await rows.delete(models.DisplayPairing, col(models.DisplayPairing.account_id) == token.account_id)
+        await cancel_email_changes(rows, token.account_id)
     await _delete_of_tokens(rows, [token.token_id])
     return _emit(call, CredentialsRevoked(token.account_id, (token.token_id,)))
 
@@ -109,6 +115,13 @@ async def end_user(call: Call, rows: Rows, user_id: str) -> None:
     for account in await rows.all(models.Account, col(models.Account.user_id) == user_id):
         await end_account_credentials(call, rows, account.account_id)
     _emit(call, CredentialsRevoked(user_id=user_id))
+
+
+async def end_acting(call: Call, rows: Rows, user_id: str) -> None:
+    """End the connections of applications that act for a user, if all accounts of the user are closed."""
+    is_open = col(models.Account.user_id) == user_id, col(models.Account.status) != "inactive"
+    if not await rows.count(models.Account, *is_open, limit=1):
+        _emit(call, CredentialsRevoked(user_id=user_id))
 
 
 def end_application_credential(call: Call, credential_name: str) -> None:

@@ -143,7 +143,7 @@ class ConnectionRegistry:
         """
         oldest = self._service.now() - timedelta(seconds=RECENT_SECONDS)
         caller = connection.principal
-        if any(at >= oldest and revoked.applies_to(caller) for at, revoked in self._recent_revocations):
+        if any(at >= oldest and revoked.may_apply_to(caller) for at, revoked in self._recent_revocations):
             await self._close_invalid([connection])
 
     # closing
@@ -161,6 +161,8 @@ class ConnectionRegistry:
                 if revoked != CREDENTIALS_CHANGED:
                     self._recent_revocations.append((self._service.now(), revoked))
                     self._close_revoked(revoked.applies_to)
+                if revoked.changed_account_id is not None:
+                    self._start_task(self._check_changed(revoked))
             case ConnectionsDisplaced(slot_ids=slot_ids):
                 for slot_id in slot_ids:
                     if slot_id in self._connections_by_slot:
@@ -174,6 +176,14 @@ class ConnectionRegistry:
     async def recheck_credentials(self) -> None:
         """Close the connections whose credentials are no longer valid in the database."""
         await self._close_invalid(self._connections)
+
+    async def _check_changed(self, revoked: CredentialsRevoked) -> None:
+        """Check the credentials of the connections of a changed account."""
+        concerned = [connection for connection in self._connections if revoked.may_apply_to(connection.principal)]
+        try:
+            await self._close_invalid(concerned)
+        except GatewayError as error:
+            log.warning("A check of the connections of a changed account failed: %s", error.message)
 
     async def _recheck_offline(self) -> None:
         """Check the credentials while no notification of another gateway can arrive."""
