@@ -1,7 +1,7 @@
 """Authenticated callers, their roles, permissions and OAuth scopes."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
 from types import MappingProxyType
@@ -236,11 +236,13 @@ An application has no token, so it has no permission for operations on one.
 
 _PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN, Permission.OWN_STATUS})
 
+_READING_PERMISSIONS = frozenset(permission for permission in Permission if permission.name.endswith("_READ"))
+
 OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
     {
-        "read": _PERMISSIONS_OF_ALL_SCOPES
-        | {permission for permission in Permission if permission.name.endswith("_READ")},
+        "read": _PERMISSIONS_OF_ALL_SCOPES | _READING_PERMISSIONS,
         "write": frozenset(Permission)
+        - _READING_PERMISSIONS
         - {
             Permission.ACCOUNT_ADD,
             Permission.ACCOUNT_MANAGE,
@@ -249,7 +251,9 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
             Permission.OWN_DISPLAY,
             Permission.PAIRED_DISPLAY_WRITE,
             Permission.SECOND_FACTOR,
+            Permission.USER_WRITE,
             Permission.USER_DELETE,
+            Permission.WEBHOOK_MANAGE,
             Permission.DATA_EXPORT,
             Permission.SYSTEM,
         },
@@ -257,7 +261,9 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
 )
 """The permissions that each OAuth scope allows.
 
-No scope allows a client to change login credentials, or to download all data of the user at once.
+No scope allows a client to make or change credentials, which would outlive its grant: users, accounts, tokens, and
+webhook endpoints with their secrets. None allows it to download all data of the user at once. The scope `write` does
+not read.
 """
 
 
@@ -295,6 +301,12 @@ class Principal:
         """The caller behind the credentials: new credentials with the same identity may replace these."""
         ids = (self.application_id, self.account_id, self.user_id, self.ve_id, self.grant_id)
         return (self.role.value, *(name or "" for name in ids))
+
+    def reading_own_changes(self) -> "Principal":
+        """Return the caller of a change for the records in its REST result, for which the scope `write` suffices."""
+        if self.oauth_scopes is None or "write" not in self.oauth_scopes:
+            return self
+        return replace(self, oauth_scopes=self.oauth_scopes | {"read"})
 
     @property
     def sees_own_records_only(self) -> bool:

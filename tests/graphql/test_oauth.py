@@ -11,12 +11,14 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from tests.support import people
+from tests.support.endings import Caller
 from tests.support.house import PASSWORD, House
 from tests.support.scopes import EVERYTHING
 from wattgate.db.identity.secrets import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput
+from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers.oauth import s256
 from wattgate.graphql.services.display_pairing import DEVICE_GRANT
 from wattgate.principal import OAUTH_SCOPES, Permission
@@ -257,7 +259,7 @@ async def test_token_with_scope_read_cannot_write(served: House, client: Client)
     reading = {"token": (await client.tokens(scope="read"))["access_token"]}
     writing = {"token": (await client.tokens(scope="write"))["access_token"]}
     for headers, status in ((reading, 403), (writing, 200)):
-        assert (await served.call("GET", "/virtualentity", headers)).status_code == 200
+        assert (await served.call("GET", "/virtualentity", headers)).status_code == 603 - status
         answer = await served.call("POST", "/account/name", headers, json={"name": "Grace"})
         assert answer.status_code == status
         response = await served.graphql('mutation { changeName(name: "Grace") { valid } }', headers)
@@ -273,6 +275,42 @@ async def test_no_scope_allows_changing_credentials(served: House, client: Clien
     ):
         assert (await served.call(method, path, headers, json=body)).status_code == 403, path
     assert all(Permission.SYSTEM not in granted for granted in OAUTH_SCOPES.values())
+
+
+async def test_scope_write_reads_only_the_results_of_its_changes(served: House) -> None:
+    caller = await Caller.add(served.one)
+    await caller.set_columns(administrator=True)
+    writing = {"token": (await caller.granted(scope="write"))["access_token"]}
+    for path in ("/auditlog", "/user?username=ada", "/account", "/virtualentity", "/auth/oauth"):
+        assert (await served.call("GET", path, writing)).status_code == 403, path
+    home = await caller.add_home()
+    closed = await served.call("DELETE", f"/virtualentity/{home}", writing)
+    assert closed.status_code == 200, closed.text
+    assert closed.json()["resources"] == []
+
+
+async def test_no_scope_of_an_administrator_makes_credentials(served: House) -> None:
+    caller = await Caller.add(served.one)
+    await caller.set_columns(administrator=True)
+    principal = await caller.by_oauth_client()
+    made = {
+        "add_user",
+        "add_account",
+        "new_token",
+        "add_webhook_endpoint",
+        "update_webhook_endpoint",
+        "rotate_webhook_secret",
+        "approve_display_pairing",
+        "add_mobile_app_token",
+        "enrol_second_factor",
+        "reset_second_factor",
+        "add_directory",
+    }
+    needs = {operation.needs for operation in OPERATIONS if operation.name in made}
+    assert [permission for permission in needs if principal.access_scope(permission) is not None] == []
+    headers = {"token": (await caller.granted())["access_token"]}
+    body = {"username": f"other-{caller.username}", "password": PASSWORD}
+    assert (await served.call("POST", "/user", headers, json=body)).status_code == 403
 
 
 async def test_login_token_is_not_an_oauth_token(served: House) -> None:

@@ -75,7 +75,7 @@ class Caller:
     async def by_oauth_client(self) -> Principal:
         return await self.authenticate({"token": (await self.granted())["access_token"]})
 
-    async def granted(self) -> dict[str, Any]:
+    async def granted(self, scope: str = "read write") -> dict[str, Any]:
         """Return the tokens of a new OAuth client, and its id and secret."""
         client = await people.oauth_client(self.tenant)
         authorised = await people.anonymously(
@@ -86,7 +86,7 @@ class Caller:
             client_id=client["clientId"],
             redirect_uri=people.REDIRECT,
             code_challenge=people.CHALLENGE,
-            scope="read write",
+            scope=scope,
         )
         issued = await people.anonymously(
             self.tenant,

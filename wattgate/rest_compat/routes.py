@@ -22,7 +22,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.operation import JSON, Operation, RestRoute
+from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
 from wattgate.graphql.core.row_reader import check_permission
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.cost.call_cost import call_cost, cost_of_call, cost_of_edge_items
@@ -215,6 +215,8 @@ class Dispatcher:
     ) -> dict[str, list[Any]]:
         """Return the values of the included edges by name, one for each row."""
         edges = {}
+        if endpoint.operation.kind is OperationKind.MUTATION:
+            principal = principal.reading_own_changes()
         for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
             values = edges[name] = await self._runner.load(edge, principal, rows, {})
             for value in values:
