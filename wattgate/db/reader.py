@@ -15,7 +15,7 @@ from wattgate.db.driver import CompiledStatement, compile_statement
 from wattgate.db.reading_pool import LentConnection
 from wattgate.db.row_scope import ScopeHolder
 from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
-from wattgate.tracer import NO_SPAN, Tracer
+from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
@@ -103,6 +103,24 @@ class SqliteReader(DatabaseReader):
         except asyncio.CancelledError:
             await driver.interrupt()  # otherwise the thread would continue
             raise
+
+
+class _TransactionConnection:
+    """The connection of a transaction, for a reader in it."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+
+def transaction_reader(session: AsyncSession) -> DatabaseReader:
+    """Return a reader of constant statements (`fetch`) in the transaction of a session that `Database` opened.
+
+    On PostgreSQL, SQLAlchemy begins the transaction with the first statement that the session itself executes.
+    """
+    connection = session.sync_session.connection()  # it is open, so this waits for nothing
+    pooled: Any = _TransactionConnection(connection.connection.driver_connection)
+    reader_class = SqliteReader if connection.dialect.name == "sqlite" else PostgresqlReader
+    return reader_class(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
 
 
 @lru_cache(maxsize=512)

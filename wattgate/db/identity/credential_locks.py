@@ -12,7 +12,6 @@ could with shared locks of rows. Take them before rows are locked, otherwise two
 import hashlib
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -21,6 +20,8 @@ from wattgate.db.reader import dialect_name
 from wattgate.db.rows import Rows
 from wattgate.principal import Principal
 
+_SHARED, _ALONE = "pg_advisory_xact_lock_shared", "pg_advisory_xact_lock"
+
 
 async def hold_credential(session: AsyncSession, principal: Principal, *, alone: bool) -> None:
     """Hold the locks of a caller until the transaction ends.
@@ -28,12 +29,11 @@ async def hold_credential(session: AsyncSession, principal: Principal, *, alone:
     `alone` is for operations that may end credentials of the caller itself. To share the lock first and to take it
     alone later would let two such operations wait for each other.
     """
-    shared, exclusive = func.pg_advisory_xact_lock_shared, func.pg_advisory_xact_lock
     locks = []
     if principal.credential_name is not None:
-        locks.append(shared(_key("credential", principal.credential_name)))
+        locks.append((_SHARED, _key("credential", principal.credential_name)))
     if principal.user_id is not None:
-        locks.append((exclusive if alone else shared)(_key("user", principal.user_id)))
+        locks.append((_ALONE if alone else _SHARED, _key("user", principal.user_id)))
     await _lock(session, locks)
 
 
@@ -43,19 +43,22 @@ async def lock_user(rows: Rows, user_id: str) -> None:
     The records of the accounts are locked too, for log-ins, which hold no credential yet.
     """
     session = rows.write_session
-    await _lock(session, [func.pg_advisory_xact_lock(_key("user", user_id))])
+    await _lock(session, [(_ALONE, _key("user", user_id))])
     if dialect_name(session) == "postgresql":
         await rows.lock(Account, col(Account.user_id) == user_id)
 
 
 async def lock_application_credential(rows: Rows, username: str) -> None:
     """Wait for the operations of an application's credential, and keep others from beginning, because it ends."""
-    await _lock(rows.write_session, [func.pg_advisory_xact_lock(_key("credential", username))])
+    await _lock(rows.write_session, [(_ALONE, _key("credential", username))])
 
 
-async def _lock(session: AsyncSession, locks: Sequence[object]) -> None:
+async def _lock(session: AsyncSession, locks: Sequence[tuple[str, int]]) -> None:
     if locks and dialect_name(session) == "postgresql":
-        await session.execute(select(*locks))  # type: ignore[call-overload]
+        calls = ", ".join(f"{function}(${number})" for number, (function, _) in enumerate(locks, 1))
+        keys = tuple(key for _, key in locks)
+        # without the compiler of SQLAlchemy, because each operation of a caller executes it
+        await (await session.connection()).exec_driver_sql(f"SELECT {calls}", keys)
 
 
 def _key(kind: str, name: str) -> int:

@@ -1,15 +1,15 @@
 """Whether credentials are valid: one question for requests, connections, and operations that have begun."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, LargeBinary, bindparam, cast, exists, literal, null, or_, select, union_all
 from sqlmodel import col
 
 from wattgate.db.models import Account, ApplicationCredential, Token, User
-from wattgate.db.reader import DatabaseSession
+from wattgate.db.reader import DatabaseSession, fetch
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.principal import Principal, Role, grants_as_much
 
@@ -20,7 +20,6 @@ MAX_KEYS_PER_STATEMENT = 500
 
 _CREDENTIAL, _USER = "credential", "user"
 
-_AMONG: Any = bindparam("names", expanding=True)
 _ROLE_COLUMNS = (col(Account.administrator), col(Account.template_editor), col(Account.second_factor))
 
 
@@ -41,22 +40,46 @@ def accepts_applications() -> ColumnElement[bool]:
     return col(User.active).is_(True) & or_(has_open_account, ~has_account)
 
 
-# Constants, so that they are compiled once: each operation that changes records executes one of them.
-_TOKENS = (
-    select(col(Token.token_id), col(Token.expires_at), *_ROLE_COLUMNS)
-    .join(Account, col(Account.account_id) == Token.account_id)
-    .where(col(Token.token_id).in_(_AMONG), col(Token.expires_at) > bindparam("now"), col(Account.active).is_(True))
-)
-_ACCOUNTS = select(col(Account.account_id), col(Account.password_hash), *_ROLE_COLUMNS).where(
-    col(Account.account_id).in_(_AMONG), col(Account.active).is_(True)
-)
-_CREDENTIALS = select(
-    literal(_CREDENTIAL).label("kind"), col(ApplicationCredential.username), col(ApplicationCredential.secret_digest)
-).where(col(ApplicationCredential.username).in_(_AMONG), col(ApplicationCredential.active).is_(True))
-_USERS = select(literal(_USER).label("kind"), col(User.user_id), cast(null(), LargeBinary)).where(
-    col(User.user_id).in_(bindparam("user_ids", expanding=True)), accepts_applications()
-)
-_ACTING = union_all(_CREDENTIALS, _USERS)
+class _Statements(NamedTuple):
+    """The statements that find valid credentials by their keys. They are compiled once.
+
+    Each operation that changes records executes one of them, so those for one key are apart.
+    """
+
+    tokens: Any
+    accounts: Any
+    credentials: Any
+    acting: Any
+
+
+def _build_statements(has_key: Callable[[Any, str], ColumnElement[bool]]) -> _Statements:
+    """Return the statements with a condition on a key column, for the parameter with this name."""
+    credentials = select(
+        literal(_CREDENTIAL).label("kind"),
+        col(ApplicationCredential.username),
+        col(ApplicationCredential.secret_digest),
+    ).where(has_key(col(ApplicationCredential.username), "names"), col(ApplicationCredential.active).is_(True))
+    users = select(literal(_USER).label("kind"), col(User.user_id), cast(null(), LargeBinary)).where(
+        has_key(col(User.user_id), "user_ids"), accepts_applications()
+    )
+    return _Statements(
+        tokens=select(col(Token.token_id), col(Token.expires_at), *_ROLE_COLUMNS)
+        .join(Account, col(Account.account_id) == Token.account_id)
+        .where(
+            has_key(col(Token.token_id), "names"),
+            col(Token.expires_at) > bindparam("now"),
+            col(Account.active).is_(True),
+        ),
+        accounts=select(col(Account.account_id), col(Account.password_hash), *_ROLE_COLUMNS).where(
+            has_key(col(Account.account_id), "names"), col(Account.active).is_(True)
+        ),
+        credentials=credentials,
+        acting=union_all(credentials, users),
+    )
+
+
+_FOR_ONE = _build_statements(lambda column, name: column == bindparam(name))
+_FOR_SEVERAL = _build_statements(lambda column, name: column.in_(bindparam(name, expanding=True)))
 
 
 class CredentialStates:
@@ -79,7 +102,7 @@ class CredentialStates:
         return {
             row[0]: row
             for batch in batches(_names(principals, "token_id"))
-            for row in await _fetch(session, _TOKENS, {"names": batch, "now": now})
+            for row in await _fetch(session, "tokens", {"names": batch}, now=now)
         }
 
     async def find_ended(
@@ -115,7 +138,7 @@ class CredentialStates:
         return {
             row[0]: row
             for batch in batches(_names(by_password, "account_id"))
-            for row in await _fetch(session, _ACCOUNTS, {"names": batch})
+            for row in await _fetch(session, "accounts", {"names": batch})
         }
 
     def _is_account(self, principal: Principal, row: Any) -> bool:
@@ -139,9 +162,10 @@ async def _find_applications(
     found = dict[tuple[str, str], bytes | None]()
     for batch in batches(keys):
         parameters = {"names": [name for kind, name in batch if kind == _CREDENTIAL]}
-        statement: Any = _CREDENTIALS
-        if user_ids := [name for kind, name in batch if kind == _USER]:
-            statement, parameters = _ACTING, parameters | {"user_ids": user_ids}
+        user_ids = [name for kind, name in batch if kind == _USER]
+        statement = "credentials"
+        if user_ids:
+            statement, parameters = "acting", parameters | {"user_ids": user_ids}
         found |= {(kind, name): secret for kind, name, secret in await _fetch(session, statement, parameters)}
     return found
 
@@ -157,8 +181,11 @@ def _is_application(principal: Principal, found: Mapping[tuple[str, str], bytes 
     return key in found and principal.secret_version in (None, secret_version(found[key]))
 
 
-async def _fetch(session: DatabaseSession, statement: Any, parameters: Mapping[str, Any]) -> Any:
-    return await session.execute(statement, parameters, execution_options=SCOPED_OPTION)
+async def _fetch(session: DatabaseSession, statement: str, keys: Mapping[str, list[str]], **others: Any) -> Any:
+    if all(len(values) == 1 for values in keys.values()):
+        parameters = {name: values[0] for name, values in keys.items()} | others
+        return await fetch(session, getattr(_FOR_ONE, statement), parameters, execution_options=SCOPED_OPTION)
+    return await session.execute(getattr(_FOR_SEVERAL, statement), {**keys, **others}, execution_options=SCOPED_OPTION)
 
 
 def _names(principals: Collection[Principal], attribute: str) -> set[str]:

@@ -21,7 +21,7 @@ from wattgate.db.identity.credential_locks import hold_credential
 from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
-from wattgate.db.reader import DatabaseSession
+from wattgate.db.reader import DatabaseSession, transaction_reader
 from wattgate.db.row_scope import RowScope, Scope, SystemAccess, system_access
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
@@ -166,8 +166,9 @@ class Runner(RowReader):
         if not isinstance(session, AsyncSession) or principal.role in (Role.SYSTEM, Role.ANONYMOUS):
             return
         await hold_credential(session, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
+        reader = transaction_reader(session)
         with system_access(session, SystemAccess.FIND_CREDENTIALS):
-            if await self._credential_states.find_ended(session, [principal], self._clock()):
+            if await self._credential_states.find_ended(reader, [principal], self._clock()):
                 raise Unauthenticated(ENDED_CREDENTIALS)
 
     async def _run_delegated(
