@@ -69,10 +69,12 @@ class Rows(RowPages, RowInserts, RowLocks):
         self.ve_id = ve_id
         self.now = now
         self.consent_required = consent_required
+        self.guards_owners = False
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
         self.read_budget: Callable[[], Awaitable[Any]] | None = None
         self._session = session
+        self._present_users = set[str]()
         self._quotas = quotas
         self._key_ring = key_ring
 
@@ -235,6 +237,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         record = (await self.write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
         if record is None:
             raise not_found(model, key)
+        await self._require_present_owner(record)
         if self.recorder is not None:
             self.recorder.record_edited(display_name(model), model.key, record)
         return record
@@ -245,6 +248,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         Raise QuotaExceeded if the user or the application has as many records of the model as it may have.
         """
         record.application_id = self.application_id
+        await self._require_present_owner(record)
         if self._quotas is not None:
             await self._quotas.check(self, record)
         self.write_session.add(record)
@@ -259,6 +263,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         Return whether it was added. Raise QuotaExceeded as `add` does.
         """
         record.application_id = self.application_id
+        await self._require_present_owner(record)
         if self._quotas is not None:
             await self._quotas.check(self, record)
         statement = insert_if_absent(dialect_name(self._session), record)

@@ -77,7 +77,7 @@ class RowReader:
     def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         key_ring = self._database.key_ring
-        return Rows(
+        rows = Rows(
             session,
             scope.application_id,
             scope.user_id,
@@ -87,6 +87,8 @@ class RowReader:
             key_ring=key_ring,
             consent_required=self._consent_required,
         )
+        rows.guards_owners = scope.user_id is None and principal.role not in (Role.SYSTEM, Role.ANONYMOUS)
+        return rows
 
 
 def scope_of_rows(principal: Principal, scope: AccessScope) -> RowScope:

@@ -24,7 +24,6 @@ from wattgate.graphql.services.directory_status import (
     ask_own_directory,
 )
 from wattgate.graphql.services.email_changes import confirm_requested_change, request_email_change
-from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.login import (
     create_account,
     hash_new_password,
@@ -79,7 +78,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     An application that names a user in the header `userId` can add accounts only to this user.
     """
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
-    await require_present(call.rows, user.user_id)
+    await call.rows.require_present(user.user_id)
     return await create_account(
         call.rows,
         user,
@@ -104,7 +103,7 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     active as well.
     """
     account = await call.rows.edit(models.Account, account_id)
-    await require_present(call.rows, account.user_id)
+    await call.rows.require_present(account.user_id)
     if input.status is not strawberry.UNSET:
         await change_status(call, account, input.status)
     return apply_input(account, input, exclude=("status",))

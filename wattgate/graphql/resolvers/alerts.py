@@ -12,7 +12,6 @@ from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_data import check_data
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
-from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.notifications import alert_payload, notify_all
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types
@@ -130,7 +129,7 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
         raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
-    await require_present(call.rows, input.user_id)
+    await call.rows.require_present(input.user_id)
     if input.culture_code is not None and not is_culture(input.culture_code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
         raise BadInput(

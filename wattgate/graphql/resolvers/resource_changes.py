@@ -19,7 +19,6 @@ from wattgate.graphql.services.changes import (
     emit_resources_changed,
 )
 from wattgate.graphql.services.consent_records import record_provisioned_consent
-from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.services.owners import require_new_owner
 from wattgate.graphql.services.tenancies import begin_tenancy, end_tenancy_without_resources, is_at
 from wattgate.graphql.types import resource_changes as inputs
@@ -39,7 +38,7 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
     A resource that was moved to another user stays closed.
     """
     resource = await call.rows.edit(models.Resource, resource_id)
-    await require_present(call.rows, resource.owner_id)
+    await call.rows.require_present(resource.owner_id)
     was_active = resource.active
     apply_input(resource, input)
     if resource.active and resource.successor_id is not None:

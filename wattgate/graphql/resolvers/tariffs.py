@@ -18,7 +18,6 @@ from wattgate.graphql.core.cost_weights import per_item
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.core.pauses import with_pauses
-from wattgate.graphql.services.erasure import require_present
 from wattgate.graphql.types import tariffs as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -42,7 +41,7 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     belongs to the resource whose cost it has.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
-    await require_present(call.rows, resource.owner_id)
+    await call.rows.require_present(resource.owner_id)
     tariff = build_tariff(input, priced_resource_id(resource), call.rows.now)
     await call.rows.edit(models.Resource, tariff.resource_id)  # lock, so that simultaneous calls get different versions
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id

@@ -12,7 +12,7 @@ from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.cultures import parse_optional_culture
-from wattgate.graphql.services.erasure import begin_erasure, require_present
+from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.services.login import (
     application_directory,
     create_account,
@@ -83,8 +83,8 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     ID as a pseudonym. `erasure` reports the progress and the result. It cannot be undone.
     """
     await lock_user(call.rows, user_id)
-    user = await call.rows.edit(models.User, user_id)
-    await begin_erasure(call, user)
+    await call.rows.lock(models.User, col(models.User.user_id) == user_id)
+    await begin_erasure(call, await call.rows.get(models.User, user_id))
     return await build_user(call.rows, await call.rows.get(models.User, user_id))
 
 
@@ -98,7 +98,7 @@ async def rename_user(
     call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
 ) -> account_types.Done:
     """Change the username of a user in the application's own directory."""
-    await require_present(call.rows, user_id)
+    await call.rows.require_present(user_id)
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):
         problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")

@@ -19,7 +19,6 @@ from wattgate.db.personal_data.tables import USER_RULES
 from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import DeliveryState
-from wattgate.errors import Conflict
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.credential_endings import end_user
 from wattgate.graphql.services.tenancies import end_all_tenancies
@@ -53,13 +52,6 @@ async def begin_erasure(call: Call, user: models.User) -> None:
                 where = condition(rows, model, selection, user_id)
                 await replace_values(rows, model, where, rule.replaced, MAX_ROWS_AT_ONCE)
     call.emit(Event(topics.user_jobs(), user_id, UserJobQueued(user_id)))
-
-
-async def require_present(rows: Rows, user_id: str) -> None:
-    """Raise Conflict if the data of a user is erased, so that nothing is added to it."""
-    user = (await rows.get_many(models.User, [user_id])).get(user_id)
-    if user is not None and user.erased_at is not None:
-        raise Conflict(f"The data of user {user_id} is erased. Add a new user instead.")
 
 
 async def _withdraw_deliveries(rows: Rows, user_id: str) -> None:

@@ -1,5 +1,7 @@
 """The users to whom the application moves resources and devices."""
 
+from sqlmodel import col
+
 from wattgate.db.models import User
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Conflict, Problem
@@ -7,6 +9,7 @@ from wattgate.errors import BadInput, Conflict, Problem
 
 async def require_new_owner(rows: Rows, user_id: str, owner_id: str) -> None:
     """Raise BadInput unless the user exists and is active. Raise Conflict if it is the present owner."""
+    await rows.lock(User, col(User.user_id) == user_id, shared=True)  # no erasure begins meanwhile
     user = (await rows.get_many(User, [user_id])).get(user_id)
     if user is None or not user.active:
         reason = "is not active" if user else "does not exist"
