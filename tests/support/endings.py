@@ -75,6 +75,15 @@ class Caller:
     async def by_oauth_client(self) -> Principal:
         return await self.authenticate({"token": (await self.granted())["access_token"]})
 
+    async def by_display(self) -> Principal:
+        """Pair a display with a new home."""
+        home, started = await self.add_home(), await people.started_pairing(self.tenant)
+        arguments = {"user_code": started.user_code, "ve_id": ID(home)}
+        await self.run(await self.by_token(), paired_displays.approve_display_pairing, **arguments)
+        claim = paired_displays.claim_display_pairing
+        claimed = await people.anonymously(self.tenant, claim, device_code=started.device_code)
+        return await self.authenticate({"token": claimed.token})
+
     async def granted(self, scope: str = "read write") -> dict[str, Any]:
         """Return the tokens of a new OAuth client, and its id and secret."""
         client = await people.oauth_client(self.tenant)
@@ -164,8 +173,14 @@ async def rotate_secret(caller: Caller, principal: Principal) -> None:
 
 
 async def revoke_display(caller: Caller, principal: Principal) -> None:
-    displays = await caller.run(caller.tenant.account, paired_displays.paired_displays)
-    await caller.run(caller.tenant.account, paired_displays.revoke_paired_display, display_id=displays[-1].display_id)
+    token = await caller.by_token()
+    (display,) = await caller.run(token, paired_displays.paired_displays)
+    await caller.run(token, paired_displays.revoke_paired_display, display_id=display.display_id)
+
+
+async def close_home(caller: Caller, principal: Principal) -> None:
+    arguments = {"ve_id": principal.ve_id}
+    await caller.run(await caller.by_token(), virtual_entities.deactivate_virtual_entity, **arguments)
 
 
 Authenticate = Callable[[Caller], Awaitable[Principal]]
@@ -179,6 +194,7 @@ ENDINGS: tuple[tuple[Authenticate, Act], ...] = (
     *((Caller.by_oauth_client, act) for act in (revoke_token, *BY_ACCOUNT)),
     *((Caller.by_administrator, act) for act in (log_out, *BY_ACCOUNT, lose_role)),
     *((Caller.by_acting_application, act) for act in (close_account, erase_user, rotate_secret)),
+    *((Caller.by_display, act) for act in (revoke_display, close_home, *BY_ACCOUNT)),
     (Caller.by_application, rotate_secret),
 )
 """The kinds of callers, each with every act that ends its credential."""
