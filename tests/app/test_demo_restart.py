@@ -81,6 +81,7 @@ class InterruptedRunner(Runner):
         return await super().run(*arguments)
 
 
+@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
     now = utc_now()
@@ -98,6 +99,7 @@ async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
             assert await row_counts(gateway) == complete, operations
 
 
+@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_alert(gateway: Gateway) -> None:
     now = utc_now()
@@ -110,6 +112,7 @@ async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_
     assert (await row_counts(gateway))["alert"] == 2
 
 
+@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 async def test_consents_are_renewed_before_they_end_unless_withdrawn(gateway: Gateway) -> None:
     now = utc_now()
     await seed.prepare_demo(gateway.runner, now, HISTORY)
@@ -159,6 +162,7 @@ async def test_running_demonstration_moves_its_events_by_the_clock(gateway: Gate
     assert following[3] == next_event_start(start)
 
 
+@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 async def test_running_demonstration_sets_the_prices_of_tomorrow_once_at_16(gateway: Gateway) -> None:
     afternoon = datetime(2026, 11, 10, 15, 30, tzinfo=UTC)
     await seed.prepare_demo(gateway.runner.with_clock(at(afternoon)), afternoon, HISTORY)

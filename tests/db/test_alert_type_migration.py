@@ -1,5 +1,6 @@
 """Migration of alert types and alerts from before variables were declared."""
 
+import pytest
 from sqlalchemy import Connection, text
 
 from tests.db.test_migrations import migrate
@@ -24,6 +25,7 @@ def fill(connection: Connection) -> None:
     )
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_existing_alert_types_stay_undeclared(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:

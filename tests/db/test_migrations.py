@@ -116,6 +116,7 @@ def check_readings(connection: Connection) -> None:
             assert connection.execute(text(f"SELECT count(*) FROM reading_{month}")).scalar_one() > 0
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_migration_creates_partitions_and_rollups_for_existing_readings(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
@@ -127,6 +128,7 @@ async def test_migration_creates_partitions_and_rollups_for_existing_readings(em
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_readings_survive_a_downgrade_and_an_upgrade(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
@@ -150,6 +152,7 @@ async def test_readings_survive_a_downgrade_and_an_upgrade(empty_url: str) -> No
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_database_without_readings_can_be_downgraded_and_upgraded(empty_url: str) -> None:
     database = Database(empty_url)
@@ -161,6 +164,7 @@ async def test_database_without_readings_can_be_downgraded_and_upgraded(empty_ur
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_marks_existing_alerts_as_read(empty_url: str) -> None:
     database = Database(empty_url)
@@ -184,6 +188,7 @@ async def test_migration_marks_existing_alerts_as_read(empty_url: str) -> None:
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_turns_existing_templates_into_published_versions(empty_url: str) -> None:
     database = Database(empty_url)
@@ -208,6 +213,7 @@ async def test_migration_turns_existing_templates_into_published_versions(empty_
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_leaves_existing_applications_open_to_any_document(empty_url: str) -> None:
     database = Database(empty_url)
@@ -228,6 +234,7 @@ async def test_migration_leaves_existing_applications_open_to_any_document(empty
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code(empty_url: str) -> None:
     database = Database(empty_url)
 
@@ -264,6 +271,7 @@ async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> None:
     keys = ring(TEST_KEYS)
@@ -290,6 +298,7 @@ async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> N
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_makes_existing_devices_searchable_by_their_identifiers(empty_url: str) -> None:
     database = Database(empty_url, key_ring=ring(TEST_KEYS))
@@ -354,6 +363,7 @@ REPAIRED = {
 """Stored values, and what the migration makes of them. A deep value becomes its JSON text at the 32nd level."""
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_migration_repairs_json_that_clients_cannot_represent(empty_url: str) -> None:
     database = Database(empty_url)
     surrogate = {} if not database.is_sqlite else {'{"text": "a\\ud800\\u0000"}': {"text": "a\ufffd\ufffd"}}
@@ -385,6 +395,7 @@ async def test_migration_repairs_json_that_clients_cannot_represent(empty_url: s
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_migration_makes_no_existing_account_a_template_editor(empty_url: str) -> None:
     database = Database(empty_url)
     account = {"application_id": "a", "user_id": "u", "directory_id": "d"}
@@ -421,6 +432,7 @@ async def test_migration_makes_no_existing_account_a_template_editor(empty_url: 
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_existing_users_follow_the_culture_of_their_application(empty_url: str) -> None:
     database = Database(empty_url)
 
@@ -444,6 +456,7 @@ async def test_existing_users_follow_the_culture_of_their_application(empty_url:
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_records_a_consent_for_each_meter_point_that_was_served_without_one(empty_url: str) -> None:
     database = Database(empty_url)
@@ -499,6 +512,7 @@ async def test_migration_records_a_consent_for_each_meter_point_that_was_served_
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_existing_applications_get_the_alert_types_of_account_mails(empty_url: str) -> None:
     database = Database(empty_url)
 
@@ -531,6 +545,7 @@ async def test_existing_applications_get_the_alert_types_of_account_mails(empty_
     await database.close()
 
 
+@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 async def test_existing_accounts_have_no_second_factor_and_no_external_directory(empty_url: str) -> None:
     database = Database(empty_url)
     account = {"application_id": "a", "user_id": "u", "directory_id": "d"}

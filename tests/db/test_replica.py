@@ -243,6 +243,7 @@ async def test_a_connection_without_the_role_of_the_policies_is_replaced(databas
     assert [await read(database, statement, RowScope("one")) for _ in range(3)] == [ROW_ROLE] * 3
 
 
+@pytest.mark.long("two servers of its own; reads of the replica stay in the short form")
 async def test_a_gateway_answers_from_the_replica_what_it_has_just_stored() -> None:
     """GraphQL over HTTP: each query follows its mutation, and sees the reading and its cost."""
     async with replicated_server() as (primary, replica):
@@ -261,6 +262,7 @@ async def test_a_gateway_answers_from_the_replica_what_it_has_just_stored() -> N
         assert REPLICA_READS.labels("replica")._value.get() - served >= 20
 
 
+@pytest.mark.long("two servers of its own; reads of the replica stay in the short form")
 async def test_a_promoted_replica_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
     async with replicated_server() as (primary, replica):
         async with gateway(primary.url, replica.url) as database:

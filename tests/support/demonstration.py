@@ -1,8 +1,10 @@
 """The data of `wattgate demo`, with as much history as a test needs."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
+from tests.support.filled_databases import can_copy, copy_filled
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.demo.demo_settings import demo_settings
@@ -16,16 +18,29 @@ async def demonstration(
 ) -> tuple[Settings, list[seed.InstalledHome]]:
     """Create the demonstration in a database, by default one in the folder, as it is now by the clock.
 
-    Return the settings for serving it, and its homes.
+    A SQLite file starts as a copy, which gets the readings since the first one of this history was made. Return the
+    settings for serving it, and its homes.
     """
     settings = demo_settings(folder)
     if database_url is not None:
         settings = settings.model_copy(update={"database_url": database_url})
     gateway = build_gateway(settings, clock=clock)
     try:
-        await bring_up(gateway.database)
+        database = gateway.database
+        if clock is utc_now and database.is_sqlite and can_copy(database.url):
+            await copy_filled(database.url, ["demonstration", str(history)], partial(_fill, settings, history))
+        await bring_up(database)
         await seed.prepare_demo(gateway.runner, clock(), history)
         homes = await seed.list_installed_homes(gateway.runner)
     finally:
         await gateway.database.close()
     return settings, homes
+
+
+async def _fill(settings: Settings, history: timedelta, database_url: str) -> None:
+    gateway = build_gateway(settings.model_copy(update={"database_url": database_url}))
+    try:
+        await bring_up(gateway.database)
+        await seed.prepare_demo(gateway.runner, utc_now(), history)
+    finally:
+        await gateway.database.close()

@@ -58,6 +58,7 @@ def npm_lock(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long("an audit of its own; a vulnerable release stays in the short form")
 def test_yanked_release_is_found(registry: Registry) -> None:
     answer = ask_yanked(PINS)
     assert answer.findings == (Finding("poorpackage", "2.0", "yanked", "It loses data."),)
@@ -70,6 +71,7 @@ def test_vulnerable_release_is_found(registry: Registry) -> None:
     assert answer.asked == 2
 
 
+@pytest.mark.long("an audit of its own; a vulnerable release stays in the short form")
 def test_vulnerable_package_of_npm_is_found(registry: Registry, npm_lock: Path) -> None:
     answer = ask_npm(npm_lock)
     assert [(one.package, one.id, one.text) for one in answer.findings] == [("poor", "GHSA-1", "It is unsafe")]

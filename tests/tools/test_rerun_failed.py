@@ -23,6 +23,7 @@ def write_report(folder: Path, failures: dict[str, str], status: int = 1) -> Pat
     return folder
 
 
+@pytest.mark.long("a suite of its own; the one that fails twice stays in the short form")
 def test_test_that_passes_alone_is_listed_with_its_first_failure(
     tmp_path: Path, module: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
