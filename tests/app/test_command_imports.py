@@ -101,6 +101,7 @@ def test_tables_build_no_validators() -> None:
     assert not any(built)
 
 
+@pytest.mark.long("a gateway with a new interpreter; the imports of commands stay in the short form")
 def test_gateway_at_rest_has_not_imported_pyarrow() -> None:
     script = "import sys, wattgate.app.server.factory; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)

@@ -234,6 +234,7 @@ async def breaking(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield Breaking(proxy, requests)
 
 
+@pytest.mark.long("waits for the times of each proxy; the headers and streams of proxies stay in the short form")
 @pytest.mark.every_case("each program has a rule of its own about what it repeats")
 async def test_proxy_repeats_no_change_that_a_gateway_may_have_received(breaking: Breaking) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):

@@ -111,6 +111,7 @@ async def test_client_logs_in_again_and_shows_homes_days_and_live_readings(
     assert [request.logs_in for request in recorded.recorder.requests].count(True) == 1
 
 
+@pytest.mark.long("a project of its own with a browser's client; digests and the cache stay in the short form")
 @each_client
 @pytest.mark.parametrize(
     ("arguments", "code"), [((*JANUARY, "unknown"), "NOT_FOUND"), ((JANUARY[0], "tomorrow"), "BAD_INPUT")]

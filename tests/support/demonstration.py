@@ -18,7 +18,7 @@ async def demonstration(
 ) -> tuple[Settings, list[seed.InstalledHome]]:
     """Create the demonstration in a database, by default one in the folder, as it is now by the clock.
 
-    A SQLite file starts as a copy, which gets the readings since the first one of this history was made. Return the
+    A SQLite file starts as a copy, which gets the readings since the first one of this history was created. Return the
     settings for serving it, and its homes.
     """
     settings = demo_settings(folder)
