@@ -141,6 +141,7 @@ async def test_gateway_logs_that_redis_evicts(tmp_path: Path, caplog: pytest.Log
     assert "set maxmemory-policy to noeviction" in caplog.text
 
 
+@pytest.mark.long("a worker process; the doctor's own checks stay in the short form")
 async def test_worker_process_logs_problems_at_its_start(tmp_path: Path) -> None:
     upgraded = await asyncio.to_thread(wattgate_in, tmp_path, "db", "upgrade")
     assert upgraded.returncode == 0, upgraded.stderr

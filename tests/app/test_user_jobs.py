@@ -91,6 +91,7 @@ async def test_waiting_messages_are_withdrawn(post: Post) -> None:
     assert recorder.given == []
 
 
+@pytest.mark.long("an attempt at each step; other attempts stay in the short form")
 @pytest.mark.parametrize("outcome", [Sent(), TemporaryFailure("the server is busy")])
 async def test_message_in_the_middle_of_an_attempt_leaves_no_record(post: Post, outcome: Outcome) -> None:
     user_id = (await people.active(post.tenant))["userId"]

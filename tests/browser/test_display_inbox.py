@@ -53,6 +53,7 @@ async def open_dialog(page: Page, tab: str) -> Locator:
     return page.get_by_role("tabpanel", name=tab)
 
 
+@pytest.mark.long("several states of the inbox; the inbox itself stays in the short form")
 async def test_bell_opens_the_inbox_and_new_alerts_appear_in_it(page: Page, homes: ControlledHomes) -> None:
     await open_display(page)
     await query_graphql(page, "mutation { markAlertsRead { marked } }")

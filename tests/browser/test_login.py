@@ -174,6 +174,7 @@ async def test_editor_of_templates_finds_its_application_in_the_same_way(page: P
     assert await stored_keys(page) == [f"wattgate.preview.session.{own.other.application_id}"]
 
 
+@pytest.mark.long("every page at every size; the log-in stays in the short form")
 async def test_pages_fit_the_screen_and_are_accessible(page: Page, own: House, subtests: pytest.Subtests) -> None:
     for path in ("/", "/display", "/display?application=mine", f"/display?application={own.one.application_id}"):
         with subtests.test(path):

@@ -108,6 +108,7 @@ async def test_role_of_the_gateways_is_no_superuser(prepared: Prepared) -> None:
         await asyncpg.connect(prepared.url.replace("quoted", "other"))
 
 
+@pytest.mark.long("a server of its own with a backup; its roles stay in the short form")
 async def test_upgrade_activates_row_level_security_and_a_backup_keeps_it(prepared: Prepared, tmp_path: Path) -> None:
     """The commands of the README back up the database and restore it on a machine without data."""
     await upgrade(prepared, tmp_path)

@@ -99,6 +99,7 @@ async def test_only_the_owner_downloads_an_archive(planted: Planted) -> None:
     assert missing["errors"][0]["extensions"]["code"] == "NOT_FOUND"
 
 
+@pytest.mark.long("several exports; the first one stays in the short form")
 async def test_second_request_returns_the_same_export_and_a_later_one_replaces_it(
     planted: Planted, clock: Clock
 ) -> None:

@@ -503,6 +503,7 @@ async def test_runaway_display_does_not_use_the_budget_of_the_phone(limited: Lim
     assert (await limited.get(phone)).status_code == 200, "rejected requests cost nothing"
 
 
+@pytest.mark.long("many log-ins; other budgets stay in the short form")
 async def test_more_log_ins_do_not_raise_the_budget_of_an_account(limited: LimitedGateway) -> None:
     tenant = limited.house.one
     tokens = [{"token": await tenant.add_token()} for _ in range(5)]

@@ -35,6 +35,7 @@ def names(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
     return {(one["name"], one["version"]) for one in found}
 
 
+@pytest.mark.long("builds the bill of all packages; its parts stay in the short form")
 @pytest.mark.parametrize("stamped", [False, True])
 def test_bill_is_valid_by_the_schema_of_cyclonedx(stamped: bool) -> None:
     schemas = {name: json.loads((SCHEMAS / name).read_text()) for name in ("spdx.SNAPSHOT.schema.json",)}
@@ -77,6 +78,7 @@ def test_packages_of_npm_are_for_development_only() -> None:
     assert found == locked
 
 
+@pytest.mark.long("builds the bill of all packages; its parts stay in the short form")
 def test_component_has_the_hashes_of_its_lock_entry() -> None:
     hashes = {(pin.name, pin.version): set(pin.hashes) for pin in read_pins(RUN_TIME_LOCK)}
     for one in components("required"):
