@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -91,6 +92,12 @@ async def event_codes(house: House, who: Tenant) -> list[str]:
         return list((await connection.execute(statement, {"user": who.user_id})).scalars())
 
 
+async def consent_state(who: Tenant, mpxn: str) -> str:
+    """Return the state of the consent of a user for a meter point."""
+    (consent,) = [one for one in await who.run("consents") if (one.user_id, one.mpxn) == (who.user_id, mpxn)]
+    return str(consent.state.value)
+
+
 async def hardware_of(house: House, who: Tenant, device_id: str) -> str:
     return str((await send(house, who, "GET", f"/device/{device_id}")).json()["hardwareId"])
 
@@ -117,6 +124,7 @@ async def test_the_next_household_retrieves_nothing_of_the_time_before(
     with pytest.raises(BadInput, match="readings are invalid"):
         await bob.record(moved, (START, "0.5"))
     await bob.record(moved, (utc_now(), "230"), field="POWER")
+    assert await event_codes(served, ada) == ([] if way == "erase and add" else ["tenancy.ended"])
 
 
 async def test_readings_since_the_move_in_date_are_the_next_households(served: House, ada: Tenant, bob: Tenant) -> None:
@@ -161,11 +169,24 @@ async def test_the_same_household_continues_where_it_closed(served: House, ada: 
     assert await from_network(served, ada, again) == [START + n * HALF_HOUR for n in range(3)]
 
 
+async def test_a_move_in_date_of_the_same_household_deletes_nothing(served: House, ada: Tenant) -> None:
+    point = await metered(ada)
+    await ada.record(point.resource_id, (START, "0.5"))
+    await send(served, ada, "PUT", f"/resource/{point.resource_id}", active=False)
+    again = await add(served, ada, point.mpxn, movedInAt=format_iso(START - HALF_HOUR))
+    assert again.status_code == 200, again.text
+    assert await stored(served, ada, point.resource_id) == [START, START]
+
+
 async def test_a_household_that_returns_begins_again(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (START, "0.5"))
     moved = await move(served, point.resource_id, bob)
+    device = {"deviceTypeId": ada.ids["device_type"], "hardwareId": uuid4().hex, "hardwareIds": {"MPAN": point.mpxn}}
+    assert (await served.call("POST", "/device", ada.headers["acting"], json=device)).status_code == 200
+    assert await consent_state(ada, point.mpxn) == "ended"  # a device at the old meter point is no return
     back = await move(served, moved, ada)
+    assert await consent_state(ada, point.mpxn) == "valid"
     assert await from_network(served, ada, back) == []
     assert await stored(served, ada, point.resource_id) == [START, START]  # its own readings stay
 
@@ -266,8 +287,7 @@ async def test_the_consent_of_a_former_household_ends(served: House, ada: Tenant
     await ada.record(point.resource_id, (START, "0.5"))
     await ada.run("verify_meter_point", mpxn=point.mpxn)
     await move(served, point.resource_id, bob)
-    (consent,) = [one for one in await ada.run("consents") if (one.user_id, one.mpxn) == (ada.user_id, point.mpxn)]
-    assert (consent.state.value, consent.verified, consent.ended_at is not None) == ("ended", False, True)
+    assert await consent_state(ada, point.mpxn) == "ended"
     renewal = await send(
         served, ada, "POST", f"/user/verification/status/mpxn/{point.mpxn}/renewal", isValidUntil="now"
     )

@@ -7,6 +7,7 @@ from sqlmodel import col
 from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
+from wattgate.db.queries.tenancies import lives_at
 from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.enums import ConsentBasis
 from wattgate.graphql.core.operation import Call
@@ -93,14 +94,14 @@ async def record_provisioned_consent(call: Call, user_id: str, mpxn: str | None)
     """Record the consent on which a caller relies that provisions a meter point for a user, if there is none.
 
     An account relies on the consent that exists. A consent that was revoked or has expired stays so. One that ended
-    because the user moved out begins again, unverified.
+    because the user moved out begins again, unverified, if the user has moved in again.
     """
     if mpxn is None or call.principal.sees_own_records_only:
         return
     number = canonical_meter_point(mpxn)
     known = await find_consent(call, user_id, number)
     if known is not None:
-        if known.ended_at is not None:
+        if known.ended_at is not None and await lives_at(call.rows, user_id, number):
             record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
             record.ended_at = None
         return

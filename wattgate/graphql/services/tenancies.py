@@ -60,11 +60,12 @@ async def begin_tenancy(
                 "movedInAt: the instant from which this user lives there."
             )
         last = max(known, key=lambda tenancy: tenancy.ended_at or call.rows.now, default=None)
-        if lives_there is None and last is not None and last.user_id == user_id and moved_in_at is None:
+        if last is not None and _continues(last, user_id, moved_in_at):
             await _reopen(rows, last)
             return last.began_at
         for former in known:
-            if moved_in_at is not None and (former.ended_at is None or former.ended_at > moved_in_at):
+            is_other = former.user_id != user_id
+            if is_other and moved_in_at is not None and (former.ended_at is None or former.ended_at > moved_in_at):
                 await _end(rows, former, moved_in_at)
         if last is not None and last.user_id != user_id:
             await _make_way(call, rows, last)
@@ -95,6 +96,13 @@ def _check_not_future(call: Call, moved_in_at: datetime | None, path: Sequence[s
     if moved_in_at is not None and moved_in_at > call.rows.now:
         problem = Problem(tuple(path), f"{format_iso(moved_in_at)} is in the future")
         raise BadInput("A move is recorded on its day, or after it. See `problems`.", problems=[problem])
+
+
+def _continues(last: models.MeterPointTenancy, user_id: str, moved_in_at: datetime | None) -> bool:
+    """Return whether a user who lives at a meter point again continues the last tenancy, which has ended."""
+    if last.user_id != user_id or last.ended_at is None:
+        return False
+    return moved_in_at is None or moved_in_at <= last.ended_at
 
 
 async def _open_of(rows: Rows, user_id: str, number: str) -> list[models.MeterPointTenancy]:
@@ -170,7 +178,8 @@ async def _make_way(call: Call, rows: Rows, former: models.MeterPointTenancy) ->
     await _mark_devices(rows, ids, former.mpxn)
     has_ended = await _end_grants(rows, former)
     await emit_homes_of_resources_changed(call, ids)
-    if former.ended_at is None or has_ended:
+    user = await rows.get(models.User, former.user_id)
+    if user.erased_at is None and (former.ended_at is None or has_ended):
         payload = {"userId": former.user_id, "mpxn": former.mpxn}
         await enqueue_event(call, ENDED_EVENT, payload, user_id=former.user_id)
 
