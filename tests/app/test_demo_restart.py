@@ -81,7 +81,6 @@ class InterruptedRunner(Runner):
         return await super().run(*arguments)
 
 
-@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
     now = utc_now()
@@ -99,7 +98,6 @@ async def test_start_completes_an_interrupted_one(tmp_path: Path) -> None:
             assert await row_counts(gateway) == complete, operations
 
 
-@pytest.mark.long("a demonstration of its own; other starts stay in the short form")
 @pytest.mark.long("starts the demonstration again and again; a second start stays in the short form")
 async def test_start_weeks_later_has_an_open_event_valid_consents_and_no_second_alert(gateway: Gateway) -> None:
     now = utc_now()

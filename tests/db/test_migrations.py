@@ -152,7 +152,6 @@ async def test_readings_survive_a_downgrade_and_an_upgrade(empty_url: str) -> No
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_database_without_readings_can_be_downgraded_and_upgraded(empty_url: str) -> None:
     database = Database(empty_url)
@@ -164,7 +163,6 @@ async def test_database_without_readings_can_be_downgraded_and_upgraded(empty_ur
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_marks_existing_alerts_as_read(empty_url: str) -> None:
     database = Database(empty_url)
@@ -188,7 +186,6 @@ async def test_migration_marks_existing_alerts_as_read(empty_url: str) -> None:
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_turns_existing_templates_into_published_versions(empty_url: str) -> None:
     database = Database(empty_url)
@@ -213,7 +210,6 @@ async def test_migration_turns_existing_templates_into_published_versions(empty_
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_leaves_existing_applications_open_to_any_document(empty_url: str) -> None:
     database = Database(empty_url)
@@ -271,7 +267,6 @@ async def test_migration_keeps_mails_of_existing_accounts_and_rows_of_older_code
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> None:
     keys = ring(TEST_KEYS)
@@ -298,7 +293,6 @@ async def test_existing_push_tokens_depend_on_their_account(empty_url: str) -> N
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_makes_existing_devices_searchable_by_their_identifiers(empty_url: str) -> None:
     database = Database(empty_url, key_ring=ring(TEST_KEYS))
@@ -456,7 +450,6 @@ async def test_existing_users_follow_the_culture_of_their_application(empty_url:
     await database.close()
 
 
-@pytest.mark.long("the migration is released and does not change; the newest ones stay in the short form")
 @pytest.mark.long("migrates a filled database up and down; the tests of other revisions do the same")
 async def test_migration_records_a_consent_for_each_meter_point_that_was_served_without_one(empty_url: str) -> None:
     database = Database(empty_url)
