@@ -218,6 +218,30 @@ async def test_a_second_household_needs_the_end_of_the_first(served: House, ada:
     assert await event_codes(served, bob) == []
 
 
+async def test_an_account_does_not_return_where_another_user_has_lived(served: House, ada: Tenant, bob: Tenant) -> None:
+    """Bob has closed his resource for a while. Ada, who closed hers before he moved in, would watch his power."""
+    point = await metered(ada)
+    path = f"/resource/{point.resource_id}"
+    await send(served, ada, "PUT", path, active=False)
+    bobs = (await add(served, bob, point.mpxn)).json()["resourceId"]
+    await send(served, bob, "PUT", f"/resource/{bobs}", active=False)
+    assert code_of(await send(served, ada, "PUT", path, active=True)) == (409, "CONFLICT")
+    assert await consent_state(bob, point.mpxn) == "valid"
+    assert (await send(served, bob, "PUT", f"/resource/{bobs}", active=True)).status_code == 200
+
+
+async def test_a_move_in_date_without_a_meter_point_is_refused(served: House, ada: Tenant, bob: Tenant) -> None:
+    resource_id = await ada.add_resource()
+    values = {"resourceTypeId": ada.ids["resource_type"], "name": "x", "movedInAt": format_iso(START)}
+    body = {"userId": bob.user_id, "movedInAt": format_iso(START)}
+    for answer in (
+        await send(served, ada, "POST", "/resource", "acting", **values),
+        await send(served, ada, "PUT", f"/resource/{resource_id}/owner", "application", **body),
+    ):
+        assert code_of(answer) == (400, "BAD_INPUT")
+        assert answer.json()["problems"][0]["path"][-1] == "movedInAt"
+
+
 async def test_two_households_at_once_leave_one(served: House, ada: Tenant, bob: Tenant) -> None:
     point = await metered(ada)
     await send(served, ada, "DELETE", f"/user/{ada.user_id}", "application")

@@ -83,7 +83,9 @@ async def move_resource(
     moved = await _add_successors(call.rows, leaving, user_id)
     closed = [resource.resource_id for resource in leaving]
     await call.rows.flush()
-    owned_from = await begin_tenancy(call, user_id, old.mpxn, moved_in_at or call.rows.now, "movedInAt")
+    if old.mpxn is not None and moved_in_at is None:
+        moved_in_at = call.rows.now
+    owned_from = await begin_tenancy(call, user_id, old.mpxn, moved_in_at, "movedInAt")
     for successor in moved.values():
         successor.owned_from = owned_from
     await record_provisioned_consent(call, user_id, old.mpxn)

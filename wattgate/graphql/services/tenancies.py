@@ -39,9 +39,13 @@ async def begin_tenancy(
 
     It lives there from `moved_in_at` on. Without it, the first household that the application knows has always lived
     there, one that comes back without another in between continues, and any other begins now. With `moved_in_at`, the
-    household that lives there now ends at that instant. Raise Conflict if it lives there and there is no `moved_in_at`.
+    household that lives there now ends at that instant. Raise Conflict if it lives there and there is no `moved_in_at`,
+    or if an account comes back where another household has lived: the application decides that.
     """
     if not mpxn:
+        if moved_in_at is not None:
+            problem = Problem(tuple(path), "the resource has no meter point")
+            raise BadInput("Nobody moves in without a meter point. See `problems`.", problems=[problem])
         return None
     number = canonical_meter_point(mpxn)
     _check_not_future(call, moved_in_at, path)
@@ -63,6 +67,11 @@ async def begin_tenancy(
         if last is not None and _continues(last, user_id, moved_in_at):
             await _reopen(rows, last)
             return last.began_at
+        if last is not None and last.user_id != user_id and call.principal.sees_own_records_only:
+            raise Conflict(
+                f"Another user has lived at meter point {number}. Ask the provider of the application to open the "
+                "resource again."
+            )
         for former in known:
             is_other = former.user_id != user_id
             if is_other and moved_in_at is not None and (former.ended_at is None or former.ended_at > moved_in_at):
