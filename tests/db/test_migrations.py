@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from alembic import command
@@ -17,8 +18,9 @@ from wattgate.clock import to_ms
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
-from wattgate.db.models import MeterPointTenancy, Resource
+from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
+from wattgate.energy.consent_gaps import ConsentGap
 from wattgate.enums import TenancyProof
 from wattgate.graphql.core.runner import Runner
 from wattgate.principal import Permission, Principal, Role
@@ -635,4 +637,50 @@ async def test_migration_begins_a_tenancy_for_each_household_of_a_meter_point(em
     }
     resources = await runner.read(principal, Permission.SYSTEM, lambda rows: rows.all(Resource))
     assert {one.resource_id: one.owned_from for one in resources} == {"ada": None, "bob": days[2], "cy": None}
+    await database.close()
+
+
+async def test_migration_finds_the_times_without_consent_in_the_receipts(empty_url: str) -> None:
+    """Ada revoked her consent for two days, let it expire, and revoked it again. Bob's has no receipt."""
+    database = Database(empty_url)
+    days = [datetime(2025, 1, day, tzinfo=UTC) for day in range(1, 12)]
+    changes = [("grant", 0, 9), ("revocation", 1, 1), ("renewal", 3, 5), ("renewal", 6, 9), ("revocation", 8, 8)]
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0033")
+        put(connection, "application", application_id="a")
+        put(connection, "resource_type", application_id="a", resource_type_id="t", storage=STORAGE)
+        typed: dict[str, Any] = {"application_id": "a", "resource_type_id": "t", "storage": STORAGE}
+        points = [("ada", "200002451236", None), ("bob", "5710900", None), ("cy", None, None), ("ada", None, "ada")]
+        for number, (user_id, mpxn, cost_of) in enumerate(points, start=1):
+            resource_id = "costs" if cost_of else user_id
+            if not cost_of:
+                put(connection, "app_user", application_id="a", user_id=user_id)
+            own = {"owner_id": user_id, "resource_id": resource_id, "number": number, "mpxn": mpxn, "cost_of": cost_of}
+            put(connection, "resource", **typed, **own)
+        ends = [("ada", "2000024512368", days[9], days[8]), ("bob", "5710900", days[5], None)]
+        for user_id, mpxn, until, revoked_at in ends:
+            own = {"application_id": "a", "consent_id": user_id, "user_id": user_id, "mpxn": mpxn}
+            put(connection, "meter_point_consent", **own, valid_until=until, revoked_at=revoked_at, ended_at=None)
+        for kind, at, end in changes:
+            own = {"application_id": "a", "change_id": f"{at}", "user_id": "ada", "mpxn": "2000024512368"}
+            put(connection, "consent_change", **own, kind=kind, created_at=days[at], valid_until=days[end])
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+    gaps = tuple(
+        ConsentGap(to_ms(days[start]), stop and to_ms(days[stop])) for start, stop in ((1, 3), (5, 6), (8, None))
+    )
+    principal, runner = Principal(Role.SYSTEM, application_id="a"), Runner(database, MemoryBus())
+    consents = await runner.read(principal, Permission.SYSTEM, lambda rows: rows.all(MeterPointConsent))
+    resources = await runner.read(principal, Permission.SYSTEM, lambda rows: rows.all(Resource))
+    bobs = (ConsentGap(to_ms(days[5])),)
+    assert {one.user_id: one.gaps for one in consents} == {"ada": gaps, "bob": bobs}
+    assert {one.resource_id: one.consent_gaps for one in resources} == {
+        "ada": gaps,
+        "costs": gaps,
+        "bob": bobs,
+        "cy": None,
+    }
     await database.close()

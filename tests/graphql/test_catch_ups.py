@@ -315,3 +315,15 @@ async def test_registry_reads_in_the_session_of_the_operation(bench: WorkerBench
     async with AsyncSession(bench.tenant.gateway.database.engine) as session:
         page = await RegistryMeterNetwork(session).readings(point.mpxn, "electricity.consumption", START, limit=1)
     assert [reading.at for reading in page] == [START + HALF_HOUR]
+
+
+async def test_catch_up_after_a_renewal_skips_pages_of_the_time_without_consent(bench: WorkerBench) -> None:
+    count = catch_ups.PAGE_SIZE + 20
+    point = await metered(bench.tenant, ["0.5"] * count)
+    for name, position in (("revoke_consents", 5), ("renew_consents", count - 3)):
+        bench.clock.now = START + position * HALF_HOUR
+        await bench.runner.run(operation(name), bench.tenant.account, {"mpxns": [point.mpxn]})
+    await bench.start(point.resource_id)
+    assert await process_waiting(bench.runner)
+    (done,) = await bench.catch_ups(point.resource_id)
+    assert (done.state, done.recorded) == (CatchUpState.DONE, 6)  # five before, and the one at the renewal

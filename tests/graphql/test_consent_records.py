@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.support.house import House
+from wattgate.db.consent_policy import ConsentPolicy
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.types.resources import Resource
@@ -115,7 +116,7 @@ async def test_setting_decides_whether_data_without_a_consent_is_served(served: 
     mpxn = new_number()
     resource_id = await served.one.add_resource(mpxn=mpxn)
     await forget_consent(served, mpxn)
-    runner = Runner(served.gateway.database, MemoryBus(), consent_required=is_required)
+    runner = Runner(served.gateway.database, MemoryBus(), consent_policy=ConsentPolicy(is_required))
     row = await served.one.run("resource", resource_id=resource_id)
     (withheld,) = await runner.load(find_edge(Resource, "withheld"), served.one.account, [row], {})
     assert (withheld is not None) is is_required

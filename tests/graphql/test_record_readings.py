@@ -129,7 +129,7 @@ async def test_rest_accepts_objects_and_pairs(served: House, resource_id: str) -
     pairs = {"data": [[int(datetime(2026, 3, 2, 0, 30, tzinfo=UTC).timestamp()), 0.75]]}
     for body in (objects, pairs):
         answer = await served.call("POST", path, headers, json=body)
-        assert (answer.status_code, answer.json()) == (200, {"status": "OK", "recorded": 1})
+        assert (answer.status_code, answer.json()) == (200, {"status": "OK", "recorded": 1, "withoutConsent": 0})
     assert [bucket["value"] for bucket in await stored(served, resource_id, "2026-03-02")][:3] == [0.5, 0.75, None]
     power = {"field": "POWER", "data": [[1_772_409_601, -12]]}
     assert (await served.call("POST", path, headers, json=power)).status_code == 200

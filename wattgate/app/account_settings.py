@@ -5,6 +5,7 @@ from datetime import timedelta
 from pydantic import Field
 
 from wattgate.app.page_settings import PageSettings
+from wattgate.db.consent_policy import ConsentPolicy
 
 
 class AccountSettings(PageSettings):
@@ -27,6 +28,14 @@ class AccountSettings(PageSettings):
             "records the consent. If false, such data is served."
         ),
     )
+    store_without_consent: bool = Field(
+        default=False,
+        description=(
+            "Whether readings of a time without a valid consent are stored: revoked, expired, or not recorded while "
+            "WATTGATE_CONSENT_REQUIRED is true. Set it to true only if you have another legal basis. Alert rules, "
+            "comparisons and forecasts never use these readings."
+        ),
+    )
     access_log_days: int = Field(
         default=730,
         ge=1,
@@ -38,6 +47,11 @@ class AccountSettings(PageSettings):
     def unverified_lifetime(self) -> timedelta:
         """Time in which a registration can be verified."""
         return timedelta(days=self.unverified_days)
+
+    @property
+    def consent_policy(self) -> ConsentPolicy:
+        """What happens to the data of meter points without a valid consent."""
+        return ConsentPolicy(is_required=self.consent_required, stores_without=self.store_without_consent)
 
     @property
     def access_log_lifetime(self) -> timedelta:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from wattgate.access_log import AccessRecorder
 from wattgate.db.audit_chain import AuditAct, ChainCheck, append_entry, check_chain
 from wattgate.db.change_recorder import MAX_CHANGES, ChangeRecorder
+from wattgate.db.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, SecretLocation
 from wattgate.db.home_scope import home_condition
 from wattgate.db.insert_statements import insert_if_absent
@@ -48,8 +49,8 @@ class Rows(RowPages, RowInserts, RowLocks):
     If `ve_id` is set, only those of this home of the user.
     Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
     session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
-    `consent_required` says whether data of a meter point without a recorded consent is withheld. `accesses` records
-    reads of households' data for the access log. `read_budget` returns the request budget of the caller.
+    `consent_policy` says what happens to data without a consent. `accesses` records reads of households' data for the
+    access log. `read_budget` returns the request budget of the caller.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class Rows(RowPages, RowInserts, RowLocks):
         now: datetime,
         quotas: QuotaChecker | None = None,
         key_ring: KeyRing = NO_KEYS,
-        consent_required: bool = True,
+        consent_policy: ConsentPolicy = DEFAULT_CONSENT_POLICY,
     ) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.ve_id = ve_id
         self.now = now
-        self.consent_required = consent_required
+        self.consent_policy = consent_policy
         self.guards_owners = False
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
@@ -112,7 +113,7 @@ class Rows(RowPages, RowInserts, RowLocks):
             now=self.now,
             quotas=self._quotas,
             key_ring=self._key_ring,
-            consent_required=self.consent_required,
+            consent_policy=self.consent_policy,
         )
 
     @contextmanager

@@ -5,7 +5,7 @@ Instants and durations are in milliseconds. Instants count from 1970, UTC.
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
@@ -88,6 +88,13 @@ class BucketGrid:
     @property
     def count(self) -> int:
         return sum(run.count for run in self.runs)
+
+
+def refine_grid(grid: BucketGrid, spans: Sequence[tuple[int, int]]) -> BucketGrid:
+    """Return a grid whose buckets do not cross the bounds of spans. Its other edges are those of the given grid."""
+    bounds = {bound for span in spans for bound in span if grid.start < bound < grid.stop}
+    edges = sorted(bounds.union(grid.edges))
+    return BucketGrid(_merge_runs(BucketRun(edge, following - edge, 1) for edge, following in pairwise(edges)))
 
 
 def max_bucket_count(start: datetime, stop: datetime, period: Period) -> int:

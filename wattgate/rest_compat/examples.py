@@ -261,7 +261,7 @@ EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
         ),
         "POST /resource/{resourceId}/readings": EndpointExamples(
             body={"readings": [{"at": TIME, "value": 0.25}], "field": "ENERGY"},
-            response={"status": "OK", "recorded": 1},
+            response={"status": "OK", "recorded": 1, "withoutConsent": 0},
         ),
         "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]], units="W")),
         "GET /resource/{resourceId}/first-time": EndpointExamples(response=envelope_example({"firstTs": EPOCH})),

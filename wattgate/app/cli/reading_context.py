@@ -58,4 +58,4 @@ def unreachable_database_reported() -> Iterator[None]:
 
 def create_reader(settings: Settings, database: Database) -> RowReader:
     """Return a reader of the stored records."""
-    return RowReader(database, consent_required=settings.consent_required)
+    return RowReader(database, consent_policy=settings.consent_policy)

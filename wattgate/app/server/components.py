@@ -59,7 +59,7 @@ def build_components(
         outbound_policy=create_outbound_policy(settings),
         quotas=QuotaChecker(settings.application_records),
         address_limits=address_limits,
-        consent_required=settings.consent_required,
+        consent_policy=settings.consent_policy,
         access_log=access_log,
         budgets=budgets,
         credential_states=create_credential_states(settings),

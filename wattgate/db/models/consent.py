@@ -6,15 +6,17 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, UtcDateTime, created_at_field, updated_at_field
+from wattgate.db.column_types import AssignedId, StructColumn, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
 from wattgate.enums import ConsentBasis
 
 
 class MeterPointConsent(Tenanted, table=True):
     """A user's consent for one meter point. It is valid until `valid_until`, unless it is revoked before.
 
-    `ended_at` is when the household moved out. From then on the consent proves nothing and cannot be renewed.
+    `ended_at` is when the household moved out. From then on the consent proves nothing and cannot be renewed. `gaps`
+    has the periods in which it is not valid. The receipts say the same.
     """
 
     __tablename__ = "meter_point_consent"
@@ -29,6 +31,7 @@ class MeterPointConsent(Tenanted, table=True):
     valid_until: datetime = Field(sa_type=UtcDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    gaps: ConsentGaps | None = Field(default=None, sa_type=StructColumn(ConsentGap), nullable=True)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()
 

@@ -16,6 +16,7 @@ from wattgate.db.column_types import (
     updated_at_field,
 )
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
 from wattgate.energy.storage_fields import StorageDefinition
 
 
@@ -48,7 +49,8 @@ class Resource(Tenanted, table=True):
     computed, and nothing is recorded for it. If a resource is `watched`, new readings trigger alert rules.
 
     `owned_from` is when the owner's household moved in at the meter point, if another one is known before. Nothing is
-    recorded from before. It repeats the tenancy, so that writers of readings need no other statement.
+    recorded from before. It repeats the tenancy, and `consent_gaps` repeats the gaps of the consent, so that writers of
+    readings need no other statement. If `consent_gaps` is None, they look up the consent.
 
     A closed resource is not active: nothing more is recorded for it. `successor_id` is set if it was moved to another
     user: the resource of that user, which has none of its readings. It then stays closed.
@@ -74,6 +76,7 @@ class Resource(Tenanted, table=True):
     data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
     data_source_unit_info: Any = Field(default=None, sa_type=JsonColumn)
     owned_from: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    consent_gaps: ConsentGaps | None = Field(default=None, sa_type=StructColumn(ConsentGap), nullable=True)
     active: bool = True
     watched: bool = False
     created_at: datetime = created_at_field()

@@ -34,6 +34,7 @@ _DEVICES = OfUser("owner_id")
 _PSEUDONYM = "The identifier is the pseudonym of a person whose data is erased."
 _NO_DATA = "It says nothing about a person."
 _BILLED = "Billing needs the consumption and the rates of the meter point."
+_CLOCK = "created_at updated_at"
 
 _ACCOUNT_RULES = (
     erased(models.AccountMail, "Mails of the gateway about your accounts."),
@@ -140,7 +141,7 @@ _BILLING_RULES = (
             {"revoked_at": lambda columns, now: func.coalesce(columns["revoked_at"], now)},
             {
                 _PSEUDONYM: "application_id consent_id user_id",
-                "It is the record of the consent.": "mpxn verified valid_until ended_at created_at updated_at",
+                "It is the record of the consent.": "mpxn verified valid_until ended_at gaps created_at updated_at",
             },
         ),
         billing=True,
@@ -197,7 +198,7 @@ _BILLING_RULES = (
             },
             {
                 _PSEUDONYM: "application_id number resource_id owner_id resource_type_id cost_of successor_id",
-                _BILLED: "mpxn classifier base_unit storage data_source_type owned_from created_at updated_at",
+                _BILLED: f"mpxn classifier base_unit storage data_source_type owned_from consent_gaps {_CLOCK}",
             },
         ),
         billing_replaced=MappingProxyType(dict(each(None, "mpxn"))),
@@ -261,7 +262,6 @@ READING_RULES = (
 _APPLICATION_CONTENT = "It is content of the application."
 _OF_APPLICATION = "It belongs to the application."
 _REGISTRY = "The registry of the meter network belongs to no application and names no person."
-_CLOCK = "created_at updated_at"
 KEPT_RULES = (
     kept(
         models.AuditEntry,

@@ -13,13 +13,15 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import AlertRule, Resource, VirtualEntity, VirtualEntityResource
 from wattgate.db.models.alert_rules import RULE_DECIMALS
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
-from wattgate.db.queries.readings import load_aggregates
+from wattgate.db.queries.readings import load_consented_aggregates
+from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import alert_rules, buckets
 from wattgate.energy.alert_rules import Firing, QuietHours, Rule, RuleState
 from wattgate.energy.buckets import HOUR_MS
+from wattgate.energy.consent_gaps import ConsentGaps, find_gap, last_gap_end
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Period, RuleKind
 from wattgate.errors import BadInput, GatewayError, Problem
@@ -60,17 +62,25 @@ class BackTest:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A rule with the resource, field and zone that its evaluation needs."""
+    """A rule with the resource, field and zone that its evaluation needs.
+
+    `gaps` are the times without the consent of the household. The rule uses no reading of them.
+    """
 
     row: AlertRule
     resource: Resource
     field: ReadingField
     zone: ZoneInfo
     rule: Rule
+    gaps: ConsentGaps
 
     @property
     def series_key(self) -> SeriesKey:
         return series_key(self.resource, self.field)
+
+    def consented(self, samples: Sequence[alert_rules.TimedValue]) -> list[alert_rules.TimedValue]:
+        """Return the samples of times with consent."""
+        return [sample for sample in samples if find_gap(self.gaps, sample[0]) is None]
 
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
         """Convert a firing to its time and its value in the rule's unit."""
@@ -83,10 +93,13 @@ async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]
     resources = await rows.get_many(Resource, {rule.resource_id for rule in rules})
     zones = await _load_zones(rows, rules)
     loaded_rules = []
+    gaps_by_id = await consent_gaps(rows, resources.values())
     for row, zone in zip(rules, zones, strict=True):
         resource = resources[row.resource_id]
         field = require_field(resource, row.field)
-        loaded_rules.append(LoadedRule(row, resource, field, zone, _to_rule(row, field, zone)))
+        loaded_rules.append(
+            LoadedRule(row, resource, field, zone, _to_rule(row, field, zone), gaps_by_id.get(row.resource_id, ()))
+        )
     return loaded_rules
 
 
@@ -178,7 +191,7 @@ async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvalua
             "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
         )
         return RuleEvaluation(state, now, due_at, [])
-    samples = samples_by_key[loaded_rule.series_key]
+    samples = loaded_rule.consented(samples_by_key[loaded_rule.series_key])
     state, firings = alert_rules.evaluate_threshold(
         loaded_rule.rule, state, samples, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now
     )
@@ -189,7 +202,8 @@ async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvalua
 async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     now, quiet_hours = to_ms(rows.now), loaded_rule.rule.quiet_hours
     newest = (await rows.readings.latest([loaded_rule.series_key])).get(loaded_rule.series_key)
-    last = loaded_rule.row.judged_to if newest is None else max(newest.at, loaded_rule.row.judged_to)
+    ends = [last_gap_end(loaded_rule.gaps, now) or 0, 0 if newest is None else newest.at]
+    last = max(loaded_rule.row.judged_to, *ends)  # the time without consent is no silence
     state, firing = alert_rules.evaluate_silence(
         loaded_rule.rule, RuleState(loaded_rule.row.active, loaded_rule.row.told), last, now
     )
@@ -212,7 +226,7 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     grid = buckets.build_grid(
         from_ms(current_period.start), rows.now + timedelta(milliseconds=1), Period.P1D, loaded_rule.zone
     )
-    (aggregates,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
+    (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         raise aggregates
     span = (current_period.start, current_period.stop)
@@ -242,7 +256,10 @@ async def back_test(rows: Rows, parents: Sequence[AlertRule], *, days: int = 30)
             firings = await _replay_pace(rows, loaded_rule, start)
         else:
             firings = _replay_samples(
-                loaded_rule, samples_by_key[loaded_rule.series_key], to_ms(start), to_ms(rows.now)
+                loaded_rule,
+                loaded_rule.consented(samples_by_key[loaded_rule.series_key]),
+                to_ms(start),
+                to_ms(rows.now),
             )
         results.append(
             firings if isinstance(firings, GatewayError) else _to_back_test(loaded_rule, firings, start, rows.now)
@@ -280,8 +297,10 @@ def _replay_samples(
     loaded_rule: LoadedRule, samples: list[alert_rules.TimedValue], start: int, end: int
 ) -> list[Firing]:
     if loaded_rule.row.kind is RuleKind.NO_DATA:
-        instants = [at for at, _ in samples if at < end]
-        return [firing for firing in alert_rules.replay_silence(loaded_rule.rule, instants, end) if firing.at >= start]
+        ends = [gap.stop for gap in loaded_rule.gaps if gap.stop is not None]  # the time without consent is no silence
+        instants = sorted({at for at in (*ends, *(at for at, _ in samples)) if at < end})
+        replayed = alert_rules.replay_silence(loaded_rule.rule, instants, end)
+        return [firing for firing in replayed if firing.at >= start and find_gap(loaded_rule.gaps, firing.at) is None]
     relevant_samples = [sample for sample in samples if sample[0] > start - loaded_rule.rule.window]
     delay = loaded_rule.field.interval_ms or 0
     return alert_rules.evaluate_threshold(
@@ -294,7 +313,7 @@ async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> 
     end = rows.now
     periods = buckets.build_grid(start, end, loaded_rule.row.period, loaded_rule.zone)
     grid = buckets.build_grid(from_ms(periods.start), end, Period.PT30M, UTC)
-    (aggregates,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
+    (aggregates,) = await load_consented_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
     if isinstance(aggregates, GatewayError):
         return aggregates
     evaluation_times = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]

@@ -1,6 +1,7 @@
 """Comparisons of series with an earlier period.
 
-A series that is not complete is compared with the same elapsed time of the earlier period.
+A series that is not complete is compared with the same elapsed time of the earlier period. Readings of times without
+the consent of the household are not used.
 """
 
 from collections import defaultdict
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from wattgate.clock import TimeRange, to_ms
-from wattgate.db.queries.readings import load_aggregates, load_values, readings
+from wattgate.db.queries.readings import load_consented_aggregates, load_values, readings
 from wattgate.db.readings.aggregates import Aggregates
 from wattgate.db.readings.reading_series import ReadingSeries, bucket_quality
 from wattgate.db.rows import Rows
@@ -96,6 +97,7 @@ async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[Re
             await readings(
                 rows,
                 [comparison.reading_series.resource],
+                consented_only=True,
                 range=TimeRange(comparison.comparison_range.base_start, comparison.comparison_range.base_end),
                 period=comparison.reading_series.period,
                 function=comparison.reading_series.function,
@@ -129,7 +131,7 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
             [reading_series.resource for reading_series in series],
             [reading_series.reading_field for reading_series in series],
         )
-        aggregates = _raise_first_error(await load_aggregates(rows, resources, fields, grid))
+        aggregates = _raise_first_error(await load_consented_aggregates(rows, resources, fields, grid))
         values = await load_values(rows, resources, fields, aggregates, function)
         for position, reading_series, bucket, (value,) in zip(positions, series, aggregates, values, strict=True):
             count, expected = bucket.count[0], reading_series.reading_field.expected_samples(grid.start, grid.stop)

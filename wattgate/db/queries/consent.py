@@ -80,7 +80,7 @@ async def _check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCh
     ends: list[datetime] = []
     for resource_id, key in meter_points.items():
         consent = consents.get(key)
-        if consent is None and not rows.consent_required:
+        if consent is None and not rows.consent_policy.is_required:
             continue
         if consent is not None and is_valid(consent, rows.now):
             ends.append(consent.valid_until)
@@ -114,7 +114,7 @@ async def find_own_meter_point_error(rows: Rows, number: str, resources: Sequenc
     if consent is None:
         if not resources:
             return NotFound(f"No meter point with number {number}.")
-        return _consent_error(resources[0].resource_id, mpxn, None) if rows.consent_required else None
+        return _consent_error(resources[0].resource_id, mpxn, None) if rows.consent_policy.is_required else None
     if is_in_force(consent, rows.now):
         return None
     if consent.ended_at is not None:

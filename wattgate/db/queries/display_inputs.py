@@ -45,7 +45,10 @@ _WATTS_PER_HALF_HOUR_KWH = 2000.0
 
 @dataclass(frozen=True, slots=True)
 class StoredEnergy:
-    """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid."""
+    """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid.
+
+    `gaps` are the times of the grid without the consent of the household. The usual power is not learned from them.
+    """
 
     resource_id: str
     kind: MeterKind
@@ -54,6 +57,7 @@ class StoredEnergy:
     aggregates: Aggregates
     counted_since: int
     energy_before_grid: int
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def samples(self) -> list[EnergySample]:
         """Return the energy of each half hour in order. The first sample is the energy before the grid."""
@@ -251,8 +255,10 @@ def _parse_pence(pounds: Any) -> Decimal | None:
 
 
 def _mean_watts(stored: StoredEnergy, position: int) -> float | None:
-    """Return the mean power (W) of a half hour; None if it is not complete."""
+    """Return the mean power (W) of a half hour; None if it is not complete, or partly without consent."""
     field, amounts, edges = stored.field, stored.aggregates, stored.grid.edges
+    if any(start < edges[position + 1] and edges[position] < stop for start, stop in stored.gaps):
+        return None
     expected = field.expected_samples(edges[position], edges[position + 1])
     if not amounts.count[position] or (expected and amounts.count[position] < expected):
         return None

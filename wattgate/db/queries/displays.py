@@ -17,11 +17,13 @@ from wattgate.db.queries.consent import ConsentCheck, check_consent
 from wattgate.db.queries.display_extras import carbon_resources, find_carbon_series, load_carbon, load_locales
 from wattgate.db.queries.display_inputs import LivePower, StoredEnergy
 from wattgate.db.queries.tariffs import load_timelines
+from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, BucketGrid, BucketRun
+from wattgate.energy.consent_gaps import gaps_within
 from wattgate.energy.display.carbon import DisplayCarbon
 from wattgate.energy.display.frame import Display, render_frame
 from wattgate.energy.display.home import Home, HomeCalendar, WithheldMeter
@@ -258,13 +260,20 @@ async def _load_energy(
         ],
     )
     energy: dict[str, StoredEnergy] = {}
+    gaps = await consent_gaps(rows, [series.resource for series, _ in series_grids])
     for (resource, kind, field), grid in series_grids:
         key, earlier_grid = series_key(resource, field), earlier_grids.get(resource.resource_id)
         counted_before = (
             (earlier_grid.start, earlier_aggregates[key, earlier_grid].sum[0]) if earlier_grid else (grid.start, 0)
         )
         energy[resource.resource_id] = StoredEnergy(
-            resource.resource_id, kind, field, grid, aggregates[key, grid], *counted_before
+            resource.resource_id,
+            kind,
+            field,
+            grid,
+            aggregates[key, grid],
+            *counted_before,
+            gaps=tuple(gaps_within(gaps.get(resource.resource_id, ()), grid.start, grid.stop)),
         )
     return energy
 

@@ -8,13 +8,16 @@ from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
+from wattgate.db.queries.tenancies import consent_gaps
 from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.reading_series import IncompleteBucket, ReadingSeries
+from wattgate.db.readings.rollups import AGGREGATE_COLUMNS
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import buckets
-from wattgate.energy.buckets import BucketGrid
+from wattgate.energy.buckets import BucketGrid, refine_grid
+from wattgate.energy.consent_gaps import gaps_within
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
@@ -29,6 +32,7 @@ async def readings(
     rows: Rows,
     resources: Sequence[Resource],
     values_only: bool = False,
+    consented_only: bool = False,
     *,
     range: TimeRange,
     period: Period,
@@ -41,15 +45,16 @@ async def readings(
     """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
     With `revised_since`, the series selects only the buckets with readings received after it. Totals always cover all
-    buckets. With `values_only`, nobody reads the quality and the revisions of the buckets. It is not keyword-only,
-    because the keyword-only parameters are the arguments of the GraphQL field.
+    buckets. With `values_only`, nobody reads the quality and the revisions of the buckets. With `consented_only`, the
+    readings of times without consent are left out. Both are not keyword-only, because the keyword-only parameters are
+    the arguments of the GraphQL field.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)
     grid = buckets.build_grid(start, end, period, time_zone, week_start)
     fields = [require_field(resource, field) for resource in resources]
-    values_only = values_only and revised_since is None
-    aggregates = await load_aggregates(rows, resources, fields, grid, values_only=values_only)
+    load = load_consented_aggregates if consented_only else load_aggregates
+    aggregates = await load(rows, resources, fields, grid, values_only=values_only and revised_since is None)
     values = await load_values(rows, resources, fields, aggregates, function)
     series = [
         amounts
@@ -90,6 +95,50 @@ async def load_aggregates(
     costs = [(resource, field) for resource, field in pairs if resource.cost_of]
     computed = iter(await cost_queries.compute_cost_aggregates(rows, costs, grid) if costs else ())
     return [next(computed) if resource.cost_of else stored[series_key(resource, field)] for resource, field in pairs]
+
+
+async def load_consented_aggregates(
+    rows: Rows,
+    resources: Sequence[Resource],
+    fields: Sequence[ReadingField],
+    grid: BucketGrid,
+    *,
+    values_only: bool = False,
+) -> list[Aggregates | GatewayError]:
+    """Aggregate as `load_aggregates` does, without the readings of times without consent.
+
+    Alert rules, comparisons and forecasts use this. It costs nothing more if no such time is in the grid.
+    """
+    aggregates = await load_aggregates(rows, resources, fields, grid, values_only=values_only)
+    gaps_by_id = await consent_gaps(rows, resources)
+    for position, (resource, field) in enumerate(zip(resources, fields, strict=True)):
+        gaps = gaps_within(gaps_by_id.get(resource.resource_id, ()), grid.start, grid.stop)
+        if gaps and not isinstance(aggregates[position], GatewayError):
+            refined = refine_grid(grid, gaps)
+            (parts,) = await load_aggregates(rows, [resource], [field], refined)
+            aggregates[position] = parts if isinstance(parts, GatewayError) else _merge(parts, refined, grid, gaps)
+    return aggregates
+
+
+def _merge(parts: Aggregates, refined: BucketGrid, grid: BucketGrid, gaps: Sequence[tuple[int, int]]) -> Aggregates:
+    """Return the aggregates of the buckets of a grid from those of a finer grid, without the buckets in gaps."""
+    merged = Aggregates.empty(grid.count)
+    merged.cost_basis, energy_count = parts.cost_basis, [0] * grid.count
+    columns = [getattr(parts, name) for name in AGGREGATE_COLUMNS]
+    for index, (start, position) in enumerate(zip(refined.starts, grid.positions_of(refined.starts), strict=True)):
+        if not _is_within(start, gaps):
+            if parts.count[index]:
+                merged.add(position, [column[index] for column in columns])
+            if parts.energy_count:
+                energy_count[position] += parts.energy_count[index]
+    merged.energy_count = energy_count if parts.energy_count else ()
+    if parts.samples is not None:
+        merged.samples = {at: value for at, value in parts.samples.items() if not _is_within(at, gaps)}
+    return merged
+
+
+def _is_within(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= at < stop for start, stop in spans)
 
 
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:

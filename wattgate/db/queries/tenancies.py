@@ -1,20 +1,66 @@
-"""Whose a meter point is at an instant: the households that live there now, and since when.
+"""Whose a meter point is at an instant, and whether readings of that instant may be stored and used.
 
-A reading that is found by a meter point or a device belongs to the household that lived there at its instant. Readings
-are bounded when they are stored, so that everything computed from them is bounded as well.
+A reading that is found by a meter point or a device belongs to the household that lived there at its instant, and needs
+the consent of that household at that instant. Readings are bounded when they are stored, so that everything computed
+from them is bounded as well.
 """
+
+from collections.abc import Iterable
 
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.models import MeterPointTenancy, Resource
+from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource
+from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT
 from wattgate.db.rows import Rows
+from wattgate.energy.consent_gaps import ALL_TIME, ConsentGaps, StorageBounds, gaps_after_grant
 from wattgate.energy.meter_points import canonical_meter_point
+from wattgate.energy.storage_fields import MAX_AHEAD_MS
 
 
-def oldest_instant(resource: Resource) -> int:
-    """Return the first instant (ms) of a resource's owner at its meter point; 0 if no other household is known."""
-    return 0 if resource.owned_from is None else to_ms(resource.owned_from)
+async def storage_bounds(rows: Rows, resources: Iterable[Resource]) -> dict[str, StorageBounds]:
+    """Return when readings of each resource may be stored, by resource id.
+
+    It needs no statement, unless a resource does not repeat the gaps of its consent.
+    """
+    resources = list(resources)
+    latest = to_ms(rows.now) + MAX_AHEAD_MS
+    gaps_by_id = {} if rows.consent_policy.stores_without else await consent_gaps(rows, resources)
+    return {
+        resource.resource_id: StorageBounds(
+            0 if resource.owned_from is None else to_ms(resource.owned_from),
+            tuple(gap for gap in gaps_by_id.get(resource.resource_id, ()) if gap.start <= latest),
+        )
+        for resource in resources
+    }
+
+
+async def consent_gaps(rows: Rows, resources: Iterable[Resource]) -> dict[str, ConsentGaps]:
+    """Return the periods in which the owner of each resource has not consented, by resource id.
+
+    Resources without a meter point need no consent, and are left out.
+    """
+    gaps_by_id: dict[str, ConsentGaps] = {}
+    unknown: dict[str, tuple[str, str]] = {}
+    for resource in resources:
+        if resource.consent_gaps is not None:
+            gaps_by_id[resource.resource_id] = resource.consent_gaps
+        elif resource.mpxn:
+            unknown[resource.resource_id] = (resource.owner_id, canonical_meter_point(resource.mpxn))
+    if unknown:
+        found = await rows.find(CONSENTS_BY_METER_POINT, {mpxn for _, mpxn in unknown.values()})
+        known = {(consent.user_id, consent.mpxn): gaps_of(consent) for consent in found}
+        missing = ALL_TIME if rows.consent_policy.is_required else ()
+        gaps_by_id |= {resource_id: known.get(key, missing) for resource_id, key in unknown.items()}
+    return gaps_by_id
+
+
+def gaps_of(consent: MeterPointConsent) -> ConsentGaps:
+    """Return the periods in which a consent is not valid."""
+    if consent.gaps is not None:
+        return consent.gaps
+    ends = [instant for instant in (consent.valid_until, consent.revoked_at) if instant is not None]
+    return gaps_after_grant(to_ms(min(ends)))
 
 
 async def lives_at(rows: Rows, user_id: str, number: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.applications import ApplicationSummary, list_applications
+from wattgate.db.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.engine import Database
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession
@@ -47,12 +48,12 @@ class RowReader:
         *,
         clock: Clock = utc_now,
         quotas: QuotaChecker | None = None,
-        consent_required: bool = True,
+        consent_policy: ConsentPolicy = DEFAULT_CONSENT_POLICY,
     ) -> None:
         self._database = database
         self._clock = clock
         self._quotas = quotas or QuotaChecker()
-        self._consent_required = consent_required
+        self._consent_policy = consent_policy
 
     def now(self) -> datetime:
         """Return the time of the clock of the operations."""
@@ -85,7 +86,7 @@ class RowReader:
             now=self._clock(),
             quotas=quotas,
             key_ring=key_ring,
-            consent_required=self._consent_required,
+            consent_policy=self._consent_policy,
         )
         rows.guards_owners = scope.user_id is None and principal.role not in (Role.SYSTEM, Role.ANONYMOUS)
         return rows

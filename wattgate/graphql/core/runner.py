@@ -15,6 +15,7 @@ from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.column_types import new_id
+from wattgate.db.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
 from wattgate.db.credential_changes import accounts_with_changed_roles, changed_credentials
 from wattgate.db.engine import Database
 from wattgate.db.identity.credential_locks import hold_credential
@@ -59,12 +60,12 @@ class Runner(RowReader):
         outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY,
         quotas: QuotaChecker | None = None,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
-        consent_required: bool = True,
+        consent_policy: ConsentPolicy = DEFAULT_CONSENT_POLICY,
         access_log: AccessLog | None = None,
         budgets: Budgets = UNLIMITED_BUDGETS,
         credential_states: CredentialStates | None = None,
     ) -> None:
-        super().__init__(database, clock=clock, quotas=quotas, consent_required=consent_required)
+        super().__init__(database, clock=clock, quotas=quotas, consent_policy=consent_policy)
         self._budgets = budgets
         self._credential_states = credential_states or CredentialStates()
         self._openid = OpenIdClient(outbound_policy.egress)

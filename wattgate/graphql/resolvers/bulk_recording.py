@@ -9,6 +9,7 @@ import numpy as np
 from wattgate.db.readings.recording import ReadingColumns
 from wattgate.energy.arrays import FloatArray, IntArray, sort_and_deduplicate
 from wattgate.energy.buckets import HOUR_MS
+from wattgate.energy.consent_gaps import find_without_consent
 from wattgate.energy.storage_limits import StorageLimits
 from wattgate.graphql.core.cost_weights import (
     BULK_READINGS_PER_UNIT,
@@ -136,6 +137,10 @@ class _BatchValidator:
             [target.field for target in self._known_targets], [target.oldest_ms for target in self._known_targets]
         )
         scaled, valid = limits.encode(target_index, batch.at[index], batch.value[index], self._targets.now_ms)
+        bounds = [target.bounds for target in self._known_targets]
+        without_consent = find_without_consent(bounds, target_index, batch.at[index])
+        if without_consent is not None:
+            valid &= ~without_consent
         for position in index[~valid]:
             target = self._known_targets[self._target_index[position]]
             reason = target.rejection_reason(

@@ -10,12 +10,14 @@ from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
 from strawberry import ID
 
-from wattgate.clock import EPOCH, from_ms
+from wattgate.clock import EPOCH, from_ms, to_ms
 from wattgate.db import models
+from wattgate.db.meter_network import MeterNetworkReading
 from wattgate.db.queries import devices as queries
 from wattgate.db.row_scope import SystemAccess
 from wattgate.energy import meter_points
 from wattgate.energy.buckets import HOUR_MS
+from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -122,8 +124,8 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
 async def network_readings(call: Call, *, resource_id: str) -> reading_types.NewReadings | None:
     """Return the next page of the network's readings after a resource's last one, or None if there are no more.
 
-    Readings from before the household moved in are left out. Values are rounded to the decimals that the resource
-    stores. Raise BadInput if the resource has no meter point.
+    Readings from before the household moved in are left out, and those of a time without its consent. Values are
+    rounded to the decimals that the resource stores. Raise BadInput if the resource has no meter point.
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
@@ -138,17 +140,16 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     series = (target.number, field.index)
     last = (await call.rows.readings.latest([series])).get(series)
     starts = [last.at] if last else []
-    if target.since_ms:
-        starts.append(target.since_ms - 1)
+    if target.bounds.since:
+        starts.append(target.bounds.since - 1)
     if target.retention_days is not None:  # a margin of an hour: a reading must not expire before it is recorded
         starts.append(target.oldest_ms + HOUR_MS)
     after = from_ms(max(starts)) if starts else None
-    network_readings = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
+    network_readings = await _consented_page(call, number, resource.classifier, after, target.bounds)
     unit = Decimal(1).scaleb(-field.decimals)
     readings = [
         reading_types.NewReading(at=reading.at, value=reading.value.quantize(unit), quality=reading.quality)
         for reading in network_readings
-        if reading.at <= call.rows.now
     ]
     if not readings:
         return None
@@ -166,6 +167,25 @@ async def update_catch_up(
     record.finished_at = None if state is CatchUpState.RUNNING else call.rows.now
     call.emit(_changed_event(record))
     return record
+
+
+async def _consented_page(
+    call: Call, number: str, classifier: str, after: datetime | None, bounds: StorageBounds
+) -> list[MeterNetworkReading]:
+    """Return the next page of the network's readings after an instant, without those of a time without consent.
+
+    A page that is within such a time is skipped up to its end. So there are at most as many pages as gaps, plus one.
+    """
+    while True:
+        page = await call.network.readings(number, classifier, after, limit=PAGE_SIZE)
+        until_now = [reading for reading in page if reading.at <= call.rows.now]
+        consented = [reading for reading in until_now if not bounds.is_without_consent(to_ms(reading.at))]
+        if consented or not until_now:
+            return consented
+        gap = find_gap(bounds.gaps, to_ms(until_now[-1].at))
+        if gap is None or gap.stop is None:
+            return []
+        after = from_ms(gap.stop - 1)
 
 
 def _claimable_condition(now: datetime) -> ColumnElement[bool]:

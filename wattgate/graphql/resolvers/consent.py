@@ -110,13 +110,12 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
     """Revoke the acting user's consents for meter points.
 
     Queries then return an error in place of their data. Subscriptions go on with the data of other meter points.
+    Readings of the time without consent are not stored, unless the operator has another legal basis. A renewal does not
+    bring them back.
     """
     changes = []
     for record in await _edit_consents(call, mpxns):
-        record.revoked_at = call.rows.now
-        revocation = types.ConsentChangeKind.REVOCATION
-        basis = records.basis_of(call.principal)
-        changes.append(_build_change(await records.record_change(call, record, revocation, call.rows.now, basis)))
+        changes.append(_build_change(await records.revoke_consent(call, record)))
         for resource in await records.resources_of(call, record):
             call.emit(
                 Event(

@@ -16,8 +16,9 @@ from strawberry import ID
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
-from wattgate.db.queries.tenancies import oldest_instant
+from wattgate.db.queries.tenancies import storage_bounds
 from wattgate.db.rows import Rows
+from wattgate.energy.consent_gaps import StorageBounds
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
@@ -51,9 +52,10 @@ class MessageRefusal:
 
 @dataclass(frozen=True, slots=True)
 class MeterMessagesResult:
-    """The number of stored readings, and the rejections."""
+    """The number of stored readings, the number of values of a time without consent, and the rejections."""
 
     recorded: int
+    without_consent: int
     refusals: list[MessageRefusal]
 
 
@@ -64,7 +66,8 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     The hardware id identifies a display, which feeds the resources of its sensors. A value goes to each resource of
     its classifier that has a field of its name, rounded to the field's decimals. A value without such a resource is
     ignored. Rejected values and states are returned; the others are recorded. Of two values for the same instant, the
-    later message wins.
+    later message wins. Values of a time without the consent of the household are counted, and not stored: the display
+    has done nothing wrong, so it gets no rejection.
     """
     if len(messages) > MAX_MESSAGES:
         raise BadInput(f"A call takes at most {MAX_MESSAGES:,} messages.")
@@ -74,11 +77,11 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
         batch.add_message(message, known.get(message.hardware_id))
     recorded = 0
     for series in _split_into_calls(batch.to_series()):
-        recorded += await store_all_or_none(call, series)
+        recorded += (await store_all_or_none(call, series)).recorded
     for device_id, state in sorted(batch.states.items()):  # in order, so that two gateways cannot deadlock
         if await _record_state(call.rows, device_id, state):
             call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))
-    return MeterMessagesResult(recorded, batch.refusals)
+    return MeterMessagesResult(recorded, batch.without_consent, batch.refusals)
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
@@ -97,11 +100,12 @@ async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> 
 class _DisplayDevice:
     """A device, and the resources that its sensors feed, with their fields, by classifier.
 
-    `since_ms` is the first instant of its owner at the meter point of a resource, or with the device if that is later.
+    `bounds` says for each resource when its owner lives at the meter point and consents. It begins when the owner got
+    the device, if that is later.
     """
 
     device_id: str
-    since_ms: Mapping[str, int]
+    bounds: Mapping[str, StorageBounds]
     resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
 
@@ -116,13 +120,15 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
     displays: dict[str, _DisplayDevice] = {}
-    for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
+    fed = await queries.resources(rows, devices)
+    known = await storage_bounds(rows, {one.resource_id: one for resources in fed for one in resources}.values())
+    for device, resources in zip(devices, fed, strict=True):
         held_ms = 0 if device.held_from is None else to_ms(device.held_from)
-        since_ms = {one.resource_id: max(held_ms, oldest_instant(one)) for one in resources}
+        bounds = {one.resource_id: known[one.resource_id].held_since(held_ms) for one in resources}
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, since_ms, feeds)
+        display = displays[device.hardware_key] = _DisplayDevice(device.device_id, bounds, feeds)
         for spelling in hardware_id_spellings(device.hardware_key):
             displays.setdefault(spelling, display)
     found = {hardware_id: displays.get(normalize_hardware_id(hardware_id)) for hardware_id in hardware_ids}
@@ -137,6 +143,7 @@ class _MessageBatch:
     values: dict[tuple[str, str], dict[int, Decimal]] = field(default_factory=lambda: defaultdict(dict))
     states: dict[str, models.NetworkState] = field(default_factory=dict)
     refusals: list[MessageRefusal] = field(default_factory=list)
+    without_consent: int = 0
 
     def add_message(self, message: MeterMessage, display: _DisplayDevice | None) -> None:
         for reason in message.problems:
@@ -148,8 +155,7 @@ class _MessageBatch:
             for resource, fields in display.resources_by_classifier.get(measurement.classifier, ()):
                 field = find_field(fields, measurement.field)
                 if field is not None:
-                    since_ms = display.since_ms[resource.resource_id]
-                    self._add_value(message, measurement, resource, field, since_ms)
+                    self._add_value(message, measurement, resource, field, display.bounds[resource.resource_id])
         if message.network_state is not None:
             self._add_state(message, display.device_id, message.network_state)
 
@@ -159,16 +165,19 @@ class _MessageBatch:
         measurement: Measurement,
         resource: models.Resource,
         field: ReadingField,
-        since_ms: int,
+        bounds: StorageBounds,
     ) -> None:
         try:
             at, value = field.to_stored_ms(message.at, self.now_ms), _to_stored_value(measurement, field)
-            if at < since_ms:
+            if at < bounds.since:
                 raise StorageError("its instant is before the household moved in, or had the device")
         except StorageError as refused:
             self._refuse(message, f"{measurement.classifier} {measurement.field} is not stored", str(refused))
         else:
-            self.values[resource.resource_id, field.name][at] = value
+            if bounds.is_without_consent(at):
+                self.without_consent += 1
+            else:
+                self.values[resource.resource_id, field.name][at] = value
 
     def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
         if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:

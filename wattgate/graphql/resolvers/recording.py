@@ -10,6 +10,7 @@ import numpy as np
 
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray, sort_and_deduplicate
+from wattgate.energy.consent_gaps import find_without_consent
 from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
 from wattgate.energy.storage_limits import StorageLimits
 from wattgate.enums import ReadingQuality
@@ -22,6 +23,7 @@ from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
     ReadingTargets,
     UnknownTarget,
+    WithoutConsentError,
     notify_alert_rules,
     store_readings,
 )
@@ -46,9 +48,9 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     """Record at most 10,000 readings of any of the caller's resources. Readings of the same instant are replaced.
 
     If the storage definition does not allow a reading, no reading is stored. The error lists every such reading in
-    `problems`.
+    `problems`. Readings of a time without the consent of the household are counted, and not stored.
     """
-    return types.Recorded(recorded=await store_all_or_none(call, series))
+    return await store_all_or_none(call, series)
 
 
 @operation(
@@ -88,15 +90,18 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
     return types.RecordedColumns(recorded=len(batch.readings), refused=refused)
 
 
-async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> int:
-    """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid."""
+async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> types.Recorded:
+    """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid.
+
+    Readings of a time without consent are left out.
+    """
     _check_count(sum(len(entry.readings) for entry in series))
     targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
     if all(isinstance(entry.readings, DecodedReadings) for entry in series):
         valid = _ValidSeries.find(targets, series)
         if valid is not None:
             return await valid.store(call, targets)
-    batch, problems = ReadingBatch(targets), list[Problem]()
+    batch, problems, without_consent = ReadingBatch(targets), list[Problem](), 0
     for position, entry in enumerate(series):
         path = ("series", position)
         try:
@@ -107,6 +112,8 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
         async for index, reading in with_pauses(enumerate(entry.readings)):
             try:
                 batch.add(target, reading.at, reading.value, reading.quality)
+            except WithoutConsentError:
+                without_consent += 1
             except StorageError as refused:
                 problems.append(Problem((*path, "readings", index), str(refused)))
     if problems:
@@ -117,14 +124,15 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
     async for stored in with_pauses(batch.readings.values()):
         call.emit(targets.build_event(stored))
     notify_alert_rules(call, targets)
-    return len(batch.readings)
+    return types.Recorded(recorded=len(batch.readings), without_consent=without_consent)
 
 
 @dataclass(frozen=True, slots=True)
 class _ValidSeries:
     """Decoded series without any invalid reading: their targets, and their readings in columns, as they were sent.
 
-    `kept` are the positions of the readings to store, sorted by key. Repeated readings are left out.
+    `kept` are the positions of the readings to store, sorted by key. Repeated readings are left out, and those of a
+    time without consent, which are counted.
     """
 
     targets: Sequence[ReadingTarget]
@@ -133,6 +141,7 @@ class _ValidSeries:
     scaled: IntArray
     quality: IntArray
     kept: IntArray
+    without_consent: int
 
     @classmethod
     def find(cls, targets: ReadingTargets, series: Sequence[types.NewReadings]) -> "_ValidSeries | None":
@@ -152,9 +161,15 @@ class _ValidSeries:
         scaled, valid = limits.encode(series_index, at, value, targets.now_ms)
         number, field = np.array([(target.number, target.field.index) for target in found], np.int64).T[:, series_index]
         kept, conflicting = sort_and_deduplicate((number, field, at), (scaled, quality))
-        return None if len(conflicting) or not valid.all() else cls(found, series_index, at, scaled, quality, kept)
+        if len(conflicting) or not valid.all():
+            return None
+        count = 0
+        withheld = find_without_consent([target.bounds for target in found], series_index, at)
+        if withheld is not None:
+            kept, count = kept[~withheld[kept]], int(withheld.sum())
+        return cls(found, series_index, at, scaled, quality, kept, count)
 
-    async def store(self, call: Call, targets: ReadingTargets) -> int:
+    async def store(self, call: Call, targets: ReadingTargets) -> types.Recorded:
         """Store the readings, emit the event of each, and return how many."""
         keys = [(target.number, target.field.index, target.field.has_hourly_rollup) for target in self.targets]
         number, field, hourly = np.array(keys, np.int64).T[:, self.series_index[self.kept]]
@@ -164,7 +179,7 @@ class _ValidSeries:
         async for event in with_pauses(self._build_events(targets)):
             call.emit(event)
         notify_alert_rules(call, targets)
-        return len(self.kept)
+        return types.Recorded(recorded=len(self.kept), without_consent=self.without_consent)
 
     def _build_events(self, targets: ReadingTargets) -> Iterator[Event]:
         """Yield the events of the stored readings, in the order in which they were sent."""

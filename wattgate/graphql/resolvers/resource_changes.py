@@ -18,7 +18,7 @@ from wattgate.graphql.services.changes import (
     emit_homes_of_resources_changed,
     emit_resources_changed,
 )
-from wattgate.graphql.services.consent_records import record_provisioned_consent
+from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
 from wattgate.graphql.services.owners import require_new_owner
 from wattgate.graphql.services.tenancies import begin_tenancy, end_tenancy_without_resources, is_at
 from wattgate.graphql.types import resource_changes as inputs
@@ -89,6 +89,9 @@ async def move_resource(
     for successor in moved.values():
         successor.owned_from = owned_from
     await record_provisioned_consent(call, user_id, old.mpxn)
+    gaps = await lock_consent_gaps(call, user_id, old.mpxn)
+    for successor in moved.values():
+        successor.consent_gaps = gaps
     await emit_homes_of_resources_changed(call, closed)
     for successor in moved.values():
         if successor.cost_of is None:

@@ -17,7 +17,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
-from wattgate.graphql.services.consent_records import record_provisioned_consent
+from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
 from wattgate.graphql.services.tenancies import begin_tenancy
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
@@ -186,6 +186,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             storage=resource_type.storage,
             data_source_type=resource_type.data_source_type,
             owned_from=owned_from,
+            consent_gaps=await lock_consent_gaps(call, owner_id, input.mpxn),
             **values,
         )
     )

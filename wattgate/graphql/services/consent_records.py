@@ -2,12 +2,14 @@
 
 from datetime import datetime, timedelta
 
+from sqlalchemy import or_
 from sqlmodel import col
 
-from wattgate.clock import format_iso
+from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
 from wattgate.db.models.consent import DEFAULT_PURPOSE
-from wattgate.db.queries.tenancies import lives_at
+from wattgate.db.queries.tenancies import gaps_of, lives_at
+from wattgate.energy.consent_gaps import ConsentGaps, gaps_after_grant, gaps_after_renewal, gaps_after_revocation
 from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.enums import ConsentBasis
 from wattgate.graphql.core.operation import Call
@@ -44,9 +46,11 @@ async def grant_consent(
 
     Return None if a concurrent call has added it.
     """
-    record = models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=verified, valid_until=until)
+    gaps = gaps_after_grant(to_ms(until))
+    record = models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=verified, valid_until=until, gaps=gaps)
     if not await call.rows.add_if_absent(record):
         return None
+    await _repeat_gaps(call, record)
     await record_change(call, record, ConsentChangeKind.GRANT, until, basis, purpose)
     await announce_readable(call, record)
     return record
@@ -59,10 +63,23 @@ async def renew_consent(
     purpose: str = DEFAULT_PURPOSE,
     kind: ConsentChangeKind = ConsentChangeKind.RENEWAL,
 ) -> models.ConsentChange:
-    """Make a consent valid until an instant, with its receipt. Live subscriptions show its data again."""
+    """Make a consent valid until an instant, with its receipt. Live subscriptions show its data again.
+
+    Readings of the time without consent are not stored, also if they arrive later.
+    """
+    record.gaps = gaps_after_renewal(gaps_of(record), to_ms(call.rows.now), to_ms(until))
     record.valid_until, record.revoked_at = until, None
+    await _repeat_gaps(call, record)
     await announce_readable(call, record)
     return await record_change(call, record, kind, until, basis_of(call.principal), purpose)
+
+
+async def revoke_consent(call: Call, record: models.MeterPointConsent) -> models.ConsentChange:
+    """Revoke a consent, with its receipt. Readings from now on are not stored."""
+    record.gaps = gaps_after_revocation(gaps_of(record), to_ms(call.rows.now))
+    record.revoked_at = call.rows.now
+    await _repeat_gaps(call, record)
+    return await record_change(call, record, ConsentChangeKind.REVOCATION, call.rows.now, basis_of(call.principal))
 
 
 async def record_change(
@@ -86,8 +103,30 @@ async def record_change(
             basis=basis.value,
             purpose=purpose,
             recorded_by=format_actor(call.principal),
+            created_at=call.rows.now,
         )
     )
+
+
+async def lock_consent_gaps(call: Call, user_id: str, mpxn: str | None) -> ConsentGaps | None:
+    """Return the gaps of a user's consent for a meter point, for a new resource there; None without a consent.
+
+    It locks the consent, so that a revocation at the same time also finds the resource.
+    """
+    known = await find_consent(call, user_id, canonical_meter_point(mpxn)) if mpxn else None
+    if known is None:
+        return None
+    with call.rows.whole_application() as rows:
+        return gaps_of(await rows.edit(models.MeterPointConsent, known.consent_id))
+
+
+async def _repeat_gaps(call: Call, record: models.MeterPointConsent) -> None:
+    """Repeat the gaps of a consent in the resources of its user at its meter point, and in those of their costs."""
+    resources = await resources_of(call, record)
+    ids = [resource.resource_id for resource in resources]
+    model = models.Resource
+    is_concerned = or_(col(model.resource_id).in_(ids), col(model.cost_of).in_(ids))
+    await call.rows.update(model, is_concerned, consent_gaps=record.gaps, updated_at=col(model.updated_at))
 
 
 async def record_provisioned_consent(call: Call, user_id: str, mpxn: str | None) -> None:

@@ -1,15 +1,16 @@
 """Reading targets: the fields of resources for which a caller may record readings, and the events of new readings."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.tenancies import oldest_instant
+from wattgate.db.queries.tenancies import storage_bounds
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
 from wattgate.energy.arrays import IntArray
+from wattgate.energy.consent_gaps import StorageBounds
 from wattgate.energy.storage_fields import QUALITIES, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import Conflict
 from wattgate.graphql.core.operation import Call
@@ -33,10 +34,14 @@ def require_open(resource: models.Resource) -> None:
         )
 
 
+class WithoutConsentError(StorageError):
+    """The reading is of a time without a valid consent of the household."""
+
+
 class ReadingTarget(NamedTuple):
     """A field of a resource, the oldest time (ms) that can be recorded, and the retention in days (None: no limit).
 
-    `since_ms` is when the owner's household moved in at the meter point; 0 if no other one is known there.
+    `bounds` says when the household lives at the meter point, and when it has not consented.
     """
 
     resource: models.Resource
@@ -44,19 +49,23 @@ class ReadingTarget(NamedTuple):
     field: ReadingField
     oldest_ms: int
     retention_days: int | None
-    since_ms: int
+    bounds: StorageBounds
 
     def validate(self, at: datetime, value: Decimal, now_ms: int) -> tuple[int, int]:
         """Return the time (ms) and the integer to store.
 
-        Raise StorageError if the field or the retention does not allow them.
+        Raise StorageError if the field or the retention does not allow them, and WithoutConsentError without consent.
         """
         ms, scaled = self.field.to_stored_ms(at, now_ms), self.field.to_stored(value)
-        if ms < self.since_ms:
+        if ms < self.bounds.since:
             raise StorageError(f"{format_iso(at)} is before the household moved in at the meter point")
         if ms < self.oldest_ms:
             raise StorageError(
                 f"{format_iso(at)} is longer ago than the {self.retention_days} days for which readings are kept"
+            )
+        if self.bounds.is_without_consent(ms):
+            raise WithoutConsentError(
+                f"{format_iso(at)} is in a time without a valid consent for meter point {self.resource.mpxn}"
             )
         return ms, scaled
 
@@ -75,12 +84,17 @@ class ReadingTargets:
     """The reading targets of one call, loaded for all its resources at once."""
 
     def __init__(
-        self, now: datetime, resources: dict[str, models.Resource], resource_types: dict[str, models.ResourceType]
+        self,
+        now: datetime,
+        resources: dict[str, models.Resource],
+        resource_types: dict[str, models.ResourceType],
+        bounds: Mapping[str, StorageBounds],
     ) -> None:
         self.now_ms = to_ms(now)
         self._now = now
         self._resources = resources
         self._resource_types = resource_types
+        self._bounds = bounds
         self._targets: dict[tuple[int, int], ReadingTarget] = {}
 
     @classmethod
@@ -90,7 +104,8 @@ class ReadingTargets:
         resource_types = await call.rows.get_many(
             models.ResourceType, {resource.resource_type_id for resource in resources.values()}
         )
-        return cls(call.rows.now, resources, resource_types)
+        bounds = await storage_bounds(call.rows, resources.values())
+        return cls(call.rows.now, resources, resource_types, bounds)
 
     def find(self, resource_id: str, field_name: str | None) -> ReadingTarget:
         """Return the target of a resource and field. Raise UnknownTarget if the caller cannot record it."""
@@ -105,9 +120,9 @@ class ReadingTargets:
         if field is None:
             raise UnknownTarget("field", f"the resource has no field {field_name}")
         retention_days = self._resource_types[resource.resource_type_id].retention_days
-        since_ms = oldest_instant(resource)
+        bounds = self._bounds[resource_id]
         kept_ms = 0 if retention_days is None else to_ms(self._now - timedelta(days=retention_days))
-        target = ReadingTarget(resource, resource.number, field, max(kept_ms, since_ms), retention_days, since_ms)
+        target = ReadingTarget(resource, resource.number, field, max(kept_ms, bounds.since), retention_days, bounds)
         return self._targets.setdefault((resource.number, field.index), target)
 
     def watched_fields(self) -> list[tuple[str, str]]:

@@ -37,7 +37,10 @@ class WithheldData:
     message: str = strawberry.field(description="The reason in words, and what to do.")
 
 
-@strawberry.type(description="Consent of a user to the use of the readings of one meter point.")
+@strawberry.type(
+    description="Consent of a user to the use of the readings of one meter point. Readings of the time after its end "
+    "or its revocation are not stored, unless the operator has another legal basis. A renewal does not bring them back."
+)
 class MeterPointConsent:
     consent_id: strawberry.ID
     user_id: strawberry.ID

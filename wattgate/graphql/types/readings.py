@@ -119,6 +119,10 @@ class NewReadingColumns:
 @strawberry.type(description="Result of recording readings.")
 class Recorded:
     recorded: int = strawberry.field(description="Number of readings that were stored or replaced.")
+    without_consent: int = strawberry.field(
+        description="Number of readings that were not stored, because they are of a time in which the household's "
+        "consent for the meter point was revoked, had expired or was not recorded. Do not send them again."
+    )
 
 
 @strawberry.type(description="A reading that was rejected and not stored.")

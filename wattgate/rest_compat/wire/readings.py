@@ -193,6 +193,13 @@ class PostedReadingsResult(TypedDict):
 
     status: Ok
     recorded: Annotated[int, Meta(description="Number of readings that were stored or replaced.")]
+    withoutConsent: Annotated[
+        int,
+        Meta(
+            description="Number of readings that were not stored, because they are of a time without the household's "
+            "consent. Do not send them again."
+        ),
+    ]
 
 
 class BulkProblem(TypedDict):
