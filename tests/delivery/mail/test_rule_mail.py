@@ -4,19 +4,23 @@ from datetime import timedelta
 from decimal import Decimal
 from email.message import EmailMessage
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlmodel import col
 from strawberry import ID
 
+from tests.delivery.mail.conftest import set_accounts_active
 from tests.delivery.mail.test_alerts import deliver_due, settings
 from tests.support.house import Tenant, operation
 from tests.support.outbox import Post
 from tests.support.residents import resident
+from tests.support.sinks import sink
 from tests.support.smtp import MailServer
 from tests.support.timed import NOW
-from wattgate.db.models import Account, Alert, User
-from wattgate.enums import Function, RuleKind
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
+from wattgate.db.models import Account, Alert, Notification, User
+from wattgate.enums import Function, NotificationState, RuleKind
 from wattgate.graphql.core.operation import Call, OperationKind
 from wattgate.graphql.core.operation import operation as declare
 from wattgate.graphql.resolvers import alert_rules
@@ -50,14 +54,17 @@ def part(message: EmailMessage, kind: str) -> bytes:
     return content.replace(b"\r\n", b"\n").removesuffix(b"\n")
 
 
-async def add_rule(post: Post, person: Tenant) -> None:
-    """Add a home in Paris, a French template for the alerts of rules, and a rule that a third of 1 kWh breaks."""
-    alert_type = NewAlertType(name="Forte consommation", system_alert_type_id="RULE", rule_kind=RuleKind.THRESHOLD)
+async def add_rule(post: Post, person: Tenant, *channels: Channel, mpxn: str | None = None, code: str = "RULE") -> str:
+    """Add a home in Paris, a French template for the alerts of rules, and a rule that a third of 1 kWh breaks.
+
+    Return the resource of the rule.
+    """
+    alert_type = NewAlertType(name="Forte consommation", system_alert_type_id=code, rule_kind=RuleKind.THRESHOLD)
     alert_type_id = (await post.tenant.run("add_alert_type", input=alert_type)).alert_type_id
     template = NewTemplateText(name="Forte", html_template=HTML, subject=SUBJECT, active=True)
     kind = {"alert_type_id": alert_type_id, "channel_type": Channel.EMAIL, "culture_code": "fr"}
     await post.tenant.run("add_template_for", **kind, input=template)
-    resource_id = await person.add_resource("électricité")
+    resource_id = await person.add_resource("électricité", mpxn=mpxn)
     home = home_types.NewVirtualEntity(
         ve_type_id=ID(person.ids["virtual_entity_type"]),
         name="Chez Zoë",
@@ -72,13 +79,14 @@ async def add_rule(post: Post, person: Tenant) -> None:
         window_minutes=90,
         threshold=Decimal("0.25"),
         alert_type_id=ID(alert_type_id),
-        channels=[Channel.EMAIL],
+        channels=list(channels or [Channel.EMAIL]),
         resource_id=ID(resource_id),
     )
     await post.runner.run(operation("add_alert_rule"), person.system, {"input": rule})
     start = NOW.replace(minute=0, second=0) + timedelta(hours=1)
     await person.record(resource_id, *((start + n * timedelta(minutes=30), value) for n, value in enumerate("001")))
     post.clock.now = start + timedelta(hours=2)
+    return resource_id
 
 
 async def fire(post: Post) -> None:
@@ -115,3 +123,35 @@ async def test_mail_of_a_rule_equals_its_preview(outbox: Post, smtp: MailServer,
     assert 'href="https://energy.example/?use=0.333333"' in preview.html
     assert alert.data["value"] == 0.333333
     assert (await outbox.log(alert.alert_id))[1][1] == "Sent"
+
+
+@pytest.mark.every_case("each ends another right")
+@pytest.mark.parametrize("way", ["none", "revoked", "moved", "account closed"])
+async def test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_moment(
+    outbox: Post, smtp: MailServer, person: Tenant, way: str
+) -> None:
+    mpxn = str(uuid4().int)[:13]
+    resource_id = await add_rule(outbox, person, Channel.EMAIL, Channel.PUSH, mpxn=mpxn, code=f"R{mpxn}")
+    push = {"account_id": person.account_id, "new_token": f"fcm:{mpxn}"}
+    await outbox.runner.run(operation("add_mobile_app_token"), person.system, push)
+    await fire(outbox)
+    if way == "revoked":
+        await outbox.runner.run(operation("revoke_consents"), person.system, {"mpxns": [mpxn]})
+    elif way == "moved":
+        other = await resident(outbox.tenant)
+        moved = {"resource_id": resource_id, "user_id": other.user_id}
+        await outbox.runner.run(operation("move_resource"), person.system, moved)
+    elif way == "account closed":
+        await outbox.run(set_accounts_active, active=False)
+    async with sink() as provider:
+        handlers = create_delivery_handlers(settings(smtp, push_url=provider.url), outbox.runner, outbox.clock)
+        await outbox.worker_with(handlers).deliver_due()
+        for handler in handlers.values():
+            if handler.close is not None:
+                await handler.close()
+    await outbox.run(set_accounts_active, active=True)
+    assert (len(smtp.taken), len(provider.received)) == ((1, 1) if way == "none" else (0, 0))
+    (alert,) = await outbox.rows(Alert, col(Alert.user_id) == person.user_id)
+    expected = NotificationState.SENT if way == "none" else NotificationState.FAILED
+    states = await outbox.rows(Notification, col(Notification.alert_id) == alert.alert_id)
+    assert [notification.state for notification in states] == [expected] * 2

@@ -94,7 +94,8 @@ class Alert(Tenanted, table=True):
     """An alert to a user. `read_at` is the time at which the user read it.
 
     `data` fills the markers of the template. `culture_code` selects the template; None is the culture of the user.
-    `ve_id` is the home that the alert is about; None is the user's oldest active home.
+    `ve_id` is the home that the alert is about; None is the user's oldest active home. `resource_id` is the resource
+    whose readings the alert of a rule reports. Its deliveries need the consent for that resource.
     """
 
     key: ClassVar[str] = "alert_id"
@@ -110,6 +111,7 @@ class Alert(Tenanted, table=True):
     data: Any = Field(default=None, sa_type=JsonColumn)
     culture_code: str | None = None
     ve_id: str | None = None
+    resource_id: str | None = None
     created_at: datetime = created_at_field()
     read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

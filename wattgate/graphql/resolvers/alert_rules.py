@@ -181,7 +181,8 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
     for firing in evaluation.firings:
         rule.fired_at = firing.at
-        await create_alert(call, await build_alert(call.rows, loaded_rule, firing))
+        new_alert = await build_alert(call.rows, loaded_rule, firing)
+        await create_alert(call, new_alert, resource_id=rule.resource_id)
     return len(evaluation.firings)
 
 

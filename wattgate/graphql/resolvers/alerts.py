@@ -113,10 +113,11 @@ async def notification(call: Call, *, notification_id: strawberry.ID) -> models.
     return await call.rows.get(models.Notification, notification_id)
 
 
-async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
+async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | None = None) -> models.Alert:
     """Store an alert with one notification for each channel, and publish it.
 
-    Raise BadInput if its type, user, home or culture does not exist, or if its data does not fit its type.
+    `resource_id` is the resource whose readings the alert reports: it is sent only with the consent for them. Raise
+    BadInput if its type, user, home or culture does not exist, or if its data does not fit its type.
     """
     alert_type = await find_alert_type(call.rows, input.alert_type_id)
     if alert_type is None:
@@ -148,6 +149,7 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
             data=input.data,
             culture_code=input.culture_code,
             ve_id=input.ve_id,
+            resource_id=resource_id,
         )
     )
     payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}

@@ -63,7 +63,8 @@ async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppressio
 async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
     """Return the mail of a notification to one address, or PermanentFailure if it must not be sent.
 
-    The address must still be one of an active account of the user: accounts end and addresses change meanwhile.
+    The address must still be one of an active account of the user, and the readings of the alert need a consent:
+    accounts and consents end, and addresses change meanwhile.
     """
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
@@ -71,6 +72,9 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | Per
         return refusal
     notification = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, notification.alert_id)
+    ended = await notifications.reason_not_to_send(call, alert)
+    if ended is not None:
+        return ended
     if delivery.address not in await notifications.current_addresses(call, alert.user_id):
         return PermanentFailure(ADDRESS_ENDED, "no active account of the user has the address any more")
     return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, notification))

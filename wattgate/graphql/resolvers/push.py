@@ -44,13 +44,21 @@ async def web_push(call: Call) -> types.WebPush:
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """Return the push to one app, or PermanentFailure if its token was removed in the meantime."""
+    """Return the push to one app, or PermanentFailure if it must not be sent.
+
+    The token, its account and the consent for the readings of the alert may have ended in the meantime.
+    """
     delivery = await call.rows.get(Delivery, delivery_id)
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
         return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON)
     notification = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, notification.alert_id)
+    if not await notifications.is_active_account(call, alert.user_id, token.account_id):
+        return PermanentFailure(NO_TOKENS_CODE, "the account of the push token is closed")
+    ended = await notifications.reason_not_to_send(call, alert)
+    if ended is not None:
+        return ended
     urgency = {"Urgency": URGENCY[alert.priority]}
     address = call.rows.decrypt(MobileAppToken, token, "token")
     return outbox.build_outgoing(delivery, address, await _push_content(call, alert, notification), urgency)

@@ -4,9 +4,19 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification, NotificationLog
+from wattgate.db.models import (
+    Account,
+    Alert,
+    AlertType,
+    Delivery,
+    MobileAppToken,
+    Notification,
+    NotificationLog,
+    Resource,
+)
+from wattgate.db.queries.consent import withheld_data
 from wattgate.delivery.channels import push
-from wattgate.delivery.channels.channel import Outcome, Sent
+from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
@@ -29,6 +39,9 @@ OK, ERROR = "OK", "ERROR"
 """The status values of a step and of a notification."""
 
 EMAIL, PUSH = "email", "push"
+CONSENT_ENDED = "user.consent.ended"
+"""Failure code of a notification about readings for which there is no consent any more."""
+
 INBOX = "inbox"
 """The channel without a delivery: a stored alert is in the inbox of the user."""
 
@@ -140,6 +153,26 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
 async def current_addresses(call: Call, user_id: str) -> list[str]:
     """Return the mail addresses of the active accounts of a user, oldest first."""
     return extract_addresses([mail_address(account) or "" for account in await _active_accounts(call, user_id)])
+
+
+async def reason_not_to_send(call: Call, alert: Alert) -> PermanentFailure | None:
+    """Return why an alert must not be sent now, although it was queued: the consent for its readings has ended.
+
+    An alert that reports no readings of a resource needs no consent.
+    """
+    resources = await call.rows.get_many(Resource, [] if alert.resource_id is None else [alert.resource_id])
+    for resource in resources.values():
+        if not resource.active:
+            return PermanentFailure(CONSENT_ENDED, "the resource of the alert was closed or moved")
+        (withheld,) = await withheld_data(call.rows, [resource])
+        if withheld is not None:
+            return PermanentFailure(CONSENT_ENDED, withheld.message)
+    return None
+
+
+async def is_active_account(call: Call, user_id: str, account_id: str) -> bool:
+    """Return whether an account is an active one of a user."""
+    return account_id in {account.account_id for account in await _active_accounts(call, user_id)}
 
 
 async def _active_accounts(call: Call, user_id: str) -> list[Account]:

@@ -1,7 +1,8 @@
 """Add the gaps of consents, computed from the receipts: the periods in which a consent is not valid.
 
 A gap begins when the consent is revoked or expires, and ends with the renewal. Its instants are in milliseconds since
-1970, UTC. The last one has no end. Resources at the meter point repeat the gaps of their owner.
+1970, UTC. The last one has no end. Resources at the meter point repeat the gaps of their owner. New alerts of rules
+name the resource whose consent their deliveries need.
 """
 
 import re
@@ -48,6 +49,7 @@ Gaps = list[tuple[int, int | None]]
 def upgrade() -> None:
     op.add_column("meter_point_consent", sa.Column("gaps", _JSON, nullable=True))
     op.add_column("resource", sa.Column("consent_gaps", _JSON, nullable=True))
+    op.add_column("alert", sa.Column("resource_id", sa.String(), nullable=True))
     connection = op.get_bind()
     gaps = _gaps_by_meter_point(connection)
     consents = connection.execute(
@@ -122,5 +124,6 @@ def _canonical(text: str) -> str:
 
 
 def downgrade() -> None:
+    op.drop_column("alert", "resource_id")
     op.drop_column("resource", "consent_gaps")
     op.drop_column("meter_point_consent", "gaps")
