@@ -14,12 +14,13 @@ import pytest
 from sqlalchemy import text
 from strawberry import ID
 
-from tests.support.house import STORAGE, Tenant
+from tests.support.house import STORAGE, Tenant, operation
 from tests.support.metering import HALF_HOUR, add_device, metered, readings, record, resource_at
 from tests.support.residents import resident
 from tests.support.timed import NOW, Timed
 from wattgate.clock import format_iso, to_ms
 from wattgate.db.consent_policy import ConsentPolicy
+from wattgate.db.models import NetworkState
 from wattgate.db.queries.display_inputs import StoredEnergy, learn_levels
 from wattgate.db.readings.aggregates import Aggregates
 from wattgate.energy.buckets import BucketGrid, BucketRun
@@ -27,6 +28,7 @@ from wattgate.energy.display.meter import MeterKind
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.energy.storage_fields import StorageDefinition, parse_fields
 from wattgate.enums import Period, RuleKind
+from wattgate.errors import ConsentRevoked
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import (
@@ -40,7 +42,7 @@ from wattgate.graphql.resolvers import (
 from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import readings as types
 from wattgate.graphql.types.alerts import Channel
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 
 pytestmark = pytest.mark.both_databases("separation of households")
@@ -320,3 +322,56 @@ def test_usual_power_is_not_learned_from_a_time_without_consent() -> None:
     withheld = learn_levels([replace(stored, gaps=((grid.start, today),))], today, ZoneInfo("UTC"))
     assert withheld == learn_levels([replace(stored, aggregates=Aggregates.empty(count))], today, ZoneInfo("UTC"))
     assert withheld != consented
+
+
+TIMES = """query ($id: ID!, $device: ID!) {
+  resource(resourceId: $id) { firstTime lastTime catchUps { state } current { value } }
+  device(deviceId: $device) { status { lastPacketAt } freshness { asOf } networkState { at } }
+}"""
+
+
+async def test_times_of_readings_devices_and_catch_ups_are_withheld_as_readings_are(home: Home) -> None:
+    other = await home.user.add_resource("without a meter point")
+    device_id, shared = (
+        await add_device(home.user, home.resource_id),
+        await add_device(home.user, home.resource_id, other),
+    )
+    hardware_id = (await home.send("GET", f"/device/{device_id}")).json()["hardwareId"]
+    state = MeterMessage(hardware_id=hardware_id, at=NOW, network_state=NetworkState(at=NOW, rssi=-40))
+    system = Principal(Role.SYSTEM, application_id=home.user.application_id)
+    run = home.timed.house.gateway.runner.run
+    await run(meter_messages.record_meter_messages, system, {"messages": [state]})
+    await home.post(BEFORE - HOUR)
+    await home.user.record(other, (BEFORE - 2 * HOUR, "0.5"))
+    await run(catch_ups.catch_up, home.user.account, {"resource_id": home.resource_id})
+
+    async def ask(caller: str, device: str) -> tuple[set[str], list[str]]:
+        """Return the fields that have a value, and the codes of the errors."""
+        headers = home.user.headers[caller]
+        answer = await home.timed.house.graphql(TIMES, headers, id=home.resource_id, device=device)
+        known = {name for record in answer["data"].values() for name, value in record.items() if value is not None}
+        return known, sorted({error["extensions"]["code"] for error in answer.get("errors", [])})
+
+    all_fields = {"firstTime", "lastTime", "catchUps", "current", "status", "freshness", "networkState"}
+    assert await ask("acting", device_id) == (all_fields, [])
+    await home.change("revocation", NOW + timedelta(minutes=1))
+    for caller in ("acting", "application", "administrator"):
+        assert await ask(caller, device_id) == (set(), ["CONSENT_REVOKED"])
+    for path in (f"/resource/{home.resource_id}/first-time", f"/device/{device_id}/status"):
+        answer = await home.send("GET", path)
+        assert (answer.status_code, answer.json()["code"]) == (403, "CONSENT_REVOKED"), path
+    status = (await home.send("GET", f"/device/{shared}/status")).json()
+    assert status["value"] == to_ms(BEFORE - 2 * HOUR) // 1000  # the other resource needs no consent
+    for watch in ("device_states", "catch_up_state"):
+        argument = {"device_ids": [device_id]} if watch == "device_states" else {"resource_ids": [home.resource_id]}
+        with pytest.raises(ConsentRevoked):
+            await subscribed(home, watch, argument)
+    await home.change("renewal", NOW + timedelta(minutes=2))
+    assert await ask("acting", device_id) == (all_fields, [])
+
+
+async def subscribed(home: Home, name: str, arguments: dict[str, Any]) -> None:
+    """Start a subscription and load its first state."""
+    source = await home.timed.house.gateway.runner.run(operation(name), home.user.account, arguments)
+    if source.reducer is not None:
+        await home.timed.house.gateway.runner.read(home.user.account, Permission.DEVICE_READ, source.reducer.load)

@@ -11,6 +11,7 @@ from wattgate.db.queries.resources import first_times, last_times
 from wattgate.db.queries.tariffs import in_force
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
+from wattgate.errors import GatewayError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,10 @@ class ListedHome:
 
 @dataclass(frozen=True, slots=True)
 class ResourceDetails:
-    """A resource of a home, the instants of its first and last reading, and its tariff in force."""
+    """A resource of a home, the instants of its first and last reading, and its tariff in force.
+
+    The instants are None without readings, and without the consent of the household.
+    """
 
     resource: models.Resource
     first_time: datetime | None
@@ -57,5 +61,14 @@ async def load_home_details(rows: Rows, homes: Sequence[models.VirtualEntity]) -
 
 async def load_resource_details(rows: Rows, resources: Sequence[models.Resource]) -> list[ResourceDetails]:
     """Return the resources with their first and last readings and their tariffs."""
-    columns = await first_times(rows, resources), await last_times(rows, resources), await in_force(rows, resources)
-    return [ResourceDetails(*row) for row in zip(resources, *columns, strict=True)]
+    first, last = await first_times(rows, resources), await last_times(rows, resources)
+    times = zip(map(_unless_withheld, first), map(_unless_withheld, last), strict=True)
+    tariffs = await in_force(rows, resources)
+    return [
+        ResourceDetails(resource, *instants, tariff)
+        for resource, instants, tariff in zip(resources, times, tariffs, strict=True)
+    ]
+
+
+def _unless_withheld(instant: datetime | GatewayError | None) -> datetime | None:
+    return None if isinstance(instant, GatewayError) else instant

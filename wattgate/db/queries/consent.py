@@ -53,7 +53,7 @@ async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChe
 
     The access log gets the resources whose data is not withheld.
     """
-    check = await _check_consent(rows, resources)
+    check = await peek_consent(rows, resources)
     if rows.accesses is not None:
         errors = check.errors
         read = [(resource.owner_id, resource.resource_id) for resource in resources]
@@ -61,8 +61,8 @@ async def check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentChe
     return check
 
 
-async def _check_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCheck:
-    """Check the consents of the owners of resources to the use of their meter points' data.
+async def peek_consent(rows: Rows, resources: Sequence[Resource]) -> ConsentCheck:
+    """Check the consents of the owners of resources to the use of their meter points' data, without the access log.
 
     A resource without a meter point needs no consent. One whose meter point has no stored consent is withheld, unless
     the gateway is configured to serve it.
@@ -96,7 +96,7 @@ def _is_own_past(rows: Rows, consent: MeterPointConsent) -> bool:
 
 async def withheld_data(rows: Rows, resources: Sequence[Resource]) -> list[WithheldData | None]:
     """Return why the data of each resource is withheld; None if it may be read."""
-    errors = (await _check_consent(rows, resources)).errors
+    errors = (await peek_consent(rows, resources)).errors
     return [
         None if (error := errors.get(resource.resource_id)) is None else WithheldData(error.withheld, error.message)
         for resource in resources

@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
+from wattgate.db.queries.consent import peek_consent, replace_withheld
 from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import DeviceActivity
+from wattgate.errors import ConsentRevoked, GatewayError
 
 LIVE_INTERVAL_MS = 60 * 1000
 """The expected interval between values without regular sampling. Displays send every 6 to 10 seconds."""
@@ -87,10 +90,43 @@ async def devices_of_resources(rows: Rows, resources: Sequence[Resource]) -> lis
     ]
 
 
-async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
-    """Return the status of each device, from its newest sensor reading and its newest report about itself."""
+class DeviceConsents(NamedTuple):
+    """The consents to the live data of devices.
+
+    `errors` has the error of each device whose resources are all withheld, by device id: nobody may see when it sends.
+    `withheld` are the ids of all withheld resources. `valid_until` is when the first of the other consents expires.
+    """
+
+    errors: dict[str, ConsentRevoked]
+    withheld: frozenset[str]
+    valid_until: datetime | None
+
+
+async def check_device_consents(
+    rows: Rows, devices: Sequence[Device], fed: Sequence[Sequence[Resource]]
+) -> DeviceConsents:
+    """Check the consents to the data of the resources that each device feeds. Other devices need no consent."""
+    check = await peek_consent(rows, [resource for resources in fed for resource in resources])
+    errors = {
+        device.device_id: check.errors[resources[0].resource_id]
+        for device, resources in zip(devices, fed, strict=True)
+        if resources and all(resource.resource_id in check.errors for resource in resources)
+    }
+    return DeviceConsents(errors, frozenset(check.errors), check.valid_until)
+
+
+async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus | GatewayError]:
+    """Return the status of each device, from its newest sensor reading and its newest report about itself.
+
+    Readings of withheld resources do not count. The status is withheld if all resources of the device are.
+    """
+    consents = await check_device_consents(rows, devices, await resources(rows, devices))
     sensors = await _load_sensors(rows, devices)
-    resources_by_id = await _load_resources(rows, sensors.values())
+    resources_by_id = {
+        resource_id: resource
+        for resource_id, resource in (await _load_resources(rows, sensors.values())).items()
+        if resource_id not in consents.withheld
+    }
     fields_by_id = {resource_id: parse_fields(resource.storage) for resource_id, resource in resources_by_id.items()}
     keys = [
         series_key(resources_by_id[resource_id], field)
@@ -119,12 +155,14 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
             status=device_activity(last_at, interval_ms, to_ms(rows.now)),
         )
 
-    return [status(device) for device in devices]
+    return [consents.errors.get(device.device_id) or status(device) for device in devices]
 
 
-async def network_states(rows: Rows, devices: Sequence[Device]) -> list[NetworkState | None]:
-    """Return the network state that each device last reported; None if it never did."""
-    return [device.network_state for device in devices]
+async def network_states(rows: Rows, devices: Sequence[Device]) -> list[NetworkState | GatewayError | None]:
+    """Return the network state that each device last reported; None if it never did. It is withheld as `statuses`."""
+    reported = [device for device in devices if device.network_state is not None]
+    errors = (await check_device_consents(rows, reported, await resources(rows, reported))).errors if reported else {}
+    return [errors.get(device.device_id) or device.network_state for device in devices]
 
 
 def device_activity(last_ms: int | None, interval_ms: int | None, now_ms: int) -> DeviceActivity:
@@ -134,7 +172,7 @@ def device_activity(last_ms: int | None, interval_ms: int | None, now_ms: int) -
     return DeviceActivity.LIVE if now_ms - last_ms <= LIVE_INTERVALS * interval_ms else DeviceActivity.STALE
 
 
-async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[CatchUp]]:
+async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[CatchUp] | GatewayError]:
     """Return the retrievals of each resource's readings from the meter network, newest first."""
     catch_ups = await rows.all(
         CatchUp,
@@ -144,7 +182,8 @@ async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[Catc
     by_resource = defaultdict(list)
     for catch_up in catch_ups:
         by_resource[catch_up.resource_id].append(catch_up)
-    return [by_resource[resource.resource_id] for resource in resources]
+    errors = (await peek_consent(rows, resources)).errors
+    return replace_withheld(errors, resources, [by_resource[resource.resource_id] for resource in resources])
 
 
 def _expected_interval_ms(field: ReadingField) -> int:

@@ -1,7 +1,7 @@
 """The freshness of resources and devices: one result for each, with a fixed number of statements."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from sqlmodel import col
@@ -61,10 +61,14 @@ async def resource_freshness(
     return replace_withheld(await find_consent_errors(rows, resources), resources, results)
 
 
-async def device_freshness(rows: Rows, devices: Sequence[Device]) -> list[Freshness]:
-    """Return the freshness of each device, by its last message."""
-    snapshot = await load_device_snapshot(rows, devices)
-    return [snapshot.device_freshness(device.device_id, to_ms(rows.now)) for device in devices]
+async def device_freshness(rows: Rows, devices: Sequence[Device]) -> list[Freshness | GatewayError]:
+    """Return the freshness of each device, by its last message. It is withheld as the status of the device is."""
+    consents = await device_queries.check_device_consents(rows, devices, await device_queries.resources(rows, devices))
+    snapshot = await load_device_snapshot(rows, devices, without=consents.withheld)
+    return [
+        consents.errors.get(device.device_id) or snapshot.device_freshness(device.device_id, to_ms(rows.now))
+        for device in devices
+    ]
 
 
 async def load_snapshot(rows: Rows, resources: Sequence[Resource]) -> FreshnessSnapshot:
@@ -74,10 +78,12 @@ async def load_snapshot(rows: Rows, resources: Sequence[Resource]) -> FreshnessS
     return snapshot
 
 
-async def load_device_snapshot(rows: Rows, devices: Sequence[Device]) -> FreshnessSnapshot:
-    """Load the heartbeats of devices and of the resources that they feed."""
+async def load_device_snapshot(
+    rows: Rows, devices: Sequence[Device], *, without: Collection[str] = ()
+) -> FreshnessSnapshot:
+    """Load the heartbeats of devices and of the resources that they feed, except for those with the ids `without`."""
     snapshot = FreshnessSnapshot({})
-    await _add_devices(rows, snapshot, devices)
+    await _add_devices(rows, snapshot, devices, without=without)
     return snapshot
 
 
@@ -94,7 +100,9 @@ async def _add_feeding_devices(rows: Rows, snapshot: FreshnessSnapshot, resource
     )
 
 
-async def _add_devices(rows: Rows, snapshot: FreshnessSnapshot, devices: Sequence[Device]) -> None:
+async def _add_devices(
+    rows: Rows, snapshot: FreshnessSnapshot, devices: Sequence[Device], *, without: Collection[str] = ()
+) -> None:
     """Add devices, their resources and the active intakes to a snapshot."""
     if not devices:
         return
@@ -103,7 +111,10 @@ async def _add_devices(rows: Rows, snapshot: FreshnessSnapshot, devices: Sequenc
         snapshot.intakes[resource.name] = IntakeStatus(
             Heartbeat(to_ms(resource.heard_at), INTAKE_HEARTBEAT_INTERVAL_MS), resource.connected
         )
-    resources_by_device = await device_queries.resources(rows, devices)
+    resources_by_device = [
+        [resource for resource in resources if resource.resource_id not in without]
+        for resources in await device_queries.resources(rows, devices)
+    ]
     resources_by_id = {resource.resource_id: resource for resources in resources_by_device for resource in resources}
     snapshot.heartbeats |= await _load_heartbeats(
         rows, [resource for resource in resources_by_id.values() if resource.resource_id not in snapshot.heartbeats]

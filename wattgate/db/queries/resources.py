@@ -5,9 +5,11 @@ from datetime import datetime
 
 from wattgate.clock import from_ms
 from wattgate.db.models import Resource, ResourceType
+from wattgate.db.queries.consent import find_consent_errors, replace_withheld
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows import Rows
+from wattgate.errors import GatewayError
 
 
 async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]:
@@ -16,16 +18,18 @@ async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]
     return [types_by_id[resource.resource_type_id] for resource in resources]
 
 
-async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
+async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | GatewayError | None]:
     """Return the time of the first reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
-    return _reading_times(sources, await rows.readings.earliest([(resource_number(source), 0) for source in sources]))
+    earliest = await rows.readings.earliest([(resource_number(source), 0) for source in sources])
+    return replace_withheld(await find_consent_errors(rows, resources), resources, _reading_times(sources, earliest))
 
 
-async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
+async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | GatewayError | None]:
     """Return the time of the newest reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
-    return _reading_times(sources, await rows.readings.latest([(resource_number(source), 0) for source in sources]))
+    latest = await rows.readings.latest([(resource_number(source), 0) for source in sources])
+    return replace_withheld(await find_consent_errors(rows, resources), resources, _reading_times(sources, latest))
 
 
 async def load_measured_resources(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:

@@ -19,9 +19,9 @@ from wattgate.energy import meter_points
 from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.enums import CatchUpState
-from wattgate.errors import BadInput
+from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.services.consent import require_consent
+from wattgate.graphql.services.consent import require_consent, require_readable_resources
 from wattgate.graphql.services.reading_targets import ReadingTargets, require_open
 from wattgate.graphql.types import catch_ups as catch_up_types
 from wattgate.graphql.types import devices as types
@@ -84,13 +84,15 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
 async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
     """List the catch-ups of a resource, newest first."""
     (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
+    if isinstance(catch_ups, GatewayError):
+        raise catch_ups
     return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
     """Publish each change of state of the catch-ups of these resources."""
-    resources = await call.rows.require_many(models.Resource, resource_ids)
+    resources = await require_readable_resources(call.rows, resource_ids)
     watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
 

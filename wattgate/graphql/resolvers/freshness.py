@@ -45,7 +45,8 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
     """Publish the state of these devices: immediately, and after each change.
 
-    A state changes when a device sends a report about itself or becomes silent.
+    A state changes when a device sends a report about itself or becomes silent. Its freshness is null, with the error
+    CONSENT_REVOKED, while the data of all its resources is withheld.
     """
     devices = await call.rows.require_many(models.Device, device_ids)
     return SubscriptionSource(await topics_of_devices(call.rows, devices), reducer=DeviceStatesReducer(device_ids))

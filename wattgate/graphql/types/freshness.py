@@ -37,9 +37,11 @@ class ResourceFreshness:
 @strawberry.type(description="State of a device: its freshness and its last report.")
 class DeviceState:
     device_id: strawberry.ID
-    freshness: Freshness = strawberry.field(
-        description="Freshness of its newest live reading or its last report about itself."
+    freshness: Freshness | None = strawberry.field(
+        description="Freshness of its newest live reading or its last report about itself. Null with the error "
+        "CONSENT_REVOKED while the data of all its resources is withheld.",
+        directives=[ONLY_ON_ERROR],
     )
     network_state: NetworkState | None = strawberry.field(
-        description="Last report of the device about itself. Null if it never sent one."
+        description="Last report of the device about itself. Null if it never sent one, and if `freshness` is withheld."
     )

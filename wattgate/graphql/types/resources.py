@@ -299,7 +299,7 @@ class Resource(Node, model=models.Resource):
     catch_ups: list[CatchUp] = edge(
         device_queries.catch_ups,
         needs=Permission.CATCH_UP,
-        description="Catch-ups of the resource, newest first.",
+        description="Catch-ups of the resource, newest first. Withheld as its readings are.",
     )
 
 
@@ -356,18 +356,19 @@ class Device(Node, model=models.Device):
         device_queries.statuses,
         needs=Permission.DEVICE_READ,
         weight=4,
-        description="Activity of the device, derived from its last packet.",
+        description="Activity of the device, derived from its last packet. Withheld while the data of all its "
+        "resources is.",
     )
     freshness: Freshness = edge(
         freshness_queries.device_freshness,
         needs=Permission.DEVICE_READ,
         weight=FRESHNESS_WEIGHT,
-        description="Freshness of its newest live reading or its last report about itself.",
+        description="Freshness of its newest live reading or its last report about itself. Withheld as `status` is.",
     )
     network_state: NetworkState | None = edge(
         device_queries.network_states,
         needs=Permission.DEVICE_READ,
-        description="Last report of the device about itself. Null if it never sent one.",
+        description="Last report of the device about itself. Null if it never sent one. Withheld as `status` is.",
     )
     resources: list[Resource] = edge(
         device_queries.resources,

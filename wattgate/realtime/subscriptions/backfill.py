@@ -15,7 +15,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.lookups import not_found
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
 from wattgate.db.pages import Condition
-from wattgate.db.queries.consent import check_consent, find_consent_errors
+from wattgate.db.queries.consent import check_consent, find_consent_errors, peek_consent
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import series_key
@@ -116,7 +116,9 @@ def _to_event(resource: Resource, field: ReadingField, stored: StoredReading) ->
 
 
 async def _load_catch_ups(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[CatchUp]:
-    of_resources = col(CatchUp.resource_id).in_(resource_ids)
+    resources = await rows.get_many(Resource, resource_ids)
+    withheld = (await peek_consent(rows, list(resources.values()))).errors
+    of_resources = col(CatchUp.resource_id).in_(resources.keys() - withheld.keys())
     if since is not None:
         oldest = since - OVERLAP
         changed = or_(col(CatchUp.created_at) >= oldest, col(CatchUp.heard_at) >= oldest)

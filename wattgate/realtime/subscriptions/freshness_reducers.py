@@ -39,10 +39,13 @@ class ResourceFreshnessItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
-    """The freshness of the last sign of life of a device, and the network state that it reported."""
+    """The freshness of the last sign of life of a device, and the network state that it reported.
+
+    Without consent for any of its resources, `freshness` is the error, and there is no network state.
+    """
 
     device_id: str
-    freshness: Freshness
+    freshness: Freshness | ConsentRevoked
     network_state: NetworkState | None
 
 
@@ -83,6 +86,7 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
         self._keys: list[str] = []
         self._indexes_by_source: dict[str, set[int]] = {}
         self._next_change_ms = 0
+        self._consent_until: datetime | None = None
 
     @abstractmethod
     async def load(self, rows: Rows) -> list[ItemT]:
@@ -126,6 +130,8 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
         return self._update_items(state, indexes, now_ms)
 
     def advance(self, state: list[ItemT], now: datetime) -> list[ItemT] | None:
+        if self._consent_until is not None and now >= self._consent_until:
+            return None
         self._schedule_next_change(to_ms(now))
         return self._update_items(state, range(len(state)), to_ms(now))
 
@@ -133,7 +139,8 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
         return [self._build_item(key, to_ms(now)) for key in self._keys]
 
     def next_change(self, state: list[ItemT]) -> int:
-        return self._next_change_ms
+        until = self._consent_until
+        return self._next_change_ms if until is None else min(self._next_change_ms, to_ms(until))
 
     def _initialise(
         self, freshness: FreshnessSnapshot, keys: Sequence[str], sources: Sequence[Iterable[str]], now: int
@@ -173,7 +180,6 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
         self._resource_ids = list(dict.fromkeys(resource_ids))
         self._source_by_resource: dict[str, str] = {}
         self._withheld: dict[str, ConsentRevoked] = {}
-        self._consent_until: datetime | None = None
 
     async def find_topics(self, rows: Rows) -> tuple[str, ...]:
         return await topics_of_resources(rows, await self._load_resources(rows))
@@ -197,15 +203,6 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
         ]
         return self._initialise(freshness, keys, source_ids, to_ms(rows.now))
 
-    def advance(self, state: list[ResourceFreshnessItem], now: datetime) -> list[ResourceFreshnessItem] | None:
-        if self._consent_until is not None and now >= self._consent_until:
-            return None
-        return super().advance(state, now)
-
-    def next_change(self, state: list[ResourceFreshnessItem]) -> int:
-        change = super().next_change(state)
-        return change if self._consent_until is None else min(change, to_ms(self._consent_until))
-
     def _build_item(self, key: str, now: int) -> ResourceFreshnessItem:
         if (error := self._withheld.get(key)) is not None:
             return ResourceFreshnessItem(key, error)
@@ -216,12 +213,16 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
 
 
 class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
-    """The freshness of devices, and the network states that they reported."""
+    """The freshness of devices, and the network states that they reported.
+
+    `load` raises GatewayError if the data of all of them is withheld.
+    """
 
     def __init__(self, device_ids: Sequence[str]) -> None:
         super().__init__()
         self._device_ids = list(dict.fromkeys(device_ids))
         self._network_states: dict[str, NetworkState | None] = {}
+        self._withheld: dict[str, ConsentRevoked] = {}
 
     async def find_topics(self, rows: Rows) -> tuple[str, ...]:
         return await topics_of_devices(rows, await self._load_devices(rows))
@@ -232,7 +233,11 @@ class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
 
     async def load(self, rows: Rows) -> list[DeviceStateItem]:
         devices = await self._load_devices(rows)
-        freshness = await queries.load_device_snapshot(rows, devices)
+        fed = await device_queries.resources(rows, devices)
+        self._withheld, withheld, self._consent_until = await device_queries.check_device_consents(rows, devices, fed)
+        if self._withheld and len(self._withheld) == len(devices):
+            raise next(iter(self._withheld.values()))
+        freshness = await queries.load_device_snapshot(rows, devices, without=withheld)
         self._network_states = {device.device_id: device.network_state for device in devices}
         keys = list(self._network_states)
         return self._initialise(freshness, keys, [_source_ids(freshness, key) for key in keys], to_ms(rows.now))
@@ -246,6 +251,8 @@ class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
         return super().apply_event(state, event, now)
 
     def _build_item(self, key: str, now: int) -> DeviceStateItem:
+        if (error := self._withheld.get(key)) is not None:
+            return DeviceStateItem(key, error, None)
         return DeviceStateItem(key, self._freshness.device_freshness(key, now), self._network_states[key])
 
     def _has_changed(self, before: DeviceStateItem, after: DeviceStateItem) -> bool:

@@ -43,7 +43,8 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         BadInput: frozenset({"deleteToken", "ownAccountStatus", "userAlerts", "userDfsEvents"}),
         ConsentRevoked: frozenset(
             {
-                *("catchUp", "meterPointInventory", "meterRead", "rawReadings", "readings", "resource"),
+                *("catchUp", "device", "discover", "meterPointInventory", "meterRead", "rawReadings", "readings"),
+                "resource",
                 "smartMeterInventory",
             }
         ),
