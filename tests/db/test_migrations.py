@@ -20,6 +20,7 @@ from wattgate.db.engine import Database
 from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
 from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource
 from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
+from wattgate.delivery.channels.push import token_digest
 from wattgate.energy.consent_gaps import ConsentGap
 from wattgate.enums import TenancyProof
 from wattgate.graphql.core.runner import Runner
@@ -642,7 +643,8 @@ async def test_migration_begins_a_tenancy_for_each_household_of_a_meter_point(em
 
 async def test_migration_finds_the_times_without_consent_in_the_receipts(empty_url: str) -> None:
     """Ada revoked her consent for two days, let it expire, and revoked it again. Bob's has no receipt."""
-    database = Database(empty_url)
+    keys = ring(TEST_KEYS)
+    database = Database(empty_url, key_ring=keys)
     days = [datetime(2025, 1, day, tzinfo=UTC) for day in range(1, 12)]
     changes = [("grant", 0, 9), ("revocation", 1, 1), ("renewal", 3, 5), ("renewal", 6, 9), ("revocation", 8, 8)]
 
@@ -666,9 +668,25 @@ async def test_migration_finds_the_times_without_consent_in_the_receipts(empty_u
             own = {"application_id": "a", "change_id": f"{at}", "user_id": "ada", "mpxn": "2000024512368"}
             put(connection, "consent_change", **own, kind=kind, created_at=days[at], valid_until=days[end])
 
+        for user_id, created_at in (("ada", days[0]), ("bob", days[1])):
+            own = {"application_id": "a", "user_id": user_id, "account_id": user_id}
+            put(connection, "account", **own, username=user_id)
+            encrypted = keys.encrypt_column("mobile_app_token", "token", user_id, "fcm:phone")
+            put(
+                connection,
+                "mobile_app_token",
+                **own,
+                mobile_app_token_id=user_id,
+                token=encrypted,
+                created_at=created_at,
+            )
+
     async with database.engine.begin() as connection:
         await connection.run_sync(fill)
     await upgrade(database)
+    async with database.engine.begin() as connection:
+        tokens = await connection.execute(text("SELECT account_id, digest FROM mobile_app_token"))
+        assert [tuple(row) for row in tokens] == [("bob", token_digest("fcm:phone"))]
     gaps = tuple(
         ConsentGap(to_ms(days[start]), stop and to_ms(days[stop])) for start, stop in ((1, 3), (5, 6), (8, None))
     )

@@ -14,8 +14,9 @@ from sqlmodel import col
 from tests.app.test_deliveries import post
 from tests.delivery.test_web_push import CONTACT, KEY, NOW
 from tests.support.browsers import Browser
-from tests.support.house import House, operation
+from tests.support.house import House, Tenant, operation
 from tests.support.outbox import Post
+from tests.support.residents import resident
 from tests.support.sinks import Sink, answering, closing, sink
 from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
 from wattgate.db.models import Account, Delivery
@@ -281,6 +282,27 @@ async def test_account_lists_only_its_own_tokens(served: House) -> None:
     assert response["data"]["webPush"] == {"publicKey": None}
     refused = await served.graphql(TOKENS, served.other.headers["account"], id=served.one.account_id)
     assert refused["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_push_token_belongs_to_the_account_that_registered_it_last(served: House) -> None:
+    first, second = await resident(served.one), await resident(served.one)
+    endpoint = f"https://push.example.net/{first.user_id}"
+    browser, with_new_keys = Browser(endpoint).token, Browser(endpoint).token
+    phone = f"fcm:{first.user_id}"
+
+    async def listed(who: Tenant) -> list[str]:
+        answer = await served.graphql(TOKENS, who.headers["account"], id=who.account_id)
+        return [token["token"] for token in answer["data"]["mobileAppTokens"]]
+
+    for who in (first, second, second):
+        for token in (phone, browser):
+            path = f"/account/{who.account_id}/mobileapptoken"
+            answer = await served.call("POST", path, who.headers["account"], json={"newToken": token})
+            assert answer.status_code == 200, answer.text
+    assert (await listed(first), await listed(second)) == ([], [phone, browser])
+    path = f"/account/{second.account_id}/mobileapptoken"
+    await served.call("POST", path, second.headers["account"], json={"newToken": with_new_keys})
+    assert await listed(second) == [phone, with_new_keys]
 
 
 async def test_subscriber_with_steps_receives_every_delivery_step(served: House) -> None:

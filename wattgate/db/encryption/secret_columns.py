@@ -57,6 +57,7 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "webhook_endpoint.secret_before": _encrypted("It signs each message until the overlap ends."),
         "webhook_endpoint.secret_expires_at": _not_secret("A time."),
         "mobile_app_token.token": _encrypted("Anyone who has it can send pushes to the phone or browser."),
+        "mobile_app_token.digest": _hashed("SHA-256 of a token that a push service has made, which is random."),
         "mobile_app_token.mobile_app_token_id": _not_secret("An identifier."),
         "mobile_app_token.added_by_token_id": _not_secret("An identifier."),
         "account_mail.secret": _encrypted("It is the code of a mail that waits. The end of the delivery deletes it."),

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
@@ -72,14 +72,14 @@ class AccountMail(Tenanted, table=True):
 
 
 class MobileAppToken(Tenanted, table=True):
-    """The push token of an app in which an account is logged in.
+    """The push token of an app in which an account is logged in. It belongs to one account of the application.
 
-    `added_by_token_id` is the log-in token that added it, which may have expired since. A push token without one hangs
-    on the account alone.
+    `digest` identifies the app: the stored token is encrypted, so SQL cannot compare it. `added_by_token_id` is the
+    log-in token that added it, which may have expired since. A push token without one hangs on the account alone.
     """
 
     __tablename__ = "mobile_app_token"
-    __table_args__ = (UniqueConstraint("account_id", "token"),)
+    __table_args__ = (UniqueConstraint("account_id", "token"), Index(None, "application_id", "digest", unique=True))
     key: ClassVar[str] = "mobile_app_token_id"
     owner: ClassVar[str | None] = "user_id"
 
@@ -87,6 +87,7 @@ class MobileAppToken(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     token: str
+    digest: bytes | None = None
     added_by_token_id: str | None = Field(default=None, index=True)
     created_at: datetime = created_at_field()
 

@@ -1,5 +1,6 @@
 """Push notifications to the apps of a user: to browsers by Web Push, to phones through the operator's provider."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +39,12 @@ MAX_TEXT_LENGTH = 1_000
 """Maximum characters of a title or body; longer text is cut. No phone shows more."""
 
 TOKEN_GONE_REASON = "the push token has expired and was removed"  # noqa: S105 (not a credential)
+
+
+def token_digest(token: str) -> bytes:
+    """Return the digest that identifies the app of a push token. New keys of a browser do not change it."""
+    subscription = parse_subscription(token)
+    return hashlib.sha256((token if subscription is None else subscription.endpoint).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)

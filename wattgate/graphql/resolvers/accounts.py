@@ -8,6 +8,7 @@ from wattgate.db import models
 from wattgate.db.identity.credential_locks import lock_user
 from wattgate.db.identity.login_backoff import remember_client
 from wattgate.delivery.account_mails import PASSWORD_CHANGED
+from wattgate.delivery.channels.push import token_digest
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
@@ -270,6 +271,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
 async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
     """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
+    A push token belongs to one account: it is removed from any other account of the application that had it before.
     For a browser, pass the result of `PushManager.subscribe` as JSON. An account has at most 20 push tokens; the oldest
     is removed. The push token ends when the token of this request is revoked, when the password is changed by another
     login, or when the account is closed.
@@ -278,16 +280,21 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     if problem := token_problem(new_token):
         raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
     added_by = call.principal.token_id if call.principal.account_id == account_id else None
+    digest = token_digest(new_token)
+    await _remove_from_other_accounts(call, digest, account_id)
     tokens = await _push_tokens(call, account_id)
-    if existing := _matching_ids(call, tokens, new_token):
-        is_existing = col(models.MobileAppToken.mobile_app_token_id).in_(existing)
-        await call.rows.update(models.MobileAppToken, is_existing, added_by_token_id=added_by)
+    existing = [token.mobile_app_token_id for token in tokens if token.digest == digest]
+    if existing:
+        token = await call.rows.edit(models.MobileAppToken, existing[0])
+        token.added_by_token_id = added_by
+        call.rows.encrypt(token, "token", new_token)  # a browser may have new keys
     else:
         await _delete_oldest_tokens(call, tokens)
         token = models.MobileAppToken(
             user_id=account.user_id,
             account_id=account_id,
             token="",
+            digest=digest,
             added_by_token_id=added_by,
             created_at=call.rows.now,
         )
@@ -307,6 +314,13 @@ async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remo
     await call.rows.get(models.Account, account_id)
     await _delete_tokens(call, _matching_ids(call, await _push_tokens(call, account_id), remove_token))
     return types.Done(valid=True)
+
+
+async def _remove_from_other_accounts(call: Call, digest: bytes, account_id: str) -> None:
+    """Remove a push token from other accounts: the app shows alerts of the account that is logged in now."""
+    model = models.MobileAppToken
+    with call.rows.whole_application() as rows:
+        await rows.delete(model, col(model.digest) == digest, col(model.account_id) != account_id)
 
 
 async def _push_tokens(call: Call, account_id: str) -> list[models.MobileAppToken]:

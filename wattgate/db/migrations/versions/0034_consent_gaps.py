@@ -2,16 +2,18 @@
 
 A gap begins when the consent is revoked or expires, and ends with the renewal. Its instants are in milliseconds since
 1970, UTC. The last one has no end. Resources at the meter point repeat the gaps of their owner. New alerts of rules
-name the resource whose consent their deliveries need.
+name the resource whose consent their deliveries need. A push token belongs to one account.
 """
 
+import hashlib
+import json
 import re
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import op
+from alembic import context, op
 from sqlalchemy.dialects import postgresql
 
 revision = "0034"
@@ -42,6 +44,13 @@ RESOURCE = sa.table(
     sa.column("consent_gaps", _JSON),
 )
 
+PUSH_TOKEN = sa.table(
+    "mobile_app_token",
+    *(sa.column(name, sa.String) for name in ("application_id", "mobile_app_token_id", "token")),
+    sa.column("digest", sa.LargeBinary),
+    sa.column("created_at", sa.DateTime(timezone=True)),
+)
+
 Key = tuple[str, str, str]
 Gaps = list[tuple[int, int | None]]
 
@@ -49,6 +58,7 @@ Gaps = list[tuple[int, int | None]]
 def upgrade() -> None:
     op.add_column("meter_point_consent", sa.Column("gaps", _JSON, nullable=True))
     op.add_column("resource", sa.Column("consent_gaps", _JSON, nullable=True))
+    _identify_push_tokens()
     op.add_column("alert", sa.Column("resource_id", sa.String(), nullable=True))
     connection = op.get_bind()
     gaps = _gaps_by_meter_point(connection)
@@ -58,6 +68,37 @@ def upgrade() -> None:
     rows = [{"key": row.consent_id, "value": gaps[row.application_id, row.user_id, row.mpxn]} for row in consents]
     _update(connection, CONSENT, "consent_id", "gaps", rows)
     _update(connection, RESOURCE, "resource_id", "consent_gaps", _resource_rows(connection, gaps))
+
+
+def _identify_push_tokens() -> None:
+    """Add the digest of each push token. Of several accounts with the same token, the newest registration stays."""
+    op.add_column("mobile_app_token", sa.Column("digest", sa.LargeBinary(), nullable=True))
+    connection, known = op.get_bind(), set[tuple[str, bytes]]()
+    key_ring = context.config.attributes.get("key_ring")
+    key = PUSH_TOKEN.c.mobile_app_token_id
+    for row in connection.execute(sa.select(PUSH_TOKEN).order_by(PUSH_TOKEN.c.created_at.desc(), key)).all():
+        if key_ring is None:
+            raise RuntimeError("The migration needs the key ring of the gateway. Run `wattgate db upgrade`.")
+        digest = _digest(key_ring.decrypt_column("mobile_app_token", "token", row.mobile_app_token_id, row.token))
+        of_row = key == row.mobile_app_token_id
+        if (row.application_id, digest) in known:
+            connection.execute(sa.delete(PUSH_TOKEN).where(of_row))
+        else:
+            known.add((row.application_id, digest))
+            connection.execute(sa.update(PUSH_TOKEN).where(of_row).values(digest=digest))
+    op.create_index(
+        op.f("ix_mobile_app_token_application_id_digest"), "mobile_app_token", ["application_id", "digest"], unique=True
+    )
+
+
+def _digest(token: str) -> bytes:
+    """Return the digest of a push token: of the endpoint, if it is the subscription of a browser."""
+    try:
+        parsed = json.loads(token)
+    except ValueError:
+        parsed = None
+    endpoint = parsed.get("endpoint") if isinstance(parsed, dict) else None
+    return hashlib.sha256((endpoint if isinstance(endpoint, str) else token).encode()).digest()
 
 
 def _gaps_by_meter_point(connection: sa.Connection) -> dict[Key, Gaps]:
@@ -124,6 +165,8 @@ def _canonical(text: str) -> str:
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_mobile_app_token_application_id_digest"), table_name="mobile_app_token")
+    op.drop_column("mobile_app_token", "digest")
     op.drop_column("alert", "resource_id")
     op.drop_column("resource", "consent_gaps")
     op.drop_column("meter_point_consent", "gaps")
