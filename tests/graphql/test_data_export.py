@@ -44,7 +44,10 @@ async def finished(planted: Planted, headers: dict[str, str] | None = None) -> d
             await asyncio.sleep(0.05)
 
 
-async def test_archive_has_all_records_of_the_user(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_archive_has_all_records_of_the_user(
+    planted: Planted, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.now += timedelta(hours=2)  # an export of another test is replaced
     monkeypatch.setattr(user_jobs, "PART_BYTES", 2_000)
     started = await planted.house.call("POST", f"/user/{planted.user_id}/export", planted.headers)
     assert (started.status_code, started.json()["state"] in ("QUEUED", "RUNNING")) == (201, True), started.text
@@ -97,6 +100,20 @@ async def test_only_the_owner_downloads_an_archive(planted: Planted) -> None:
     assert acting.status_code == 200
     missing = await planted.house.graphql(PART, planted.headers, n=10_000)
     assert missing["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_only_the_household_downloads_the_archive_while_a_consent_is_revoked(planted: Planted) -> None:
+    await planted.ask(START, planted.headers)
+    path = (await finished(planted))["downloadPath"]
+    for change, expected in (("revocation", 403), ("renewal", 200)):
+        consent = f"/user/verification/status/mpxn/{MPAN}/{change}"
+        assert (await planted.house.call("POST", consent, planted.headers)).status_code == 200
+        acting = await planted.house.call("GET", path, planted.acting)
+        assert acting.status_code == expected
+        if expected == 403:
+            assert acting.json()["code"] == "CONSENT_REVOKED"
+        own = await planted.house.call("GET", path, planted.headers)
+        assert own.status_code == 200
 
 
 @pytest.mark.long("several exports; the first one stays in the short form")

@@ -1,5 +1,6 @@
 """Claims of devices: which proof a user needs, and what happens without it."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -242,3 +243,27 @@ async def _forget_proof(holder: Tenant, device_id: str) -> None:
         statement = update(Device).where(col(Device.device_id) == device_id).values(proof=None)
         await session.execute(statement, execution_options=SCOPED_OPTION)
         await session.commit()
+
+
+async def test_code_for_the_next_owner_survives_the_erasure_of_the_present_one(served: House, stranger: Tenant) -> None:
+    """An older code of the same household goes with its device."""
+    ada, macs = await resident(served.one), [new_mac(), new_mac()]
+    device = {"deviceTypeId": ada.ids["device_type"], "hardwareIds": {}}
+    codes = {}
+    for mac, is_for_next in zip(macs, (True, False), strict=True):
+        if not is_for_next:
+            codes[mac] = await registered_code(served, mac)
+        added = await served.call("POST", "/device", ada.headers["acting"], json={**device, "hardwareId": mac})
+        assert added.status_code == 200, added.text
+        if is_for_next:
+            codes[mac] = await registered_code(served, mac)
+    await served.call("DELETE", f"/user/{ada.user_id}", ada.headers["application"])
+    erasure = "query ($id: ID!) { erasure(userId: $id) { finishedAt } }"
+    async with asyncio.timeout(60):
+        while True:
+            answer = await served.graphql(erasure, ada.headers["application"], id=ada.user_id)
+            if answer["data"]["erasure"]["finishedAt"]:
+                break
+            await asyncio.sleep(0.05)
+    answers = [await claim(served, stranger, mac, claimCode=codes[mac]) for mac in macs]
+    assert [answer.status_code for answer in answers] == [200, 403]

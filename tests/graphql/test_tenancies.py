@@ -1,6 +1,8 @@
 """Whose a meter point is, since when: moves, ends and returns of households, and what each finds there."""
 
 import asyncio
+import io
+import zipfile
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,8 +23,10 @@ from wattgate.clock import format_iso, utc_now
 from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput, Conflict
 from wattgate.graphql.resolvers import catch_ups, meter_messages
+from wattgate.graphql.services.data_archive import write_archive
+from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 from wattgate.graphql.types.resources import NewResourceType
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 
 pytestmark = pytest.mark.both_databases("separation of households")
 
@@ -351,3 +355,44 @@ async def test_a_display_loses_the_live_readings_of_a_resource_that_left_its_hom
         await power(left, 200)
         await power(kept, 300)
         assert (await client.payload())["data"]["readings"]["value"] == 300
+
+
+async def test_flexibility_events_that_are_ahead_change_hands(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    start = utc_now() + timedelta(days=1)
+    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + HALF_HOUR, reward=Decimal(300))
+    event_id = (await served.one.run("add_dfs_event", input=event)).dfs_event_id
+    await served.one.run("move_dfs_event", dfs_event_id=event_id, state=DfsEventState.OPEN)
+
+    async def households() -> list[str]:
+        """Return the users who are enrolled at the meter point, then the participants of the event."""
+        enrolled = await send(served, served.one, "GET", "/dfs/user", "application")
+        joined = await send(served, served.one, "GET", f"/dfs/event/{event_id}/user", "application")
+        return [one["userId"] for one in (*enrolled.json(), *joined.json()) if one["mpxn"] == point.mpxn]
+
+    for who in (ada, bob):
+        assert (await send(served, who, "POST", "/dfs/user")).status_code == 200
+        joined = await send(served, who, "POST", "/dfs/event/user/participation", dfsEventId=event_id)
+        assert joined.status_code == 200, joined.text
+        assert await households() == [who.user_id] * 2
+        if who is ada:
+            await move(served, point.resource_id, bob)
+            assert await households() == []
+
+
+async def test_the_export_of_a_former_household_names_nothing_of_the_next(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    moved = await move(served, point.resource_id, bob)
+
+    async def read(query: Any) -> Any:
+        return await served.gateway.runner.read(ada.system, Permission.SYSTEM, query)
+
+    archive = io.BytesIO()
+    async for piece in write_archive(read, ada.user_id, utc_now()):
+        archive.write(piece.content)
+    with zipfile.ZipFile(archive) as opened:
+        texts = [opened.read(name).decode() for name in opened.namelist()]
+    assert any(point.resource_id in text for text in texts)
+    assert [text for text in texts if moved in text or bob.user_id in text] == []

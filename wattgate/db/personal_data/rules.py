@@ -21,12 +21,16 @@ class OfUser:
 
 @dataclass(frozen=True, slots=True)
 class OfRecords:
-    """The rows whose column refers to selected rows of a parent model, by one of its columns."""
+    """The rows whose column refers to selected rows of a parent model, by one of its columns.
+
+    With `created_before`, only the rows that are older than the row of the parent.
+    """
 
     column: str
     parent: type[Tenanted]
     parent_column: str
     of: "Selection"
+    created_before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

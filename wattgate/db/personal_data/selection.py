@@ -28,9 +28,11 @@ def condition(
             found: ColumnElement[bool] = columns[column] == user_id
         case OfAddresses(column):
             found = func.lower(columns[column]).in_(addresses) if addresses else false()
-        case OfRecords(column, parent, parent_column, of):
+        case OfRecords(column, parent, parent_column, of, created_before):
             in_parent = [model_columns(parent)["application_id"] == rows.application_id]
             in_parent.append(condition(rows, parent, of, user_id))
+            if created_before:
+                in_parent.append(columns["created_at"] <= model_columns(parent)["created_at"])
             found = columns[column].in_(select(model_columns(parent)[parent_column]).where(*in_parent))
         case OfResources(billed):
             resource = model_columns(Resource)

@@ -95,7 +95,7 @@ _MESSAGE_RULES = (
 )
 _HOME_RULES = (
     erased(models.CatchUp, "Retrievals of readings from the meter network."),
-    erased(models.DeviceClaim, "", OfRecords("hardware_key", models.Device, "hardware_key", _DEVICES)),
+    erased(models.DeviceClaim, "", OfRecords("hardware_key", models.Device, "hardware_key", _DEVICES, True)),
     erased(
         models.DeviceSensor,
         "Sensors of your devices.",

@@ -9,6 +9,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries.consent import peek_consent
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.enums import JobState
@@ -102,9 +103,12 @@ async def data_export_part(
 ) -> ExportPartResult:
     """Return a part of the archive of the calling user. REST returns the whole archive.
 
-    Give the `exportId` of the first part for the others, so that all parts are of the same archive.
+    Give the `exportId` of the first part for the others, so that all parts are of the same archive. An application that
+    acts for the user needs a valid consent for each meter point. The user needs none: it is the user's own data.
     """
     export = await _load_export(call, user_id)
+    if call.principal.acts_for_user:
+        await _require_all_consents(call, export.user_id)
     if export_id not in (None, export.export_id):
         raise NotFound(f"No export {export_id}. A newer one may have replaced it, or it has expired.")
     if export.state is not JobState.DONE:
@@ -117,6 +121,13 @@ async def data_export_part(
     if part is None:
         raise NotFound(f"The archive has no part {number}. Its parts are 0 to {export.parts - 1}.")
     return ExportPartResult(export.export_id, number, export.parts, part.content)
+
+
+async def _require_all_consents(call: Call, user_id: str) -> None:
+    """Raise ConsentRevoked if the data of a resource of the user is withheld."""
+    resources = await call.rows.all(models.Resource, col(models.Resource.owner_id) == user_id)
+    for error in (await peek_consent(call.rows, resources)).errors.values():
+        raise error
 
 
 # Operations for the worker `app/workers/user_jobs.py`. It runs them for each application.

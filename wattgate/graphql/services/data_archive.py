@@ -41,6 +41,9 @@ Query = Callable[[Rows], Awaitable[Any]]
 ReadRows = Callable[[Query], Awaitable[Any]]
 """Returns the result of a query, which has a session of its own."""
 
+_OF_OTHERS = frozenset({"resource.successor_id"})
+"""Columns that identify records of other households, as `table.column`."""
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 """Characters that names of files and columns leave out."""
 
@@ -151,13 +154,17 @@ def _json_pages(read: ReadRows, model: type[Tenanted], user_id: str) -> Callable
 
 
 def exported_columns(model: type[Tenanted]) -> Mapping[str, str]:
-    """Return the columns of a model that an export shows, with their names in it. Secrets and contents are left out."""
+    """Return the columns of a model that an export shows, with their names in it.
+
+    Secrets, contents and identifiers of other households are left out.
+    """
     table = str(model.__tablename__)
     names = {}
     for column in model_columns(model):
         secret = SECRET_COLUMNS.get(f"{table}.{column.name}")
         is_secret = secret is not None and secret.protection is not Protection.NOT_SECRET
-        if not is_secret and column.name != "application_id" and column.type.python_type is not bytes:
+        is_hidden = is_secret or f"{table}.{column.name}" in _OF_OTHERS
+        if not is_hidden and column.name != "application_id" and column.type.python_type is not bytes:
             names[column.name] = to_camel_case(column.name)
     return MappingProxyType(names)
 

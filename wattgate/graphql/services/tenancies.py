@@ -209,7 +209,7 @@ async def _mark_devices(rows: Rows, resource_ids: Sequence[str], number: str) ->
 
 
 async def _end_grants(rows: Rows, tenancy: models.MeterPointTenancy) -> bool:
-    """End the consent of a household for the meter point, and its enrolment for flexibility.
+    """End the consent of a household for the meter point, its enrolment for flexibility, and events that are ahead.
 
     Return whether there was a consent that had not ended.
     """
@@ -226,6 +226,13 @@ async def _end_grants(rows: Rows, tenancy: models.MeterPointTenancy) -> bool:
         col(models.DfsUser.user_id) == tenancy.user_id,
         col(models.DfsUser.mpxn) == tenancy.mpxn,
         active=False,
+    )
+    ahead = await rows.all(models.DfsEvent, col(models.DfsEvent.starts_at) > rows.now)
+    await rows.delete(
+        models.DfsParticipation,
+        col(models.DfsParticipation.user_id) == tenancy.user_id,
+        col(models.DfsParticipation.mpxn) == tenancy.mpxn,
+        col(models.DfsParticipation.dfs_event_id).in_([event.dfs_event_id for event in ahead]),
     )
     return ended > 0
 

@@ -43,7 +43,16 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         BadInput: frozenset({"deleteToken", "ownAccountStatus", "userAlerts", "userDfsEvents"}),
         ConsentRevoked: frozenset(
             {
-                *("catchUp", "device", "discover", "meterPointInventory", "meterRead", "rawReadings", "readings"),
+                *(
+                    "catchUp",
+                    "dataExportPart",
+                    "device",
+                    "discover",
+                    "meterPointInventory",
+                    "meterRead",
+                    "rawReadings",
+                    "readings",
+                ),
                 "resource",
                 "smartMeterInventory",
             }
