@@ -370,6 +370,21 @@ async def test_times_of_readings_devices_and_catch_ups_are_withheld_as_readings_
     assert await ask("acting", device_id) == (all_fields, [])
 
 
+async def test_costs_need_the_consent_for_the_energy(home: Home) -> None:
+    """The resource of the costs names no meter point of its own."""
+    await home.post(BEFORE - HOUR)
+    await home.user.set_tariff(home.resource_id)
+    costs = await home.user.add_resource("costs", cost_of=ID(home.resource_id))
+    span = {"from": "2026-06-01T00:00:00", "to": "2026-06-01T23:59:59", "period": "P1D", "function": "sum"}
+    for change, expected in (("revocation", 403), ("renewal", 200)):
+        await home.change(change, home.timed.clock.now + timedelta(minutes=1))
+        assert (await home.send("GET", f"/resource/{costs}/readings", params=span)).status_code == expected
+    stored = await home.user.run("resource", resource_id=costs)
+    assert [gap.stop is None for gap in stored.consent_gaps] == [False, True]
+    again = await home.user.add_resource("costs", cost_of=ID(home.resource_id))
+    assert (await home.user.run("resource", resource_id=again)).consent_gaps == stored.consent_gaps
+
+
 async def subscribed(home: Home, name: str, arguments: dict[str, Any]) -> None:
     """Start a subscription and load its first state."""
     source = await home.timed.house.gateway.runner.run(operation(name), home.user.account, arguments)

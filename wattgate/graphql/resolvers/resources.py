@@ -186,7 +186,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             storage=resource_type.storage,
             data_source_type=resource_type.data_source_type,
             owned_from=owned_from,
-            consent_gaps=await lock_consent_gaps(call, owner_id, input.mpxn),
+            consent_gaps=await lock_consent_gaps(call, owner_id, input.mpxn, values["cost_of"]),
             **values,
         )
     )

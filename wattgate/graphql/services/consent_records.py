@@ -108,11 +108,17 @@ async def record_change(
     )
 
 
-async def lock_consent_gaps(call: Call, user_id: str, mpxn: str | None) -> ConsentGaps | None:
+async def lock_consent_gaps(
+    call: Call, user_id: str, mpxn: str | None, cost_of: str | None = None
+) -> ConsentGaps | None:
     """Return the gaps of a user's consent for a meter point, for a new resource there; None without a consent.
+
+    Costs without a meter point of their own need the consent for the resource `cost_of`.
 
     It locks the consent, so that a revocation at the same time also finds the resource.
     """
+    if not mpxn and cost_of is not None:
+        mpxn = (await call.rows.get(models.Resource, cost_of)).mpxn
     known = await find_consent(call, user_id, canonical_meter_point(mpxn)) if mpxn else None
     if known is None:
         return None
