@@ -141,7 +141,7 @@ GRAPH = """{ viewer {
   } } }
   resources(first: 100) { edges { node {
     resourceId mpxn owner { userId homes(last: 1) { edges { node { veId } } } }
-    device { deviceId } consent { mpxn state } catchUps { state } type { resourceTypeId }
+    device { deviceId } consent { mpxn state } type { resourceTypeId }
   } } }
   alerts(last: 3) { edges { node {
     alertId veId virtualEntity { veId } user { userId } notifications { alert { alertId } }
@@ -167,6 +167,9 @@ async def test_edges_lead_from_the_viewer_through_the_graph(served: House) -> No
     resource = resources[tenant.ids["resource"]]
     assert {one["resourceId"] for one in home["resources"]} <= resources.keys()
     assert resource["owner"]["userId"] == tenant.user_id
+    catch_ups = "query ($id: ID!) { resource(resourceId: $id) { catchUps { state } } }"  # other tests revoke consents
+    own = await by_both_executors(served, catch_ups, tenant.headers["account"], id=tenant.ids["resource"])
+    assert isinstance(own["resource"]["catchUps"], list)
     feeding = {
         resources[one["resourceId"]]["device"]["deviceId"]
         for one in home["resources"]
