@@ -2,13 +2,15 @@
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.app.test_cli import wattgate
-from tests.support.encryption import key
+from tests.support.encryption import key, ring
 from wattgate.db.encryption.key_ring import parse_keys
+from wattgate.db.personal_data.erasure_list import ErasureList, ListedErasure
 
 
 def test_new_prints_a_key_that_the_settings_accept(tmp_path: Path) -> None:
@@ -35,6 +37,8 @@ def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
     old, new = key("old"), key("new", "y")
     assert wattgate("db", "upgrade", folder=tmp_path, SECRET_KEYS=old).returncode == 0
     _store_plain_token(tmp_path)
+    erasures = ErasureList(tmp_path / "wattgate.sqlite3.erasures", ring(old))
+    erasures.append([ListedErasure("a", "erased", datetime(2026, 1, 1, tzinfo=UTC))])
 
     def counts(keys: str) -> list[dict[str, object]]:
         result = wattgate("keys", "status", "--json", folder=tmp_path, SECRET_KEYS=keys)
@@ -56,7 +60,8 @@ def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
 
     assert wattgate("keys", "rotate", "--batch", "1", folder=tmp_path, SECRET_KEYS=f"{new},{old}").returncode == 0
     assert counts(new) == [{**token, "key": "new"}]
-    assert wattgate("doctor", folder=tmp_path, SECRET_KEYS=new).returncode == 0
+    checked = wattgate("doctor", folder=tmp_path, SECRET_KEYS=new)
+    assert (checked.returncode, "wattgate.sqlite3.erasures: 1" in checked.stdout) == (0, True), checked.stdout
 
 
 def test_postgresql_without_keys_is_refused_with_what_to_set(tmp_path: Path) -> None:

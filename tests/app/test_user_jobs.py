@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from copy import copy
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from sqlmodel import col
 from strawberry import ID
 
 from tests.support import people
+from tests.support.encryption import key, ring
 from tests.support.house import Tenant, tenant_on
 from tests.support.outbox import Post, Recorder
 from tests.support.servers import Databases
@@ -18,6 +22,7 @@ from wattgate.app.workers.deliveries import DeliveryHandler
 from wattgate.app.workers.mail_outbox_channel import OutboxChannel
 from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.db import models
+from wattgate.db.personal_data.erasure_list import ErasureList, ErasureListError, ListedErasure
 from wattgate.delivery.channels.channel import OutboundMessage, Outcome, Sent, TemporaryFailure
 from wattgate.delivery.channels.mail import SenderProfile
 from wattgate.delivery.mail_addresses import parse_mailbox
@@ -157,6 +162,39 @@ async def test_erasure_of_a_worker_that_died_continues(post: Post) -> None:
     assert (done.state, done.progress) == (JobState.DONE, 1.0)
     assert {entry.table: entry.records for entry in done.tables}["user_action"] == MANY
     assert await count(post, models.UserAction, user_id) == 0
+
+
+async def test_erasure_waits_until_the_list_outside_the_database_has_it(post: Post, tmp_path: Path) -> None:
+    """A folder that is missing stands for each reason why nothing can be written. Other jobs go on meanwhile."""
+    user_id = (await people.active(post.tenant))["userId"]
+    listed = ErasureList(tmp_path / "folder" / "erasures", ring(key("a")))
+    policy = replace(POLICY, erasure_list=listed)
+    work = partial(process_jobs, post.runner, policy, post.clock)
+
+    async def states() -> list[JobState]:
+        done = await post.runner.run(erasures.erasure, system(post.tenant), {"user_id": user_id})
+        exports = await post.rows(models.DataExport, col(models.DataExport.user_id) == post.tenant.user_id)
+        return [done.state, *(one.state for one in exports)]
+
+    await erase(post, user_id)
+    await post.runner.run(data_exports.export_my_data, post.tenant.account, {})
+    for _ in range(2):
+        with pytest.raises(ErasureListError, match="Nothing can be added to the erasure list"):
+            await work()
+        assert await states() == [JobState.QUEUED, JobState.DONE]
+    listed.file.parent.mkdir()
+    (erased,) = await post.rows(models.Erasure, col(models.Erasure.user_id) == user_id)
+    entry = ListedErasure(post.tenant.application_id, user_id, erased.created_at)
+    listed.append([entry])  # by a process that died before it could store that
+    assert await work()
+    assert (await states())[0] is JobState.QUEUED
+    await asyncio.gather(work(), process_jobs(post.runner, replace(policy, erasure_list=copy(listed)), post.clock))
+    while await work():
+        pass
+    assert (await states())[0] is JobState.DONE
+    assert listed.read()[user_id] == entry
+    assert listed.file.read_text().count(user_id) == 1
+    assert await post.rows(models.Erasure, col(models.Erasure.listed_at).is_(None)) == []
 
 
 async def test_records_that_arrive_late_are_erased_by_the_check(post: Post) -> None:

@@ -1,5 +1,7 @@
 """Settings for the erasure and the export of personal data."""
 
+from pathlib import Path
+
 from pydantic import Field
 
 from wattgate.app.setting_names import StrictSettings
@@ -15,6 +17,14 @@ class PersonalDataSettings(StrictSettings):
         description=(
             "Days for which the readings and tariffs of meter points are kept after their user is erased, for billing "
             "(default: six years). 0 erases them with the user."
+        ),
+    )
+    erasure_list: Path | None = Field(
+        default=None,
+        description=(
+            "File with a signed list of the erased users, which a restore of the database does not change. All "
+            "gateways and workers need the same file. With SQLite, the default is a file beside the database. With "
+            "PostgreSQL, there is no list by default."
         ),
     )
     export_lifetime_hours: int = Field(

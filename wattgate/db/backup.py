@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from wattgate.db.file_sync import sync_to_disk
 from wattgate.errors import BadInput, Conflict, Unavailable
 
 FILE_MODE = 0o600
@@ -32,9 +33,9 @@ def back_up_sqlite(source: Path, target: Path) -> int:
     try:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
         _copy(source, draft)
-        _sync(draft)
+        sync_to_disk(draft)
         os.link(draft, target)  # fails if another process has created the file
-        _sync(target.parent)
+        sync_to_disk(target.parent)
     except FileExistsError:
         raise Conflict(f"The file {target} exists. Choose another name, or move the file.") from None
     except (OSError, sqlite3.Error) as error:
@@ -58,11 +59,3 @@ def _copy(source: Path, draft: Path) -> None:
         raise BadInput(
             f"The database {source} has no tables of wattgate, so nothing was backed up. Check WATTGATE_DATABASE_URL."
         )
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

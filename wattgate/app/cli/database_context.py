@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 import typer
 
 from wattgate.app.cli.consoles import err
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import KEYS_REQUIRED, load_key_ring
 from wattgate.app.server.database import create_database
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.migrate import find_schema_problem
+from wattgate.db.personal_data.erasure_check import verify_erasures
 from wattgate.db.pooler import find_pooler_problem
 from wattgate.db.replica_state import read_replica_state
 from wattgate.db.server_state import read_server_state
@@ -44,7 +46,10 @@ def require_keys(settings: Settings) -> None:
 
 
 def require_ready_database(settings: Settings) -> None:
-    """Exit with a message unless the database accepts changes, has this version's schema, and the keys fit."""
+    """Exit with a message unless the database accepts changes, has this version's schema, and the keys fit.
+
+    It must also have all erasures of the list outside the database.
+    """
     require_keys(settings)
 
     async def find_problem(database: Database) -> str | None:
@@ -55,6 +60,7 @@ def require_ready_database(settings: Settings) -> None:
         if problem is not None:
             return f"The database {problem}"
         await verify_keys(database)
+        await verify_erasures(database, open_erasure_list(settings))
         replica = await read_replica_state(database)
         return f"The read replica {replica.error}" if replica is not None and replica.error else None
 

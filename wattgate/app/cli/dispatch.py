@@ -27,6 +27,8 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "print_schema": "actions.operations",
         "db_upgrade": "actions.migration",
         "db_backup": "actions.backup",
+        "db_apply_erasures": "actions.erasures",
+        "db_export_erasures": "actions.erasures",
         "oauth_client_create": "actions.oauth_clients",
         "app_create": "actions.applications",
         "app_list": "actions.listing",

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.checks.certificates import check_certificate, tls_servers
 from wattgate.app.cli.checks.database import check_database
+from wattgate.app.cli.checks.erasure_list import check_erasure_list
 from wattgate.app.cli.checks.login_pages import check_login_pages
 from wattgate.app.cli.checks.result import CheckResult, CheckState, failed, passed
 from wattgate.app.cli.consoles import out
@@ -69,6 +70,7 @@ async def _run_checks(settings: Settings) -> list[CheckResult]:
 async def _check_database_and_pages(settings: Settings, database: Database) -> list[CheckResult]:
     results = await check_database(database)
     if all(result.subject != "database" or result.state is not CheckState.ERROR for result in results):
+        results += await check_erasure_list(settings, database)
         results.append(await check_login_pages(settings, database))
     return results
 

@@ -9,7 +9,9 @@ from wattgate.app.cli.command_group import CommandGroup
 from wattgate.app.cli.dispatch import dispatched
 
 app = typer.Typer(cls=CommandGroup, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
-db_app = typer.Typer(no_args_is_help=True, help="Upgrade and back up the database.")
+db_app = typer.Typer(
+    no_args_is_help=True, help="Upgrade and back up the database, and erase users again after a restore."
+)
 oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 
 
@@ -20,10 +22,10 @@ def doctor(
 ) -> None:
     """Check the settings and each server that they name, and print what to do.
 
-    The checks cover the database with its schema, keys, partitions and disk, the application of the log-in pages,
-    Redis, MQTT broker, mail server, certificates and clocks. All checks run, even after one has failed. The exit status
-    is 1 if a check fails, and 2 for an invalid setting. Each line begins with ok, warning or ERROR. The command creates
-    no file.
+    The checks cover the database with its schema, keys, partitions and disk, the list of erasures, the application of
+    the log-in pages, Redis, MQTT broker, mail server, certificates and clocks. All checks run, even after one has
+    failed. The exit status is 1 if a check fails, and 2 for an invalid setting. Each line begins with ok, warning or
+    ERROR. The command creates no file.
 
     Example: wattgate doctor
     """
@@ -143,6 +145,38 @@ def db_backup(
     copy the keys of the stored secrets. Back up PostgreSQL with pg_dump or pg_basebackup.
 
     Example: wattgate db backup backup.sqlite3
+    """
+
+
+@db_app.command("apply-erasures")
+@dispatched
+def db_apply_erasures(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A copy of the list, which the command also adds to that of WATTGATE_ERASURE_LIST. The default is the "
+            "latter.",
+        ),
+    ] = None,
+) -> None:
+    """Erase the users again whom a restored backup has brought back.
+
+    The command reads the list of erasures, which is outside the database, and erases each listed user that the database
+    still has. This is the last step of a restore: until then, gateways and workers do not start. You can repeat it.
+
+    Example: wattgate db apply-erasures
+    """
+
+
+@db_app.command("export-erasures")
+@dispatched
+def db_export_erasures() -> None:
+    """Print a signed list of all erasures of the database, in the form of WATTGATE_ERASURE_LIST.
+
+    Use it for a copy if gateways share no folder, or to write a list again that was lost.
+
+    Example: wattgate db export-erasures > erasures.copy
     """
 
 

@@ -24,7 +24,7 @@ def keys_new() -> None:
 def keys_rotate(
     batch: Annotated[int, typer.Option(min=1, max=10_000, help="Rows that one transaction changes.")] = BATCH_ROWS,
 ) -> None:
-    """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS.
+    """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS, and sign the list of erasures with it.
 
     All gateways and workers must have this key first already. You can interrupt the command and run it again. Remove
     the old keys after it.

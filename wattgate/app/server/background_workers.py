@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 
 from wattgate.access_log import AccessLog
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import run_access_log
 from wattgate.app.workers.alert_rules import AlertRuleWorker
@@ -27,20 +28,21 @@ def background_workers(settings: Settings, hub: Hub, clock: Clock, access_log: A
     These are catch-ups, erasures and exports, alert rules, deliveries if they are enabled, and the MQTT intake if a
     broker is configured.
     """
+    policy = job_policy(settings)
     return [
         lambda runner: run_maintenance(runner, Lifetimes(settings.unverified_lifetime, settings.access_log_lifetime)),
         lambda runner: run_access_log(runner, access_log),
         *_mqtt_intakes(settings),
         lambda runner: run_catch_ups(runner, hub),
-        lambda runner: run_user_jobs(runner, hub, job_policy(settings), clock),
+        lambda runner: run_user_jobs(runner, hub, policy, clock),
         lambda runner: AlertRuleWorker(runner, hub).run(),
         *_delivery_workers(settings, hub, clock),
     ]
 
 
 def job_policy(settings: Settings) -> JobPolicy:
-    """Return for how long records are kept, by the settings."""
-    return JobPolicy(settings.billing_retention_days, settings.export_lifetime_hours)
+    """Return for how long records are kept, and the list of erasures, by the settings."""
+    return JobPolicy(settings.billing_retention_days, settings.export_lifetime_hours, open_erasure_list(settings))
 
 
 def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.access_log import AccessLog
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
@@ -44,6 +45,7 @@ from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
 from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
+from wattgate.db.personal_data.erasure_check import verify_erasures
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
@@ -276,7 +278,8 @@ def _lifespan(
 ) -> Lifespan[Starlette]:
     """Return a lifespan that runs the background work and closes all components at shutdown.
 
-    The start fails if the database does not have the schema of this version, or needs a key that is missing.
+    The start fails if the database does not have the schema of this version, needs a key that is missing, or is a
+    backup that is older than the list of erasures.
     """
 
     @asynccontextmanager
@@ -284,6 +287,7 @@ def _lifespan(
         if not await is_current(gateway.database):
             raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         await verify_keys(gateway.database)
+        await verify_erasures(gateway.database, open_erasure_list(settings))
         await log_row_security(gateway.database)
         await log_unknown_default(gateway.runner, settings.display_application_id)
         try:

@@ -1,5 +1,6 @@
 """The worker that erases users and builds the archives of exports."""
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from functools import partial
@@ -7,6 +8,7 @@ from functools import partial
 from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.clock import Clock, utc_now
 from wattgate.db.models import DataExport
+from wattgate.db.personal_data.erasure_list import ErasureList
 from wattgate.enums import JobState
 from wattgate.errors import GatewayError, TooLarge, Unavailable
 from wattgate.graphql.core.runner import Runner
@@ -32,10 +34,14 @@ MAX_ARCHIVE_BYTES = 4 * 2**30
 
 @dataclass(frozen=True, slots=True)
 class JobPolicy:
-    """For how long records are kept: those for billing after an erasure, and the archive of an export."""
+    """For how long records are kept: those for billing after an erasure, and the archive of an export.
+
+    Each erasure is in `erasure_list`, if there is one, before a worker begins it.
+    """
 
     billing_retention_days: int
     export_lifetime_hours: int
+    erasure_list: ErasureList | None = None
 
 
 async def run_user_jobs(runner: Runner, hub: Hub, policy: JobPolicy, clock: Clock = utc_now) -> None:
@@ -60,7 +66,11 @@ async def _run_iteration(runner: Runner, wake_signal: WakeSignal, policy: JobPol
 
 
 async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now) -> bool:
-    """Process one erasure and one export of each application. Return whether there were any."""
+    """Process one erasure and one export of each application. Return whether there were any.
+
+    Add new erasures to the list outside the database last, so that a list that cannot be written stops no other work.
+    Then raise ErasureListError.
+    """
     processed = False
     for application_id in await runner.run(erasures.applications_with_erasures, Principal(Role.SYSTEM), {}):
         system = Principal(Role.SYSTEM, application_id=application_id)
@@ -72,12 +82,31 @@ async def process_jobs(runner: Runner, policy: JobPolicy, clock: Clock = utc_now
             processed = True
             if export.state is JobState.RUNNING:
                 await _build_archive(runner, system, export, policy, clock)
+    if policy.erasure_list is not None:
+        processed = await list_erasures(runner, policy.erasure_list) or processed
+    return processed
+
+
+async def list_erasures(runner: Runner, erasure_list: ErasureList) -> bool:
+    """Add the erasures that are not in the list yet. Return whether there were any.
+
+    The list has them first, then the database knows it. If the process dies between, the next one does not add them
+    again.
+    """
+    processed = False
+    for application_id in await runner.run(erasures.applications_with_unlisted_erasures, Principal(Role.SYSTEM), {}):
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        found = await runner.run(erasures.unlisted_erasures, system, {})
+        await asyncio.to_thread(erasure_list.append, found)
+        user_ids = [erasure.user_id for erasure in found]
+        processed = bool(await runner.run(erasures.mark_erasures_listed, system, {"user_ids": user_ids})) or processed
     return processed
 
 
 async def _erase_next(runner: Runner, system: Principal, policy: JobPolicy) -> bool:
     """Run a stage of the erasure that waits longest. Return whether one waits."""
-    work = await runner.run(erasures.claim_erasure, system, {"retention_days": policy.billing_retention_days})
+    arguments = {"retention_days": policy.billing_retention_days, "listed_only": policy.erasure_list is not None}
+    work = await runner.run(erasures.claim_erasure, system, arguments)
     if work is None:
         return False
     await _forget_events(runner, work)

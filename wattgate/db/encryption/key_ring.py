@@ -1,12 +1,15 @@
-"""Envelope encryption of texts with a ring of keys.
+"""Envelope encryption of texts with a ring of keys, and signatures with the same keys.
 
 Each text has a data key of its own, and a key of the ring encrypts the data key. Rotation therefore changes only the
 encrypted data key. Both steps are AES-256-GCM with the location of the text as associated data, so that a copy in
 another table, column or row cannot be decrypted. The stored form is `wge1.KEY_ID.BASE64URL`.
+
+Signatures are HMAC-SHA256, with a key that is derived from one of the ring. Their form is `KEY_ID.BASE64URL`.
 """
 
 import base64
 import binascii
+import hmac
 import os
 import re
 import secrets
@@ -27,7 +30,12 @@ NONCE_BYTES = 12
 TAG_BYTES = 16
 WRAPPED_KEY_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES
 
-KEY_ID_PATTERN = re.compile(r"[a-z0-9-]{1,32}")
+SIGNING_PURPOSE = b"wattgate signature 1"
+"""The text from which the keys of signatures are derived, so that no key has two uses."""
+
+MAX_KEY_ID_LENGTH = 32
+
+KEY_ID_PATTERN = re.compile(rf"[a-z0-9-]{{1,{MAX_KEY_ID_LENGTH}}}")
 """The form of a key id. It has no characters with a meaning in `LIKE`."""
 
 
@@ -97,10 +105,11 @@ def read_keys(file: Path) -> dict[str, bytes]:
 
 
 class KeyRing:
-    """The keys of a gateway by id. The first one encrypts; all of them decrypt."""
+    """The keys of a gateway by id. The first one encrypts and signs; all of them decrypt and verify."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+        self._signing_keys = {key_id: hmac.digest(key, SIGNING_PURPOSE, "sha256") for key_id, key in keys.items()}
         self.key_ids = tuple(keys)
 
     @property
@@ -145,6 +154,24 @@ class KeyRing:
     def decrypt_column(self, table: str, column: str, row_id: str, stored: str) -> str:
         """Return the text of a stored form, for migrations, which do not import code of the package."""
         return self.decrypt(stored, SecretLocation(table, column, row_id))
+
+    def sign(self, content: bytes) -> str:
+        """Return the signature of a content with the first key. Raise SecretKeyError without keys."""
+        return self._signature(self.current_id, content)
+
+    def verify(self, signature: str, content: bytes) -> bool:
+        """Return whether a signature belongs to a content. Raise SecretKeyError if its key is missing."""
+        key_id = signature.partition(".")[0]
+        if key_id not in self._signing_keys:
+            raise SecretKeyError(
+                f"A signature needs the key {key_id[:MAX_KEY_ID_LENGTH]}, which the gateway does not have (its keys: "
+                f"{', '.join(self.key_ids) or 'none'}). Add it to WATTGATE_SECRET_KEYS."
+            )
+        return hmac.compare_digest(signature.encode(), self._signature(key_id, content).encode())
+
+    def _signature(self, key_id: str, content: bytes) -> str:
+        digest = hmac.digest(self._signing_keys[key_id], content, "sha256")
+        return f"{key_id}.{base64.urlsafe_b64encode(digest).decode()}"
 
     def _join(self, data_key: bytes, sealed: bytes, location: SecretLocation) -> str:
         key_id = self.current_id

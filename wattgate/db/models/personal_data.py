@@ -16,7 +16,8 @@ class Erasure(Tenanted, table=True):
 
     A worker takes it at `due_at` and extends that time while it works. `stage` and `step` are the next batch, and
     `cursor` is the position in that step. `counts` has the numbers of rows by table and action. Records for billing are
-    kept until `kept_until`: `retention_days` after the erasure.
+    kept until `kept_until`: `retention_days` after the erasure. At `listed_at` the erasure was in the list outside the
+    database, which a restore does not change.
     """
 
     key: ClassVar[str] = "erasure_id"
@@ -36,6 +37,7 @@ class Erasure(Tenanted, table=True):
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     kept_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     billing_erased_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    listed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class DataExport(Tenanted, table=True):

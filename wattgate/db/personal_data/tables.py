@@ -274,7 +274,7 @@ KEPT_RULES = (
         models.Erasure,
         "It is the receipt of the erasure, without personal data.",
         "application_id erasure_id user_id state stage step cursor retention_days counts created_at started_at due_at "
-        "finished_at kept_until billing_erased_at",
+        "finished_at kept_until billing_erased_at listed_at",
     ),
     kept(
         models.LoginBackoff,

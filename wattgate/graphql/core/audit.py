@@ -19,7 +19,7 @@ ADMINISTRATIVE = frozenset(
     {
         # applications, users and their credentials
         *("create_application", "rotate_application_secret", "create_user", "create_oauth_client"),
-        *("add_user", "delete_user", "add_account", "delete_account"),
+        *("add_user", "delete_user", "repeat_erasure", "add_account", "delete_account"),
         *("add_directory", "update_directory", "reset_second_factor"),
         # documents that clients may send
         *("register_documents", "remove_documents", "require_trusted_documents"),
@@ -85,7 +85,7 @@ NOT_ADMINISTRATIVE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("purge_unverified_accounts", "purge_account_mails"), _WORK),
         **dict.fromkeys(("record_test_mail_outcome", "store_kept_mail", "evaluate_rule"), _WORK),
         **dict.fromkeys(("purge_readings", "run_maintenance", "store_accesses", "purge_accesses"), _WORK),
-        **dict.fromkeys(("claim_erasure", "erase_batch"), _WORK),
+        **dict.fromkeys(("claim_erasure", "erase_batch", "mark_erasures_listed"), _WORK),
         **dict.fromkeys(("claim_export", "add_export_parts", "finish_export"), _WORK),
         "purge_kept_mails": "It empties the outbox of mails that were not sent, which production does not have.",
     }

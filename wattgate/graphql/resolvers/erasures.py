@@ -1,14 +1,17 @@
 """Erasures of users: the report for administrators and applications, and the batches that a worker runs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import cast
 
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.identity.credential_locks import lock_user
+from wattgate.db.personal_data.erasure_list import ListedErasure
 from wattgate.db.personal_data.selection import condition
 from wattgate.db.personal_data.steps import AUDIT_LOG, BATCH_ROWS, READINGS, run_batch, steps_of
 from wattgate.db.personal_data.tables import READING_RULES, USER_RULES
@@ -17,6 +20,7 @@ from wattgate.db.rows import Rows
 from wattgate.enums import ErasureAction, ErasureStage, JobState
 from wattgate.errors import NotFound
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -27,6 +31,9 @@ LEASE = timedelta(minutes=2)
 CHECK_AFTER = timedelta(minutes=11)
 """Time after an erasure until it is repeated once. No request that began before runs longer."""
 
+
+MAX_LISTED_AT_ONCE = 500
+"""Erasures that a worker adds to the list outside the database at once."""
 
 _AUDIT_LOG = "The log proves administrative acts. It keeps identifiers, and loses addresses and hardware IDs."
 _UNBILLED_READINGS = "The resource has no meter point, or it is not its first field. Billing does not need it."
@@ -70,12 +77,15 @@ async def applications_with_erasures(call: Call) -> list[str]:
 
 
 @operation(OperationKind.MUTATION, returns=ErasureWork, needs=Permission.SYSTEM)
-async def claim_erasure(call: Call, *, retention_days: int) -> ErasureWork | None:
+async def claim_erasure(call: Call, *, retention_days: int, listed_only: bool = False) -> ErasureWork | None:
     """Claim the erasure that waits longest. Return None if none waits or another worker claims it.
 
-    `retention_days` is the time for which records for billing are kept after it. 0 keeps none.
+    `retention_days` is the time for which records for billing are kept after it. 0 keeps none. With `listed_only`, an
+    erasure waits until it is in the list outside the database. So it is never reported as done before.
     """
     waiting = col(models.Erasure.due_at) <= call.rows.now
+    if listed_only:
+        waiting &= col(models.Erasure.listed_at).is_not(None)
     oldest = await call.rows.first(models.Erasure, waiting, order_by=[col(models.Erasure.due_at)])
     if oldest is None:
         return None
@@ -87,6 +97,48 @@ async def claim_erasure(call: Call, *, retention_days: int) -> ErasureWork | Non
     if not await call.rows.update(models.Erasure, mine, waiting, **values):
         return None
     return ErasureWork(oldest.erasure_id, await _topics_of(call.rows, oldest.user_id))
+
+
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM, system_access=SystemAccess.FIND_WORK)
+async def applications_with_unlisted_erasures(call: Call) -> list[str]:
+    """Return the applications with erasures that are not in the list outside the database yet."""
+    return await call.rows.application_ids_with(models.Erasure, col(models.Erasure.listed_at).is_(None))
+
+
+@operation(OperationKind.QUERY, returns=list[ListedErasure], needs=Permission.SYSTEM)
+async def unlisted_erasures(call: Call) -> list[ListedErasure]:
+    """Return up to MAX_LISTED_AT_ONCE erasures that are not in the list outside the database yet, oldest first."""
+    found = await call.rows.all(
+        models.Erasure,
+        col(models.Erasure.listed_at).is_(None),
+        order_by=[col(models.Erasure.created_at), col(models.Erasure.erasure_id)],
+        limit=MAX_LISTED_AT_ONCE,
+    )
+    return [ListedErasure(erasure.application_id, erasure.user_id, erasure.created_at) for erasure in found]
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def mark_erasures_listed(call: Call, *, user_ids: Sequence[str]) -> int:
+    """Store that the erasures of some users are in the list outside the database. Return their number."""
+    unlisted = col(models.Erasure.listed_at).is_(None)
+    return await call.rows.update(
+        models.Erasure, col(models.Erasure.user_id).in_(user_ids), unlisted, listed_at=call.rows.now
+    )
+
+
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def repeat_erasure(call: Call, *, user_id: str, erased_at: datetime) -> bool:
+    """Erase a user again whom a restored backup has brought back. Return whether there was something to do.
+
+    The records for billing are kept as long as after the erasure of that time.
+    """
+    await lock_user(call.rows, user_id)
+    await call.rows.lock(models.User, col(models.User.user_id) == user_id)
+    user = await call.rows.get(models.User, user_id)
+    if user.erased_at is not None:
+        return False
+    await begin_erasure(call, user, erased_at)
+    return True
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
@@ -119,7 +171,7 @@ async def _finish_stage(rows: Rows, record: models.Erasure) -> None:
     match record.stage:
         case ErasureStage.PERSONAL:
             record.state, record.finished_at = JobState.DONE, rows.now
-            record.kept_until = rows.now + retention if retention else None
+            record.kept_until = record.created_at + retention if retention else None
             record.stage, record.due_at = ErasureStage.CHECK, rows.now + CHECK_AFTER
             record.counts = {**record.counts, **await _count_remaining(rows, record.user_id)}
         case ErasureStage.CHECK if record.kept_until is not None:

@@ -5,6 +5,7 @@ recorded. A worker erases the rest in batches (`app/workers/user_jobs.py`).
 """
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import cast
 
 from sqlalchemy import func, or_
@@ -32,12 +33,15 @@ REPLACED_AT_ONCE = (models.Account, models.Resource, models.User)
 """The models whose personal values are replaced at once: this frees the username, and closes the resources."""
 
 
-async def begin_erasure(call: Call, user: models.User) -> None:
-    """Begin the erasure of a user, or do nothing if it has begun before. The user record is locked."""
+async def begin_erasure(call: Call, user: models.User, erased_at: datetime | None = None) -> None:
+    """Begin the erasure of a user, or do nothing if it has begun before. The user record is locked.
+
+    `erased_at` is the time of an erasure that a restored backup has undone. The default is now.
+    """
     if user.erased_at is not None:
         return
     rows, user_id = call.rows, user.user_id
-    erasure = await rows.add(models.Erasure(user_id=user_id, due_at=rows.now, created_at=rows.now))
+    erasure = await rows.add(models.Erasure(user_id=user_id, due_at=rows.now, created_at=erased_at or rows.now))
     accounts = await rows.all(models.Account, col(models.Account.user_id) == user_id)
     await _withdraw_deliveries(rows, user_id)
     await _erase_by_address(rows, erasure, accounts)

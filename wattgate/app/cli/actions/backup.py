@@ -5,6 +5,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from wattgate.app.cli.consoles import out
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import KEY_FILE_SUFFIX
 from wattgate.app.settings import Settings
 from wattgate.db.backup import back_up_sqlite
@@ -13,7 +14,8 @@ from wattgate.errors import BadInput
 
 def db_backup(*, file: Path) -> None:
     """Copy the SQLite database into a new file while gateways use it."""
-    url = make_url(Settings().database_url)
+    settings = Settings()
+    url, erasure_list = make_url(settings.database_url), open_erasure_list(settings)
     if url.get_backend_name() != "sqlite":
         raise BadInput("This command backs up SQLite only. Back up PostgreSQL with pg_dump or pg_basebackup.")
     if url.database in (None, "", ":memory:"):
@@ -23,3 +25,6 @@ def db_backup(*, file: Path) -> None:
     keys = Path(f"{url.database}{KEY_FILE_SUFFIX}")
     if keys.exists():
         out.print(f"Keep a copy of the keys {keys} in another place. The backup has none.", highlight=False)
+    if erasure_list is not None and erasure_list.exists():
+        text = f"For a restore, keep the newest copy of {erasure_list.file}: who is erased later is only there."
+        out.print(text, highlight=False, soft_wrap=True)

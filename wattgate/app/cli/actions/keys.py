@@ -6,6 +6,7 @@ from rich.table import Table
 
 from wattgate.app.cli.consoles import out
 from wattgate.app.cli.database_context import require_keys, run_async, with_database
+from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import new_key
@@ -19,7 +20,7 @@ def keys_new() -> None:
 
 
 def keys_rotate(*, batch: int) -> None:
-    """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS."""
+    """Encrypt every stored secret with the first key of WATTGATE_SECRET_KEYS, and sign the list of erasures with it."""
     settings = Settings()
     require_keys(settings)
 
@@ -29,6 +30,9 @@ def keys_rotate(*, batch: int) -> None:
             changed[f"{done.table}.{done.column}"] += done.count
         return changed
 
+    erasure_list = open_erasure_list(settings)
+    if erasure_list is not None:
+        erasure_list.sign_again()
     changed = run_async(with_database(settings, run))
     for column, count in changed.items():
         out.print(f"{column}: {count:,} encrypted", highlight=False)

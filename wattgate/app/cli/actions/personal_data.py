@@ -17,8 +17,9 @@ from wattgate.app.homes.applications import require_application
 from wattgate.app.server.background_workers import job_policy
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
-from wattgate.app.workers.user_jobs import process_jobs
+from wattgate.app.workers.user_jobs import JobPolicy, process_jobs
 from wattgate.db import models
+from wattgate.db.personal_data.erasure_check import verify_erasures
 from wattgate.db.rows import Rows
 from wattgate.enums import JobState
 from wattgate.errors import BadInput, NotFound
@@ -96,15 +97,20 @@ class _Job:
     gateway: Components
     application_id: str
     user_id: str
+    policy: JobPolicy
 
     async def work(self) -> None:
         """Do the waiting work here. A running gateway may have taken it: then wait for it."""
-        if not await process_jobs(self.gateway.runner, job_policy(Settings())):
+        if not await process_jobs(self.gateway.runner, self.policy):
             await asyncio.sleep(POLL_SECONDS)
 
 
 def _run(application: str | None, user: str, work: Any) -> Any:
+    settings = Settings()
+
     async def run(gateway: Components) -> Any:
+        policy = job_policy(settings)
+        await verify_erasures(gateway.database, policy.erasure_list)
         applications = await gateway.runner.list_applications()
         application_id = require_application(applications, application).application_id
         system = Principal(Role.SYSTEM, application_id=application_id)
@@ -113,9 +119,9 @@ def _run(application: str | None, user: str, work: Any) -> Any:
             return await _find_user(rows, user)
 
         user_id = await gateway.runner.read(system, Permission.SYSTEM, find)
-        return await work(_Job(gateway, application_id, user_id))
+        return await work(_Job(gateway, application_id, user_id, policy))
 
-    return run_async(with_current_gateway(Settings(), run))
+    return run_async(with_current_gateway(settings, run))
 
 
 async def _find_user(rows: Rows, text: str) -> str:

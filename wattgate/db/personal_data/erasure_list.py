@@ -1,0 +1,249 @@
+"""The list of erasures outside the database, which a restore of the database does not change.
+
+Each line is a JSON object with an application, a user, the time of the erasure and a signature. It contains no other
+data. Lines are only added. Each signature covers its line and all lines before it, by a chain of digests: a line that
+was removed, moved, changed or forged makes a signature wrong. So one line under a key of the gateway vouches for all
+lines before it, also for those under keys that the gateway no longer has.
+
+Lines that are missing at the end cannot be found with the list alone. The database knows which erasures are in the
+list (`erasure_check`).
+"""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+
+from wattgate.db.encryption.key_ring import KeyRing, SecretKeyError
+from wattgate.db.file_sync import sync_to_disk
+from wattgate.errors import Unavailable
+
+FILE_MODE = 0o600
+"""Only the owner can read the list."""
+
+FIRST_DIGEST = hashlib.sha256(b"wattgate erasure list 1").digest()
+"""The digest before the first line: the name and version of the form."""
+
+MAX_LINE_BYTES = 4_096
+"""Maximum size of a line. The gateway writes about 250 bytes."""
+
+LOCK_SECONDS = 10.0
+"""Maximum seconds to wait for another process that adds lines."""
+
+LOCK_PAUSE_SECONDS = 0.02
+
+RESTORE_COPY = (
+    "Restore the newest copy of the list. If there is none, move the list away, and write a new one with "
+    "`wattgate db export-erasures`"
+)
+
+
+class ErasureListError(Unavailable):
+    """The list cannot be read, verified or written. The operator must correct that."""
+
+
+class ListedErasure(msgspec.Struct, frozen=True):
+    """The erasure of a user."""
+
+    application_id: str
+    user_id: str
+    erased_at: datetime
+
+
+class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A line of the list. One without an erasure only signs the lines before it with another key."""
+
+    signature: str
+    application: str | None = None
+    user: str | None = None
+    erased_at: datetime | None = msgspec.field(default=None, name="erasedAt")
+
+    @property
+    def signed_content(self) -> bytes:
+        return msgspec.json.encode([self.application, self.user, self.erased_at])
+
+    @property
+    def erasure(self) -> ListedErasure | None:
+        if self.application is None or self.user is None or self.erased_at is None:
+            return None
+        return ListedErasure(self.application, self.user, self.erased_at)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The verified lines of a list so far. `size` is their size in bytes, and `is_open` says that the last has no end.
+
+    `unverified` is the error about the last line, if its key is missing.
+    """
+
+    key_ring: KeyRing
+    erasures: dict[str, ListedErasure] = field(default_factory=dict)
+    digest: bytes = FIRST_DIGEST
+    lines: int = 0
+    size: int = 0
+    is_open: bool = False
+    unverified: SecretKeyError | None = None
+
+    def accept(self, raw: bytes) -> None:
+        """Add a line. Raise ValueError if it is no line of a list, or its signature is wrong."""
+        line = _DECODER.decode(raw)
+        digest = self._next_digest(line)
+        try:
+            if not self.key_ring.verify(line.signature, digest):
+                raise ValueError("has a wrong signature")
+            self.unverified = None
+        except SecretKeyError as error:
+            self.unverified = error
+        if line.erasure is not None:
+            self.erasures.setdefault(line.erasure.user_id, line.erasure)
+        self.digest, self.lines = digest, self.lines + 1
+        self.size, self.is_open = self.size + len(raw), not raw.endswith(b"\n")
+
+    def sign(self, erasure: ListedErasure | None) -> bytes:
+        """Add an erasure, or None to only sign the lines before. Return the new line."""
+        values = (erasure.application_id, erasure.user_id, erasure.erased_at) if erasure else ()
+        digest = self._next_digest(_Line("", *values))
+        raw = msgspec.json.encode(_Line(self.key_ring.sign(digest), *values)) + b"\n"
+        if erasure is not None:
+            self.erasures[erasure.user_id] = erasure
+        self.digest, self.lines = digest, self.lines + 1
+        return raw
+
+    def _next_digest(self, line: _Line) -> bytes:
+        return hashlib.sha256(self.digest + line.signed_content).digest()
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+class ErasureList:
+    """The list in a file. Several processes may add to it, also on several machines if the folder supports `flock`."""
+
+    def __init__(self, file: Path, key_ring: KeyRing, *, lock_seconds: float = LOCK_SECONDS) -> None:
+        self.file = file.absolute()
+        self._key_ring = key_ring
+        self._lock_seconds = lock_seconds
+
+    def exists(self) -> bool:
+        """Return whether the file exists."""
+        return self.file.exists()
+
+    def read(self) -> dict[str, ListedErasure]:
+        """Return the erasures by user, in order. Raise ErasureListError if it cannot be read or was changed."""
+        try:
+            with self.file.open("rb") as stream:
+                return self._verify(stream).erasures
+        except OSError as error:
+            raise ErasureListError(
+                f"The erasure list {self.file} cannot be read: {error.strerror}. Check WATTGATE_ERASURE_LIST, and that "
+                "this user may read the file."
+            ) from None
+
+    def append(self, erasures: Iterable[ListedErasure]) -> None:
+        """Add those erasures that are not in the list yet. They are on the disk when this returns.
+
+        Create the file if it does not exist. Raise ErasureListError if that fails, or if the list was changed.
+        """
+        with self._locked() as stream:
+            chain = self._verify(stream)
+            missing = [erasure for erasure in erasures if erasure.user_id not in chain.erasures]
+            self._write(stream.fileno(), chain, missing)
+
+    def sign_again(self) -> None:
+        """Sign all lines with the first key, so that the list needs no other one. Do nothing without a list."""
+        if not self.exists():
+            return
+        with self._locked() as stream:
+            self._write(stream.fileno(), self._verify(stream), [None])
+
+    def find_write_problem(self) -> str | None:
+        """Return why nothing can be added to the list, and what to do; None if it can."""
+        folder = self.file.parent
+        if not folder.is_dir():
+            return f"the folder {folder} does not exist: create it, or correct WATTGATE_ERASURE_LIST"
+        if not os.access(self.file if self.exists() else folder, os.W_OK):
+            return f"{self.file} cannot be written: give this user the permission to write the file and its folder"
+        return None
+
+    def _verify(self, stream: BufferedReader) -> _Chain:
+        """Return the verified lines. Leave out an incomplete last line, whose writer died while it wrote."""
+        chain = _Chain(self._key_ring)
+        while raw := stream.readline(MAX_LINE_BYTES):
+            try:
+                chain.accept(raw)
+            except ValueError as error:  # also those of msgspec
+                if not raw.endswith(b"\n") and not stream.readline(1):
+                    break
+                raise ErasureListError(
+                    f"The erasure list {self.file} was changed: line {chain.lines + 1} {_reason(error)}, so a line up "
+                    f"to this one was removed, moved, changed or forged. {RESTORE_COPY}."
+                ) from None
+        if chain.unverified is not None:
+            raise ErasureListError(
+                f"The last line of the erasure list {self.file} cannot be verified. {chain.unverified.message} If it "
+                "is the list of another gateway, correct WATTGATE_ERASURE_LIST."
+            )
+        return chain
+
+    @contextmanager
+    def _locked(self) -> Iterator[BufferedReader]:
+        """Open the file, or create it, and lock it against other processes that add lines."""
+        try:
+            descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+        except OSError as error:
+            raise self._not_written(error) from None
+        with os.fdopen(descriptor, "rb") as stream:
+            self._lock(descriptor)
+            yield stream
+
+    def _lock(self, descriptor: int) -> None:
+        deadline = time.monotonic() + self._lock_seconds
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    raise self._not_written(error) from None
+            except OSError as error:
+                raise self._not_written(error) from None
+            else:
+                return
+            time.sleep(LOCK_PAUSE_SECONDS)
+
+    def _write(self, descriptor: int, chain: _Chain, erasures: Sequence[ListedErasure | None]) -> None:
+        """Write lines after the verified ones, and wait for the disk. After an error, remove them."""
+        size = chain.size
+        waiting = (b"\n" if chain.is_open else b"") + b"".join(map(chain.sign, erasures))
+        try:
+            os.ftruncate(descriptor, size)
+            while waiting:
+                waiting = waiting[os.write(descriptor, waiting) :]
+            os.fsync(descriptor)
+            sync_to_disk(self.file.parent)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise self._not_written(error) from None
+
+    def _not_written(self, error: OSError) -> ErasureListError:
+        return ErasureListError(
+            f"Nothing can be added to the erasure list {self.file}: {error.strerror}. Erasures wait until it can. "
+            "Check the folder, its permissions, its free space, and that it supports locks (flock)."
+        )
+
+
+def encode_list(erasures: Iterable[ListedErasure], key_ring: KeyRing) -> Iterator[bytes]:
+    """Yield the lines of a new list with some erasures."""
+    return map(_Chain(key_ring).sign, erasures)
+
+
+def _reason(error: ValueError) -> str:
+    return "has no valid content" if isinstance(error, msgspec.MsgspecError) else str(error)
