@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from itertools import groupby
@@ -18,17 +18,21 @@ import pytest
 
 from tests.support.command import wattgate_in
 from tests.support.encryption import TEST_KEYS
-from tests.support.house import House, house
+from tests.support.house import PASSWORD, House, Tenant, house
 from tests.support.markdown import code_blocks
 from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import redis_server
 from tests.support.row_dumps import dump_rows
 from tests.support.system_programs import required_program
+from wattgate.app.server.components import Components, build_components
+from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.backup import back_up_sqlite
 from wattgate.db.engine import Database
 from wattgate.db.readings.partitions import ensure_upcoming_partitions
-from wattgate.errors import Conflict, Unavailable
+from wattgate.errors import Conflict, Unauthenticated, Unavailable
+from wattgate.graphql.resolvers import tokens
+from wattgate.principal import Principal, Role
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md").read_text()
 (
@@ -42,6 +46,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "upgrade-and-restore.md"
     BASE,
     DELETE_OLD,
     RESTORE_MOMENT,
+    CHECK_MOMENT,
     FORGET_EVENTS,
 ) = code_blocks(PAGE, "sh")
 
@@ -139,6 +144,62 @@ async def test_a_restored_sqlite_database_serves_the_same_rows(tmp_path: Path) -
     assert [name for name in os.listdir(tmp_path) if "copy" in name] == []
 
 
+@asynccontextmanager
+async def gateway_of(url: str) -> AsyncIterator[Components]:
+    """Yield the components of a gateway on a database that is not served."""
+    components = build_components(Settings(_env_file=None, database_url=url))
+    try:
+        async with components.bus:
+            yield components
+    finally:
+        await components.database.close()
+
+
+async def accepted_log_ins(url: str, tenants: Sequence[Tenant]) -> list[bool]:
+    """Return which users can log in with their passwords."""
+    accepted = []
+    async with gateway_of(url) as gateway:
+        for tenant in tenants:
+            log_in = {"application_id": tenant.application_id, "username": tenant.username, "password": PASSWORD}
+            try:
+                await gateway.runner.run(tokens.authenticate, Principal(Role.ANONYMOUS), log_in)
+                accepted.append(True)
+            except Unauthenticated:
+                accepted.append(False)
+    return accepted
+
+
+async def erase(home: House) -> None:
+    """Erase the user of the first tenant by the API, and wait until it is done."""
+    tenant, path = home.one, f"/user/{home.one.user_id}"
+    assert (await home.call("DELETE", path, tenant.headers["application"])).status_code == 200
+    async with asyncio.timeout(60):
+        while True:
+            receipt = await home.call("GET", f"{path}/erasure", tenant.headers["application"])
+            if receipt.json()["state"] == "DONE":
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_an_erased_user_does_not_come_back_with_a_backup(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"
+    async with house(url) as home:
+        await asyncio.to_thread(run_commands, tmp_path, BACK_UP)
+        tenants = [home.one, home.other]
+        await erase(home)
+    assert await accepted_log_ins(url, tenants) == [False, True]
+    copied = "\n".join(line for line in RESTORE.splitlines() if not line.startswith("wattgate "))
+    await asyncio.to_thread(run_commands, tmp_path, copied)
+    assert await accepted_log_ins(url, tenants) == [True, True]
+    for command in ("serve", "worker", "doctor"):
+        refused = await asyncio.to_thread(wattgate_in, tmp_path, command)
+        assert refused.returncode == 1, command
+        assert f"such as {tenants[0].user_id}" in " ".join((refused.stdout + refused.stderr).split())
+    checks = "\n".join(line for line in RESTORE.splitlines() if line.startswith("wattgate "))
+    await asyncio.to_thread(run_commands, tmp_path, checks)
+    assert await accepted_log_ins(url, tenants) == [False, True]
+
+
 def test_the_command_names_the_way_for_postgresql(tmp_path: Path) -> None:
     refused = wattgate_in(tmp_path, "db", "backup", "x", DATABASE_URL="postgresql://h/d", SECRET_KEYS=TEST_KEYS)
     assert refused.returncode == 1
@@ -201,21 +262,25 @@ async def server_with_records(tmp_path: Path) -> AsyncIterator[tuple[PostgresqlS
 @pytest.mark.long("dumps and restores a filled database")
 @pytest.mark.parametrize("is_new_server", [False, True])
 async def test_a_dump_of_postgresql_is_restored_row_by_row(tmp_path: Path, is_new_server: bool) -> None:
+    listed = str(tmp_path / "erasures")
     async with server_with_records(tmp_path) as (server, folder, url):
-        async with house(url) as home:
+        async with house(url, erasure_list=listed) as home:
             resource = await home.one.add_resource()
             for minute in range(20):
                 await record(home, resource, minute)
             await asyncio.to_thread(run_programs, server, folder, DUMP)
             original = await dump_rows(url)
             await record(home, resource, 21)
+            tenants = [home.one, home.other]
+            await erase(home)
         if is_new_server:
             await remove_database_and_roles(server)
             await asyncio.to_thread(run_programs, server, folder, CREATE_ROLE)
         await asyncio.to_thread(run_programs, server, folder, RESTORE_DUMP)
         restored = url.replace("/wattgate?", "/restored?")
-        await asyncio.to_thread(run_commands, tmp_path, CHECK_DUMP, DATABASE_URL=restored)
         assert await dump_rows(restored) == original
+        await asyncio.to_thread(run_commands, tmp_path, CHECK_DUMP, DATABASE_URL=restored, ERASURE_LIST=listed)
+        assert await accepted_log_ins(restored, tenants) == [False, True]
         database = Database(restored)
         try:
             assert not await database.lacks_row_security()
@@ -293,12 +358,13 @@ async def archive_all(connection: asyncpg.Connection) -> None:
 
 @pytest.mark.long("starts, archives and restores a server")
 async def test_postgresql_is_restored_to_a_point_in_time(tmp_path: Path) -> None:
+    listed = str(tmp_path / "erasures")
     async with server_with_records(tmp_path) as (server, folder, url):
         variables: dict[str, Any] = {"BACKUPS": str(folder)}
         await asyncio.to_thread(run_programs, server, folder, ARCHIVE, **variables)
         await server.crash()
         await server.start()
-        async with house(url) as home:
+        async with house(url, erasure_list=listed) as home:
             resource = await home.one.add_resource()
             await record(home, resource, 0)
             connection = await asyncpg.connect(server.url.replace("+asyncpg", ""))
@@ -309,6 +375,8 @@ async def test_postgresql_is_restored_to_a_point_in_time(tmp_path: Path) -> None
             original = await dump_rows(url)
             moment = await connection.fetchval("SELECT clock_timestamp()::text")
             await record(home, resource, 21)  # the mistake
+            tenants = [home.one, home.other]
+            await erase(home)
             await archive_all(connection)
             await connection.close()
         data = folder / "data"
@@ -322,4 +390,5 @@ async def test_postgresql_is_restored_to_a_point_in_time(tmp_path: Path) -> None
             restored = copy.url.replace("/postgres?", "/wattgate?")
             await copy.wait_until_promoted()
             assert await dump_rows(restored) == original
-            await asyncio.to_thread(run_commands, tmp_path, "wattgate doctor", DATABASE_URL=restored)
+            await asyncio.to_thread(run_commands, tmp_path, CHECK_MOMENT, DATABASE_URL=restored, ERASURE_LIST=listed)
+            assert await accepted_log_ins(restored, tenants) == [False, True]
