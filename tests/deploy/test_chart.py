@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import product
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jsonschema_rs
@@ -46,6 +46,7 @@ EVERYTHING: dict[str, Any] = SEVERAL | {
         {"name": "OTEL_SERVICE_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
     ],
     "secretFiles": [{"name": "redis-ca", "mountPath": "/etc/wattgate/redis"}],
+    "erasureList": {"claim": "shared"},
     "gateway": {"podAnnotations": {"a": "b"}, "nodeSelector": {"c": "d"}, "tolerations": [{"operator": "Exists"}]},
     "worker": {"affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}},
     "autoscaling": {"enabled": True},
@@ -262,6 +263,23 @@ def check_restricted(spec: dict[str, Any]) -> None:
         }
         mounted = {mount["name"] for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in spec["volumes"]}
+
+
+def test_all_pods_share_the_list_of_erasures(render: Render) -> None:
+    rendered = render(EVERYTHING)
+    for kind, name in (("Deployment", "gateway"), ("Deployment", "worker"), ("Job", "migration")):
+        spec = rendered.one(kind, f"wattgate-{name}")["spec"]["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in spec["volumes"]}
+        (claimed,) = [
+            mount
+            for mount in spec["containers"][0]["volumeMounts"]
+            if "persistentVolumeClaim" in volumes[mount["name"]]
+        ]
+        assert volumes[claimed["name"]]["persistentVolumeClaim"] == {"claimName": "shared"}
+        file = PurePosixPath(environment(rendered, kind, f"wattgate-{name}")["WATTGATE_ERASURE_LIST"])
+        assert (str(file.parent), "readOnly" in claimed) == (claimed["mountPath"], False)
+    assert "WATTGATE_ERASURE_LIST" not in environment(render(SEVERAL), "Deployment", "wattgate-gateway")
+    assert problems(SEVERAL | {"settings": {"WATTGATE_ERASURE_LIST": "/elsewhere"}})
 
 
 def test_pods_get_more_time_than_the_drain(render: Render, subtests: pytest.Subtests) -> None:

@@ -59,6 +59,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 - name: {{ $name }}
   value: {{ (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
 {{- end }}
+{{- if .Values.erasureList.claim }}
+- name: WATTGATE_ERASURE_LIST
+  value: {{ printf "%s/list" .Values.erasureList.mountPath | quote }}
+{{- end }}
 {{- range $name, $reference := .Values.secrets }}
 - name: {{ $name }}
   valueFrom:
@@ -99,6 +103,11 @@ volumes:
     secret:
       secretName: {{ $file.name | quote }}
 {{- end }}
+{{- with .Values.erasureList.claim }}
+  - name: erasures
+    persistentVolumeClaim:
+      claimName: {{ . | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "wattgate.container" -}}
@@ -116,6 +125,10 @@ volumeMounts:
   - name: secret-{{ $index }}
     mountPath: {{ $file.mountPath | quote }}
     readOnly: true
+{{- end }}
+{{- if .Values.erasureList.claim }}
+  - name: erasures
+    mountPath: {{ .Values.erasureList.mountPath | quote }}
 {{- end }}
 {{- end }}
 
