@@ -29,8 +29,8 @@ async def add_neighbour(tenant: Tenant) -> Tenant:
         tenant.gateway, tenant.application_id, created.user_id, created.account_id, username, ids=dict(tenant.ids)
     )
     await _add_home(neighbour)
-    await _add_answers(neighbour)
-    await _add_messages(neighbour)
+    await add_answers(neighbour)
+    await add_messages(neighbour)
     return neighbour
 
 
@@ -47,7 +47,8 @@ async def _add_home(neighbour: Tenant) -> None:
     await run("participate_in_dfs_event", dfs_event_id=ids["dfs_event"])
 
 
-async def _add_answers(neighbour: Tenant) -> None:
+async def add_answers(neighbour: Tenant) -> None:
+    """Add the answers of a user to what the application asks and shows."""
     ids, run = neighbour.ids, neighbour.run
     answer = content.NewTermsConditionsUser(
         tc_id=ID(ids["terms_conditions"]),
@@ -61,7 +62,8 @@ async def _add_answers(neighbour: Tenant) -> None:
     ids["user_action"] = (await run("add_user_action", input=action)).user_action_id
 
 
-async def _add_messages(neighbour: Tenant) -> None:
+async def add_messages(neighbour: Tenant) -> None:
+    """Add a message of each kind for a user, and a rule on the resource of the user."""
     ids, run = neighbour.ids, neighbour.run
     alert = alerts.NewAlert(user_id=ID(neighbour.user_id), alert_type_id="CM01", channels=[alerts.Channel.INBOX])
     sent = await run("send_alert", input=alert)
@@ -70,12 +72,12 @@ async def _add_messages(neighbour: Tenant) -> None:
     ids["notification"] = notifications[0].notification_id
     ids["webhook"], ids["webhook_error"] = await add_webhook(neighbour)
     ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(neighbour))).rule_id
-    await run("add_mobile_app_token", account_id=neighbour.account_id, new_token="fcm:neighbour")
+    await run("add_mobile_app_token", account_id=neighbour.account_id, new_token=f"fcm:{neighbour.account_id}")
 
 
 def private_values(tenant: Tenant, neighbour: Tenant) -> set[str]:
     """Return the identifiers of the neighbour and of its records, which the tenant's user must not see."""
-    own = {neighbour.user_id, neighbour.account_id, neighbour.username, "fcm:neighbour"}
+    own = {neighbour.user_id, neighbour.account_id, neighbour.username}
     return own | (set(neighbour.ids.values()) - set(tenant.ids.values()))
 
 

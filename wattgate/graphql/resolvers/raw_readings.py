@@ -8,6 +8,7 @@ import strawberry
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.registers import newest_register
+from wattgate.db.queries.tenancies import oldest_instant
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.serialized_column import SerializedColumn
@@ -115,17 +116,21 @@ async def raw_readings(
 async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
     """Return the newest value of the cumulative register of a resource's meter.
 
-    The register is read by the meter network or sent by a display. If both are known, the newer one is returned.
+    The register is read by the meter network or sent by a display. If both are known, the newer one is returned. One
+    from before the household moved in is not returned.
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
     require_open(resource)
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     read = await call.network.register(number, resource.classifier) if number else None
+    if read is not None and to_ms(read.at) < oldest_instant(resource):
+        read = None
     registers = [register for register in (read, await newest_register(call.rows, resource)) if register]
     if not registers:
         raise NotSupported(
-            f"The meter network has no register for resource {resource_id}, and no display has sent one."
+            f"The meter network has no register for resource {resource_id} since its household moved in, and no "
+            "display has sent one."
         )
     newest = max(registers, key=lambda register: register.at)
     return MeterReadResult(resource, newest.at, float(newest.value), newest.unit)

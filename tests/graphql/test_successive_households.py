@@ -1,0 +1,211 @@
+"""Three households live in a home one after the other. None sees, receives or changes data of another one."""
+
+import io
+import zipfile
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.house import House, house
+from tests.support.interface_cases import InterfaceCase
+from tests.support.interfaces import InterfaceResult, document, field_of, rest_endpoints
+from tests.support.neighbour import all_rows, private_values, rows_with
+from tests.support.servers import Databases
+from tests.support.short_form import sample
+from tests.support.socket import Socket, socket
+from tests.support.successive_households import POWER, WAYS, HomeOfThree, Household, Plan, home_of_three, report
+from tests.support.user_jobs import exported
+from wattgate.clock import from_ms, utc_now
+from wattgate.errors import BadInput, Conflict, ConsentRevoked
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.operation import OperationKind
+from wattgate.graphql.resolvers import catch_ups, data_exports
+from wattgate.principal import GRANTS, AuthScheme, Permission, Role
+
+pytestmark = pytest.mark.both_databases("separation of households")
+
+EDGE_DEPTH = 2
+"""Depth to which the documents of these tests select edges."""
+
+PLANS = [
+    Plan(way, two_types, device_first) for way in WAYS for two_types in (True, False) for device_first in (True, False)
+]
+
+READS = [
+    case
+    for case in (
+        *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is OperationKind.QUERY),
+        *(InterfaceCase(operation, rest) for operation, rest in rest_endpoints() if rest.method == "GET"),
+    )
+    if case.operation.needs is not Permission.ANYONE and not case.writes
+]
+
+SUBSCRIPTIONS = [operation for operation in OPERATIONS if operation.kind is OperationKind.SUBSCRIPTION]
+
+
+@pytest.fixture(scope="module")
+async def served(databases: Databases) -> AsyncIterator[House]:
+    async with databases() as url, house(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def place(served: House) -> HomeOfThree:
+    return await home_of_three(served, Plan())
+
+
+def name_of(case: InterfaceCase) -> str:
+    return case.name
+
+
+@pytest.mark.timeout(600)
+async def test_each_household_reads_nothing_of_the_others(place: HomeOfThree, subtests: pytest.Subtests) -> None:
+    """Each household reads by the IDs of its own records, and by those of another household."""
+    cases, own_reads = sample(READS, name_of), 0
+    for case in cases:
+        own = {of.name: place.about_the_home(of, await case.example(of.who)) for of in place.households}
+        edge_depth = await readable_depth(place, case, own[place.present.name])
+        for household in place.households:
+            for of in (household, place.households[household.number - 1]):
+                if of is not household and own[of.name] == own[household.name]:
+                    continue
+                with subtests.test(f"{case.name} by {household.name} of {of.name}"):
+                    result = await read(place, case, household, own[of.name], edge_depth)
+                    assert result.code != "INTERNAL", result.body
+                    answer = result.value if case.rest is not None else result.body["data"]  # errors repeat arguments
+                    assert place.traces(household, answer) == [], result.body
+                    own_reads += of is household and place.has_own(household, answer)
+    assert own_reads > len(cases)
+
+
+async def readable_depth(place: HomeOfThree, case: InterfaceCase, variables: dict[str, Any]) -> int:
+    """Return the number of edges on a path that the gateway accepts in a document of this operation."""
+    depths = reversed(range(EDGE_DEPTH + 1)) if case.rest is None else range(1)
+    for depth in depths:
+        result = await read(place, case, place.present, variables, depth)
+        if "data" in result.body:
+            break
+    return depth
+
+
+async def read(
+    place: HomeOfThree, case: InterfaceCase, household: Household, variables: dict[str, Any], edge_depth: int
+) -> InterfaceResult:
+    is_basic = case.rest is not None and case.rest.scheme is AuthScheme.BASIC
+    caller = household.who.headers["account basic" if is_basic else "account"]
+    return await case.send(place.served, variables, caller, edge_depth=edge_depth)
+
+
+WRITES = [
+    case
+    for case in (
+        *(InterfaceCase(operation) for operation in OPERATIONS if operation.kind is OperationKind.MUTATION),
+        *(
+            InterfaceCase(operation, rest)
+            for operation, rest in rest_endpoints()
+            if rest.scheme is not AuthScheme.BASIC
+        ),
+    )
+    if case.writes and case.operation.needs in GRANTS[Role.ACCOUNT]
+]
+PREPARED = 20
+"""How many operations get their examples before the first of them is sent."""
+
+
+@pytest.mark.timeout(600)
+async def test_a_former_household_changes_nothing_of_the_present_one(
+    place: HomeOfThree, subtests: pytest.Subtests
+) -> None:
+    former, present = place.households[1], place.present
+    new_home = replace(former.who, ids={**former.who.ids, "resource": await former.who.add_resource()})
+    secret = private_values(former.who, present.who)
+    cases = sample(WRITES, name_of)
+    for start in range(0, len(cases), PREPARED):
+        prepared = {case: await case.example(new_home) for case in cases[start : start + PREPARED]}
+        rows = await all_rows(present.who)
+        for case, example in prepared.items():
+            with subtests.test(case.name):
+                before = rows
+                variables = place.about_the_home(former, example)
+                result = await case.send(place.served, variables, {"token": await former.who.add_token()})
+                rows = await all_rows(present.who)
+                changed = rows_with(secret, before ^ rows)
+                assert [row for row in changed if former.who.user_id not in row[1]] == [], result.body
+                assert place.traces(former, result.value) == [], result.body
+
+
+async def stored_instants(household: Household) -> list[set[datetime]]:
+    """Return the instants of the stored readings of each resource and field of a household."""
+    found = []
+    for resource_id in household.resources:
+        for field in ("ENERGY", "POWER"):
+            raw = await household.who.run("raw_readings", resource_id=resource_id, field=field)
+            found.append({from_ms(reading.at) for reading in raw.stored})
+    return found
+
+
+async def archive(household: Household) -> dict[str, str]:
+    """Export the data of a household, and return the text of each file."""
+    await exported(household.who)
+    run, account = household.who.gateway.runner.run, household.who.account
+    parts = [await run(data_exports.data_export_part, account, {"number": 0})]
+    parts += [await run(data_exports.data_export_part, account, {"number": n}) for n in range(1, parts[0].parts)]
+    with zipfile.ZipFile(io.BytesIO(b"".join(b64decode(part.content) for part in parts))) as files:
+        return {name: files.read(name).decode() for name in files.namelist()}
+
+
+@pytest.mark.timeout(600)
+async def test_each_way_stores_only_readings_of_the_own_time(served: House, subtests: pytest.Subtests) -> None:
+    for plan in sample(PLANS):
+        with subtests.test(str(plan)):
+            place = await home_of_three(served, plan)
+            present, series = place.present, 2 * len(place.present.resources)
+            for household in place.households:
+                if not household.is_erased:
+                    assert await stored_instants(household) == [{household.at}] * series
+                    assert place.traces(household, await archive(household)) == []
+                if household is not present:
+                    assert await report(place, household.at + timedelta(minutes=1), 77) == 0
+                for resource_id in household.resources:
+                    for other in place.households:
+                        with nullcontext() if household is other is present else pytest.raises(BadInput):
+                            await household.who.record(resource_id, (other.at, "0.5"))
+                try:
+                    arguments = {"resource_id": household.resources[0]}
+                    page = await served.gateway.runner.run(catch_ups.network_readings, household.who.system, arguments)
+                    assert page is None or [reading.at for reading in page.readings] == []
+                except (Conflict, ConsentRevoked):
+                    assert household is not present
+
+
+async def test_open_streams_bring_nothing_of_the_others(served: House) -> None:
+    """Each household subscribes to all that is its own, and stays subscribed when it has left."""
+    async with AsyncExitStack() as stack:
+        clients: dict[str, Socket] = {}
+
+        async def watch(place: HomeOfThree, household: Household) -> None:
+            client = clients[household.name] = await stack.enter_async_context(socket(served.url))
+            await client.init(**household.who.headers["account"])
+            values = {"resourceIds": household.resources, "deviceIds": [household.who.ids["device"]]}
+            values["veId"] = household.who.ids["virtual_entity"]  # type: ignore[assignment]
+            for operation in SUBSCRIPTIONS:
+                arguments = {name: values[name] for name in field_of(operation).args if name in values}
+                await client.subscribe(document(operation, arguments, edge_depth=1), operation.name, **arguments)
+            await client.heard()
+
+        place = await home_of_three(served, Plan(reported_late=False), watch)
+        assert await report(place, utc_now(), POWER[2]) == 1
+        for household in place.households:
+            body = {"userId": household.who.user_id, "alertTypeId": "CM01", "inbox": "yes"}
+            sent = await served.call("POST", "/alert", served.one.headers["application"], json=body)
+            assert sent.status_code == 200, sent.text
+        for household in place.households:
+            heard: list[Any] = []
+            while not heard or heard[-1]["id"] != "alerts":
+                heard.append(await clients[household.name].hear())
+            assert place.traces(household, heard) == [], household.name
