@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.support.house import House
+from tests.support.metering import metered
 from tests.support.residents import resident
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "change-homes-and-devices.md").read_text()
@@ -21,8 +22,9 @@ async def test_documents_of_the_page_change_homes_and_devices(served: House) -> 
         "hardwareId": uuid4().hex[:12],
         "deviceTypeId": served.one.ids["device_type"],
         "userId": next_owner.user_id,
+        "mpxn": (await metered(owner)).mpxn,
     }
-    callers = ["account", "account", "application", "account", "application"]
+    callers = ["account", "account", "application", "account", "application", "application"]
     answers = []
     for document, caller in zip(DOCUMENTS, callers, strict=True):
         variables = {name: known[name] for name in re.findall(r"\$(\w+): \w+!", document)}
@@ -32,6 +34,7 @@ async def test_documents_of_the_page_change_homes_and_devices(served: House) -> 
         answers.append(result)
         known |= {"code": result["code"]} if "code" in result else {}
         known["resourceId"] = moving if len(answers) == 2 else known["resourceId"]
-    joined, closed, _, added, moved = answers
+    joined, closed, _, added, point, moved = answers
     assert [resource["resourceId"] for resource in joined["resources"]] == [joining]
     assert (closed["active"], added["proof"], moved["ownerId"]) == (False, "CODE", next_owner.user_id)
+    assert (point["formerUserId"], len(point["resources"])) == (owner.user_id, 1)

@@ -9,6 +9,7 @@ from uuid import uuid4
 from tests.support import examples_areas, examples_devices, examples_users, people
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
+from tests.support.metering import metered
 from wattgate.enums import TariffKind
 from wattgate.graphql.types import resources as resource_types
 
@@ -36,6 +37,13 @@ async def _closed_resource(tenant: Tenant) -> dict[str, Any]:
 
 async def _resource_to_move(tenant: Tenant) -> dict[str, Any]:
     return {"resourceId": await tenant.add_resource(), "userId": (await people.active(tenant))["userId"]}
+
+
+async def _meter_point_to_move(tenant: Tenant) -> dict[str, Any]:
+    """Return the move of a new meter point, at an instant that both interfaces return."""
+    point = await metered(tenant)
+    next_id = (await people.active(tenant))["userId"]
+    return {"mpxn": point.mpxn, "userId": next_id, "movedInAt": "2026-03-01T00:00:00Z", "homeName": "New home"}
 
 
 async def _joining_resource(tenant: Tenant) -> dict[str, Any]:
@@ -188,6 +196,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "update_resource": _closed_resource,
     "move_resource": _resource_to_move,
+    "meter_point_move": _meter_point_to_move,
+    "move_meter_point": _meter_point_to_move,
     "readings": by_id(
         "resource", "resourceId", range={"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z"}, period="PT30M"
     ),

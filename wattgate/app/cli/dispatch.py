@@ -41,6 +41,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "home_create": "actions.home_setup",
         "home_list": "actions.listing",
         "home_show": "actions.homes",
+        "move": "actions.moves",
         "readings_import": "actions.readings",
         "tariff_import": "actions.tariffs",
         "network_import": "actions.network",

@@ -17,6 +17,7 @@ from wattgate.app.cli.gateway_commands import app, db_app, oauth_app
 from wattgate.app.cli.home_commands import home_app
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.cli.key_commands import keys_app
+from wattgate.app.cli.move_commands import move
 from wattgate.app.cli.personal_data_commands import user_erase, user_export
 from wattgate.app.cli.template_commands import template_app
 from wattgate.app.cli.user_commands import user_app
@@ -24,6 +25,7 @@ from wattgate.errors import GatewayError
 
 user_app.command("erase")(user_erase)
 user_app.command("export")(user_export)
+app.command("move")(move)
 for name, commands in (
     ("db", db_app),
     ("app", app_app),

@@ -119,6 +119,13 @@ _DELETE_EXPIRED = """
 _WITHDRAW = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at >= n.before)"""
+_COUNT_SINCE = """
+    SELECT (
+        SELECT coalesce(sum(d.count), 0) FROM {spans} s CROSS JOIN {reading_day} d
+        WHERE d.resource_number = s.number AND d.field = s.field AND d.at >= s.last
+    ) + (
+        SELECT count(*) FROM {spans} s CROSS JOIN {reading} r
+        WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.first AND r.at < s.last)"""
 _ERASE = """
     DELETE FROM {table} WHERE (resource_number, field, at) IN (
         SELECT resource_number, field, at FROM {table}
@@ -190,6 +197,13 @@ class ReadingStore:
                 spans = [(number, since - since % size) for number in numbers]
                 await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, spans))
             await refresh_rollups(connection, *np.array(keys, np.int64).T)
+
+    async def count_since(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int) -> int:
+        """Return the number of readings that `withdraw` would delete. It reads one day of readings, then rollups."""
+        next_day = since - since % DAY_MS + DAY_MS
+        spans = [(number, index, since, next_day) for number in fields for index, _ in fields[number]]
+        ((count,),) = await self._fetch(_COUNT_SINCE, _SPANS, spans)
+        return int(count)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""

@@ -58,6 +58,23 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "findDevice.by": "Key of the device: exactly one of its fields.",
         "findUser.by": "Key of the user: exactly one of its fields.",
         **{f"{owner}.userId": "ID of the new owner." for owner in ("moveDevice", "moveResource")},
+        **{
+            f"{owner}.{argument}": description
+            for owner in ("moveMeterPoint", "meterPointMove")
+            for argument, description in (
+                ("userId", "ID of the user who moves in."),
+                ("movedInAt", "When the user moves in, and the one before moves out. Not in the future. Default: now."),
+                (
+                    "deviceIds",
+                    "IDs of the devices of the former user that move. Default: those that measure the meter point.",
+                ),
+                (
+                    "homeName",
+                    "Name of the home of the user that the new resources join. A new one has the type and time zone of "
+                    "the former user's home. Default: they join no home.",
+                ),
+            )
+        },
         "moveDfsEvent.state": "New state of the event.",
         "optInToDfs.mpxn": "MPAN or MPRN. Default: the only meter point for which the acting user has a valid consent.",
         "optOutOfDfs.mpxn": "MPAN or MPRN of the meter point. Default: all meter points of the acting user.",

@@ -4,12 +4,10 @@ from typing import Any
 
 import msgspec
 import strawberry
-from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardware_id
-from wattgate.enums import DeviceProof
 from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
@@ -121,15 +119,7 @@ async def move_device(call: Call, *, device_id: strawberry.ID, user_id: strawber
     """
     old = await _edit_open_device(call.rows, device_id)
     await require_new_owner(call.rows, user_id, old.owner_id)
-    device_type = await call.rows.get(models.DeviceType, old.device_type_id)
-    sensors = await _successor_sensors(call.rows, old, user_id)
-    await services.close_device(call, call.rows, device_id)
-    hardware_ids = models.HardwareIds(
-        mac=old.hardware_ids.mac, eui=old.hardware_ids.eui, serial_number=old.hardware_ids.serial_number
-    )
-    moved = services.build_device(user_id, device_type, old.hardware_id, hardware_ids, DeviceProof.APPLICATION)
-    moved.protocol_name, moved.held_from = old.protocol_name, call.rows.now
-    return await services.add_with_sensors(call, moved, sensors)
+    return await services.move_device_to(call, old, user_id)
 
 
 @operation(
@@ -170,21 +160,6 @@ async def _edit_open_device(rows: Rows, device_id: str) -> models.Device:
     if not device.active:
         raise Conflict(f"Device {device_id} was removed. Add it again with addDevice.")
     return device
-
-
-async def _successor_sensors(rows: Rows, old: models.Device, user_id: str) -> services.SensorAssignments:
-    """Return the sensors of a moved device: they feed the successors of its resources, if the user has these."""
-    sensors = await rows.all(models.DeviceSensor, col(models.DeviceSensor.device_id) == old.device_id)
-    fed = await rows.get_many(models.Resource, {sensor.resource_id for sensor in sensors if sensor.resource_id})
-    owned = await services.load_owned_resources(rows, user_id)
-    owned_ids = {resource.resource_id for resource in owned}
-    successors = {resource.resource_id: resource.successor_id for resource in fed.values()}
-
-    def successor(sensor: models.DeviceSensor) -> str | None:
-        found = successors.get(sensor.resource_id or "")
-        return found if found in owned_ids else None
-
-    return {sensor.protocol_id: (sensor.resource_type_id, successor(sensor)) for sensor in sensors}
 
 
 def _to_hardware_ids(input: types.NewDevice) -> models.HardwareIds:

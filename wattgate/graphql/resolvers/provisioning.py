@@ -1,6 +1,7 @@
 """Create applications and their first users, for the command line. GraphQL and REST do not offer these operations."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
@@ -94,6 +95,21 @@ async def create_user(
     if administrator and template_editor:
         problem = Problem(("templateEditor",), "is set together with administrator")
         raise BadInput("An administrator can edit templates already. Set one of the two.", problems=[problem])
+    return await add_user(
+        call,
+        username,
+        password,
+        culture_code,
+        name=name,
+        administrator=administrator,
+        template_editor=template_editor,
+    )
+
+
+async def add_user(
+    call: Call, username: str, password: str, culture_code: str | None = None, **values: Any
+) -> models.Account:
+    """Add a user with an account in the application's own directory. `values` are further values of the account."""
     application = await call.rows.application()
     if application is None:
         raise NotFound(f"No application with ID {call.rows.application_id}.")
@@ -105,9 +121,7 @@ async def create_user(
             directory_id=application.directory_id,
             username=normalize_username(username),
             email=parse_optional_email(username if "@" in username else "", ("username",)),
-            name=name,
             password_hash=await hash_new_password(password),
-            administrator=administrator,
-            template_editor=template_editor,
+            **values,
         )
     )

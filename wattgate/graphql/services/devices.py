@@ -105,6 +105,37 @@ async def add_with_sensors(call: Call, device: Device, sensors: SensorAssignment
     return added
 
 
+async def move_device_to(call: Call, old: Device, user_id: str) -> Device:
+    """Close a device, and add it for the next user, without description, state and meter points. Return the new one.
+
+    Its sensors feed the successors of the resources that they fed, if the user has these.
+    """
+    device_type = await call.rows.get(DeviceType, old.device_type_id)
+    sensors = await _successor_sensors(call.rows, old, user_id)
+    await close_device(call, call.rows, old.device_id)
+    hardware_ids = HardwareIds(
+        mac=old.hardware_ids.mac, eui=old.hardware_ids.eui, serial_number=old.hardware_ids.serial_number
+    )
+    moved = build_device(user_id, device_type, old.hardware_id, hardware_ids, DeviceProof.APPLICATION)
+    moved.protocol_name, moved.held_from = old.protocol_name, call.rows.now
+    return await add_with_sensors(call, moved, sensors)
+
+
+async def _successor_sensors(rows: Rows, old: Device, user_id: str) -> SensorAssignments:
+    """Return the sensors of a moved device: they feed the successors of its resources, if the user has these."""
+    sensors = await rows.all(DeviceSensor, col(DeviceSensor.device_id) == old.device_id)
+    fed = await rows.get_many(Resource, {sensor.resource_id for sensor in sensors if sensor.resource_id})
+    owned = await load_owned_resources(rows, user_id)
+    owned_ids = {resource.resource_id for resource in owned}
+    successors = {resource.resource_id: resource.successor_id for resource in fed.values()}
+
+    def successor(sensor: DeviceSensor) -> str | None:
+        found = successors.get(sensor.resource_id or "")
+        return found if found in owned_ids else None
+
+    return {sensor.protocol_id: (sensor.resource_type_id, successor(sensor)) for sensor in sensors}
+
+
 async def replace_sensors(call: Call, device: Device, sensors: SensorAssignments) -> None:
     """Replace the sensors of a device."""
     of_device = col(DeviceSensor.device_id) == device.device_id

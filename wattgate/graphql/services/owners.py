@@ -7,12 +7,20 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Conflict, Problem
 
 
-async def require_new_owner(rows: Rows, user_id: str, owner_id: str) -> None:
-    """Raise BadInput unless the user exists and is active. Raise Conflict if it is the present owner."""
+async def require_new_owner(rows: Rows, user_id: str, owner_id: str | None = None) -> None:
+    """Raise BadInput unless the user exists and is active, and keep it so until the transaction ends.
+
+    Raise Conflict if it is the present owner.
+    """
     await rows.lock(User, col(User.user_id) == user_id, shared=True)  # no erasure begins meanwhile
+    await check_new_owner(rows, user_id)
+    if user_id == owner_id:
+        raise Conflict(f"User {user_id} is the owner already.")
+
+
+async def check_new_owner(rows: Rows, user_id: str) -> None:
+    """Raise BadInput unless the user exists and is active."""
     user = (await rows.get_many(User, [user_id])).get(user_id)
     if user is None or not user.active:
         reason = "is not active" if user else "does not exist"
         raise BadInput("Invalid new owner. See `problems`.", problems=[Problem(("userId",), f"{user_id} {reason}")])
-    if user_id == owner_id:
-        raise Conflict(f"User {user_id} is the owner already.")

@@ -77,6 +77,7 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
             {
                 *("approveDisplayPairing", "catchUp", "changeEmail", "confirmEmailChange", "confirmSecondFactor"),
                 *("dataExportPart", "enrolSecondFactor", "exportMyData", "meterRead", "moveDevice", "moveResource"),
+                *("meterPointMove", "moveMeterPoint"),
                 *("pingWebhookEndpoint", "publishTemplate", "recordReadingColumns", "recordReadings"),
                 *("redriveWebhooks", "resetPassword", "removeSecondFactor"),
                 *("removeVirtualEntityResource", "renameUser", "renewConsents", "replayWebhooks", "restoreTemplate"),
@@ -89,7 +90,14 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
         QuotaExceeded: frozenset(
             {
                 *("approveDisplayPairing", "catchUp", "claimDisplayPairing", "grantOauthTokens", "moveDevice"),
-                *("moveResource", "renewConsents", "setAccountProfile", "updateDevice", "updateTemplate"),
+                *(
+                    "moveMeterPoint",
+                    "moveResource",
+                    "renewConsents",
+                    "setAccountProfile",
+                    "updateDevice",
+                    "updateTemplate",
+                ),
                 *("updateVirtualEntity",),
             }
         ),

@@ -81,7 +81,11 @@ export const GUIDE_DOCUMENTS = Object.freeze([
     text: "mutation ($deviceTypeId: ID!, $hardwareId: String!, $code: String!) {\n  addDevice(input: { deviceTypeId: $deviceTypeId, hardwareId: $hardwareId, hardwareIds: {}, claimCode: $code }) {\n    deviceId proof\n  }\n}\n",
   },
   {
-    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "When people move: who lives at a meter point", name: "moveResource", kind: "mutation",
+    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move a meter point", name: "moveMeterPoint", kind: "mutation",
+    text: "mutation ($mpxn: ID!, $userId: ID!) {\n  moveMeterPoint(mpxn: $mpxn, userId: $userId, homeName: \"Home\") {\n    formerUserId movedInAt withdrawnReadings veId\n    resources { resourceId classifier successorId }\n    devices { deviceId moves successorId }\n  }\n}\n",
+  },
+  {
+    page: "how-to/change-homes-and-devices", pageTitle: "Change homes and devices", section: "Move resources and devices one by one", name: "moveResource", kind: "mutation",
     text: "mutation ($resourceId: ID!, $userId: ID!) {\n  moveResource(resourceId: $resourceId, userId: $userId) { resourceId ownerId }\n}\n",
   },
   {

@@ -1,0 +1,242 @@
+"""Moves of meter points with all that belongs to them, and their previews, which change nothing."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from tests.support.house import STORAGE, House, Tenant
+from tests.support.metering import HALF_HOUR, START, Metered, add_device, metered
+from tests.support.residents import resident
+from tests.support.sample_records import silence_rule
+from wattgate.clock import format_iso, utc_now
+from wattgate.graphql.types.resources import NewResourceType
+
+pytestmark = pytest.mark.both_databases("separation of households")
+
+TABLES = {
+    "resource": "resource_id",
+    "device": "device_id",
+    "alert_rule": "rule_id",
+    "meter_point_consent": "consent_id",
+    "dfs_user": "dfs_user_id",
+    "virtual_entity": "ve_id",
+    "meter_point_tenancy": "tenancy_id",
+}
+"""The tables that a move changes, with their keys."""
+
+PREVIEW = """query ($mpxn: ID!, $userId: ID!, $movedInAt: DateTime, $deviceIds: [ID!], $homeName: String) {
+  move: meterPointMove(
+    mpxn: $mpxn, userId: $userId, movedInAt: $movedInAt, deviceIds: $deviceIds, homeName: $homeName
+  ) { ...all }
+}"""
+MOVE = PREVIEW.replace("query", "mutation", 1).replace("meterPointMove", "moveMeterPoint")
+ALL = """fragment all on MeterPointMove {
+  mpxn formerUserId userId movedInAt disabledAlertRuleIds endedConsent endedEnrolmentIds withdrawnReadings
+  homeName veId resources { resourceId resourceTypeId classifier active successorId }
+  devices { deviceId hardwareId moves successorId }
+}"""
+
+
+@pytest.fixture
+async def ada(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+@pytest.fixture
+async def bob(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+async def graphql(house: House, document: str, **variables: Any) -> Any:
+    answer = await house.graphql(f"{document} {ALL}", house.one.headers["application"], **variables)
+    assert "errors" not in answer, answer
+    return answer["data"]["move"]
+
+
+async def rest(house: House, method: str, mpxn: str, **values: Any) -> httpx.Response:
+    members = {"params" if method == "GET" else "json": values}
+    path = f"/resource/meter-point/{mpxn}/move"
+    answer: httpx.Response = await house.call(method, path, house.one.headers["application"], **members)
+    return answer
+
+
+def code_of(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json().get("code", "")
+
+
+async def stored(house: House, who: Tenant) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the records of a user, by table and key, and the number of readings."""
+    async with house.gateway.database.engine.begin() as connection:
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for table, key in TABLES.items():
+            owner = "owner_id" if table in ("resource", "device", "virtual_entity") else "user_id"
+            rows = await connection.execute(text(f"SELECT * FROM {table} WHERE {owner} = :id"), {"id": who.user_id})
+            found[table] = {str(row[key]): dict(row) for row in rows.mappings()}
+        numbers = ", ".join(str(resource["number"]) for resource in found["resource"].values())
+        counted = await connection.execute(
+            text(f"SELECT count(*) AS n FROM reading WHERE resource_number IN ({numbers or '-1'})")
+        )
+        found["reading"] = {"count": dict(counted.mappings().one())}
+    return found
+
+
+async def furnished(house: House, ada: Tenant) -> tuple[Metered, str, str]:
+    """Give a household two types of resources, two devices, a home, a rule, a consent, an enrolment and readings.
+
+    Return its meter point, the device that measures it, and the one that measures another meter point.
+    """
+    point, other = await metered(ada), await metered(ada)
+    live_type = NewResourceType(name="live power", classifier="electricity.power", storage=STORAGE)
+    live = (await house.one.run("add_resource_type", input=live_type)).resource_type_id
+    values = {"resourceTypeId": live, "name": "live", "mpxn": point.mpxn}
+    answer = await house.call("POST", "/resource", ada.headers["acting"], json=values)
+    assert answer.status_code == 200, answer.text
+    display, elsewhere = await add_device(ada, point.resource_id), await add_device(ada, other.resource_id)
+    await ada.add_home(point.resource_id)
+    await ada.run("verify_meter_point", mpxn=point.mpxn)
+    await ada.run("add_alert_rule", input=silence_rule(ada, resource_id=point.resource_id, enabled=True))
+    await ada.run("opt_in_to_dfs", mpxn=point.mpxn)
+    await ada.record(point.resource_id, *((START + n * HALF_HOUR, "0.5") for n in range(100)))
+    return point, display, elsewhere
+
+
+async def test_a_preview_equals_the_effect_and_changes_nothing(served: House, ada: Tenant, bob: Tenant) -> None:
+    point, display, elsewhere = await furnished(served, ada)
+    moved_in = START + 37 * HALF_HOUR
+    request = {
+        "mpxn": point.mpxn,
+        "userId": bob.user_id,
+        "movedInAt": format_iso(moved_in),
+        "deviceIds": None,
+        "homeName": "Bob's flat",
+    }
+    before = await stored(served, ada)
+    preview = await graphql(served, PREVIEW, **request)
+    by_rest = await rest(
+        served, "GET", point.mpxn, **{name: request[name] for name in ("userId", "movedInAt", "homeName")}
+    )
+    assert by_rest.json() == preview
+    assert await stored(served, ada) == before
+    move = await graphql(served, MOVE, **request)
+    after, bobs = await stored(served, ada), await stored(served, bob)
+
+    def changed(table: str, column: str) -> set[str]:
+        return {key for key, row in before[table].items() if after[table][key][column] != row[column]}
+
+    assert {one["resourceId"] for one in preview["resources"] if one["active"]} == changed("resource", "active")
+    assert {one["resourceId"] for one in preview["resources"]} == changed("resource", "successor_id")
+    assert {one["deviceId"] for one in preview["devices"] if one["moves"]} == changed("device", "active") == {display}
+    assert set(preview["disabledAlertRuleIds"]) == changed("alert_rule", "enabled") != set()
+    assert preview["endedConsent"] is bool(changed("meter_point_consent", "ended_at")) is True
+    assert set(preview["endedEnrolmentIds"]) == changed("dfs_user", "active") != set()
+    assert preview["withdrawnReadings"] == before["reading"]["count"]["n"] - after["reading"]["count"]["n"] == 63
+    assert len(changed("meter_point_tenancy", "ended_at")) == 1
+    assert {one["successorId"] for one in move["resources"]} == set(bobs["resource"])
+    assert {one["successorId"] for one in move["devices"]} == set(bobs["device"])
+    assert [move["veId"]] == list(bobs["virtual_entity"])
+    assert elsewhere not in {one["deviceId"] for one in preview["devices"]}
+    for result in (preview, move):  # only the new records differ
+        result["veId"] = None
+        for one in (*result["resources"], *result["devices"]):
+            one["successorId"] = None
+    assert preview == move
+    listed = await served.call("GET", f"/virtualentity/{next(iter(bobs['virtual_entity']))}", bob.headers["account"])
+    assert {one["resourceId"] for one in listed.json()["resources"]} == set(bobs["resource"])
+
+
+async def test_the_device_that_stays_is_chosen(served: House, ada: Tenant, bob: Tenant) -> None:
+    point, display, elsewhere = await furnished(served, ada)
+    preview = await graphql(served, PREVIEW, mpxn=point.mpxn, userId=bob.user_id, deviceIds=[elsewhere])
+    assert {one["deviceId"]: one["moves"] for one in preview["devices"]} == {elsewhere: True, display: False}
+    answer = await rest(served, "POST", point.mpxn, userId=bob.user_id, deviceIds=[])
+    assert answer.status_code == 200, answer.text
+    assert [one["moves"] for one in answer.json()["devices"]] == [False]
+    kept = (await stored(served, ada))["device"][display]
+    assert (bool(kept["active"]), kept["remains_at"]) == (True, point.mpxn)
+    bobs = await served.call("GET", "/device", bob.headers["account"])
+    assert bobs.json() == []
+
+
+async def test_the_new_resources_join_an_open_home_of_the_user(served: House, ada: Tenant, bob: Tenant) -> None:
+    point, own, other = await metered(ada), await bob.add_home(), await metered(bob)
+    (name,) = [row["name"] for row in (await stored(served, bob))["virtual_entity"].values()]
+    move = await graphql(served, MOVE, mpxn=point.mpxn, userId=bob.user_id, homeName=name)
+    assert move["veId"] == own
+    joined = await bob.add_home(other.resource_id)
+    await served.call("PUT", f"/virtualentity/{joined}", bob.headers["account"], json={"name": "Elsewhere"})
+    again = await metered(ada)
+    answer = await rest(served, "POST", again.mpxn, userId=bob.user_id, homeName="Elsewhere")
+    assert code_of(answer) == (409, "CONFLICT")
+    assert other.mpxn in answer.text
+
+
+async def test_moves_that_cannot_be_are_refused_and_change_nothing(served: House, ada: Tenant, bob: Tenant) -> None:
+    point, stranger = await metered(ada), await resident(served.other)
+    device = await add_device(bob)
+    ahead = format_iso(utc_now() + timedelta(hours=1))
+    cases: dict[str, tuple[str, dict[str, Any], tuple[int, str]]] = {
+        "unknown meter point": ("999", {"userId": bob.user_id}, (404, "NOT_FOUND")),
+        "no meter point": ("12-x", {"userId": bob.user_id}, (404, "NOT_FOUND")),
+        "lives there": (point.mpxn, {"userId": ada.user_id}, (409, "CONFLICT")),
+        "of another application": (point.mpxn, {"userId": stranger.user_id}, (400, "BAD_INPUT")),
+        "in the future": (point.mpxn, {"userId": bob.user_id, "movedInAt": ahead}, (400, "BAD_INPUT")),
+        "device of another": (point.mpxn, {"userId": bob.user_id, "deviceIds": [device]}, (400, "BAD_INPUT")),
+    }
+    before = await stored(served, ada)
+    for name, (mpxn, values, code) in cases.items():
+        assert code_of(await rest(served, "POST", mpxn, **values)) == code, name
+        query = {key: value for key, value in values.items() if key != "deviceIds"}
+        if query == values:
+            assert code_of(await rest(served, "GET", mpxn, **query)) == code, name
+    own = await served.call("POST", f"/resource/meter-point/{point.mpxn}/move", ada.headers["account"], json={})
+    assert own.status_code == 403
+    assert await stored(served, ada) == before
+    await served.call("PUT", f"/resource/{point.resource_id}", ada.headers["account"], json={"active": False})
+    assert code_of(await rest(served, "POST", point.mpxn, userId=bob.user_id)) == (409, "CONFLICT")
+
+
+async def test_a_household_moves_out_and_back_again(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    away, back = START + HALF_HOUR, START + 2 * HALF_HOUR
+    await graphql(served, MOVE, mpxn=point.mpxn, userId=bob.user_id, movedInAt=format_iso(away))
+    early = {"userId": ada.user_id, "movedInAt": format_iso(START)}
+    assert code_of(await rest(served, "POST", point.mpxn, **early)) == (409, "CONFLICT")
+    await graphql(served, MOVE, mpxn=point.mpxn, userId=ada.user_id, movedInAt=format_iso(back))
+    spans = [
+        (row["began_at"], row["ended_at"])
+        for who in (ada, bob)
+        for row in (await stored(served, who))["meter_point_tenancy"].values()
+    ]
+    texts = sorted([str(began or "")[:16], str(ended or "")[:16]] for began, ended in spans)
+    first, second = (datetime.strftime(at, "%Y-%m-%d %H:%M") for at in (away, back))
+    assert texts == [["", first], [first, second], [second, ""]]
+
+
+async def test_two_moves_at_once_happen_one_after_the_other(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    answers = await asyncio.gather(*(rest(served, "POST", point.mpxn, userId=bob.user_id) for _ in range(2)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    assert len((await stored(served, bob))["resource"]) == 1
+
+
+async def test_the_devices_of_a_home_with_two_meter_points_follow_the_first(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    """A display measures electricity and gas. It moves with the first meter point, and feeds both of the next user."""
+    point, gas = await metered(ada), await metered(ada)
+    gas_type = NewResourceType(name="gas", classifier="gas.consumption", storage=STORAGE)
+    type_id = (await served.one.run("add_resource_type", input=gas_type)).resource_type_id
+    values = {"resourceTypeId": type_id, "name": "gas", "mpxn": gas.mpxn}
+    second = (await served.call("POST", "/resource", ada.headers["acting"], json=values)).json()["resourceId"]
+    await add_device(ada, point.resource_id, second)
+    first_move = await graphql(served, MOVE, mpxn=point.mpxn, userId=bob.user_id)
+    second_move = await graphql(served, MOVE, mpxn=gas.mpxn, userId=bob.user_id)
+    (device_id,) = [one["successorId"] for one in first_move["devices"]]
+    device = await served.call("GET", f"/device/{device_id}", bob.headers["account"])
+    fed = {sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]}
+    new = {one["resourceId"]: one["successorId"] for one in (*first_move["resources"], *second_move["resources"])}
+    assert fed == {new[point.resource_id], new[second]}

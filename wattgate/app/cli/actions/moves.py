@@ -1,0 +1,193 @@
+"""Carry out `wattgate move`."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import typer
+
+from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.database_context import run_async
+from wattgate.app.cli.gateway_context import with_current_gateway
+from wattgate.app.cli.passwords import PasswordChoice
+from wattgate.app.cli.record_lists import print_records
+from wattgate.app.homes.applications import require_application
+from wattgate.app.homes.moves import find_move_target, parse_moved_in
+from wattgate.app.server.components import Components
+from wattgate.app.settings import Settings
+from wattgate.clock import format_iso
+from wattgate.delivery.mail_addresses import NotMailable, check_address
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.resolvers import meter_point_moves
+from wattgate.graphql.services.login import normalize_username
+from wattgate.graphql.types.meter_point_moves import MeterPointMove
+from wattgate.principal import Permission, Principal, Role
+from wattgate.time_zones import time_zone_problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    mpxn: str
+    user: str
+    application: str | None
+    new_user: bool
+    moved_in: str | None
+    time_zone: str | None
+    device_ids: list[str] | None
+    home: str
+    dry_run: bool
+    yes: bool
+    as_json: bool
+
+
+def move(
+    *,
+    mpxn: str,
+    user: str,
+    application: str | None,
+    new_user: bool,
+    moved_in: str | None,
+    time_zone: str | None,
+    device: list[str] | None,
+    keep_devices: bool,
+    home: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Move a meter point to the user who moves in."""
+    options = _Options(
+        mpxn=mpxn,
+        user=user.strip(),
+        application=application,
+        new_user=new_user,
+        moved_in=moved_in,
+        time_zone=time_zone,
+        device_ids=[] if keep_devices else device or None,
+        home=home.strip(),
+        dry_run=dry_run,
+        yes=yes,
+        as_json=as_json,
+    )
+    if problems := _option_problems(options, has_device=bool(device), keep_devices=keep_devices):
+        raise BadInput("The move is not possible. Nothing was changed.", problems=problems)
+    run_async(with_current_gateway(Settings(), partial(_move, options=options)))
+
+
+def _option_problems(options: _Options, *, has_device: bool, keep_devices: bool) -> list[Problem]:
+    problems = []
+    if options.time_zone is not None and (reason := time_zone_problem(options.time_zone)):
+        problems.append(Problem(("--time-zone",), reason))
+    if has_device and keep_devices:
+        problems.append(Problem(("--keep-devices",), "cannot be used with --device"))
+    if not options.home:
+        problems.append(Problem(("--home",), "is empty"))
+    if options.new_user:
+        try:
+            check_address(options.user)
+        except NotMailable as error:
+            problems.append(Problem(("--user",), f"{options.user!r} {error}. Give an e-mail address"))
+    return problems
+
+
+async def _move(gateway: Components, *, options: _Options) -> None:
+    """Show what the move would change, ask for confirmation, and make it."""
+    applications = await gateway.runner.list_applications()
+    application_id = require_application(applications, options.application).application_id
+    system = Principal(Role.SYSTEM, application_id=application_id)
+    arguments = await _find_arguments(gateway, system, options)
+    operations = (
+        (meter_point_moves.new_user_move, meter_point_moves.move_in_new_user)
+        if options.new_user
+        else (meter_point_moves.meter_point_move, meter_point_moves.move_meter_point)
+    )
+    preview: MeterPointMove = await gateway.runner.run(operations[0], system, arguments)
+    if options.dry_run:
+        _print_move(preview, options, {})
+        return
+    if not options.yes:
+        err.print(_summary(preview, options), markup=False, highlight=False, soft_wrap=True)
+        print_records(_records(preview), len(_records(preview)), as_json=False)
+        typer.confirm("Move the meter point? This cannot be undone.", abort=True, err=True)
+    secrets: dict[str, str] = {}
+    if options.new_user:
+        password = PasswordChoice(options.user)
+        arguments |= {"username": options.user, "password": password()}
+        secrets = {} if password.generated is None else {"password": password.generated}
+    moved: MeterPointMove = await gateway.runner.run(operations[1], system, arguments)
+    _print_move(moved, options, secrets)
+
+
+async def _find_arguments(gateway: Components, system: Principal, options: _Options) -> dict[str, Any]:
+    """Return the arguments of the operations. Raise an error if the user is unknown, or known although it is new."""
+    find = partial(find_move_target, mpxn=options.mpxn, user=options.user)
+    target = await gateway.runner.read(system, Permission.SYSTEM, find)
+    if target.user_id is None and not options.new_user:
+        raise NotFound(
+            f"No user {options.user!r}. List the users with `wattgate user list`, or create the user with --new-user."
+        )
+    if target.user_id is not None and options.new_user:
+        raise Conflict(f"The user {normalize_username(options.user)} exists already. Leave out --new-user.")
+    zone = options.time_zone or target.time_zone
+    return {
+        "mpxn": options.mpxn,
+        "moved_in_at": None if options.moved_in is None else parse_moved_in(options.moved_in, zone),
+        "device_ids": options.device_ids,
+        "home_name": options.home,
+        **({} if options.new_user else {"user_id": target.user_id}),
+    }
+
+
+def _print_move(move: MeterPointMove, options: _Options, secrets: Mapping[str, str]) -> None:
+    if options.as_json:
+        members = {to_camel_case(name): value for name, value in asdict(move).items()}
+        for name in ("resources", "devices"):
+            members[name] = [{to_camel_case(key): value for key, value in one.items()} for one in members[name]]
+        members["movedInAt"] = format_iso(move.moved_in_at)
+        if options.dry_run and options.new_user:
+            members["userId"] = None
+        out.print_json(data={"dryRun": options.dry_run, **members, "secrets": dict(secrets)})
+        return
+    lead = "Dry run: nothing is changed.\n" if options.dry_run else ""
+    out.print(lead + _summary(move, options), markup=False, highlight=False, soft_wrap=True)
+    print_records(_records(move), len(_records(move)), as_json=False)
+    if "password" in secrets:
+        out.print(
+            f"\nShown only once:\n  Password of {options.user}: {secrets['password']}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _summary(move: MeterPointMove, options: _Options) -> str:
+    lines = (
+        ("Meter point", move.mpxn),
+        ("Moves out", move.former_user_id),
+        ("Moves in", f"{options.user} (new user)" if options.new_user else f"{options.user} ({move.user_id})"),
+        ("Since", format_iso(move.moved_in_at)),
+        ("Readings deleted", f"{move.withdrawn_readings:,}"),
+    )
+    return "\n".join(f"{label:<16} {value}" for label, value in lines)
+
+
+def _records(move: MeterPointMove) -> list[dict[str, Any]]:
+    """Return a line for each record that the move changes, and for each device that stays."""
+    lines: list[tuple[str, str, str | None, str | None]] = []
+    for resource in move.resources:
+        effect = "closed; new one for the next user" if resource.active else "stays closed"
+        lines.append((effect, f"resource {resource.classifier}", resource.resource_id, resource.successor_id))
+    for device in move.devices:
+        effect = "moves" if device.moves else "stays with the former user"
+        lines.append((effect, f"device {device.hardware_id}", device.device_id, device.successor_id))
+    lines += [("disabled", "alert rule", rule_id, None) for rule_id in move.disabled_alert_rule_ids]
+    lines += [("ends", "enrolment for flexibility", key, None) for key in move.ended_enrolment_ids]
+    if move.ended_consent:
+        lines.append(("ends", "consent of the former user", None, None))
+    lines.append(("gets the new resources", f"home {move.home_name}", None, move.ve_id))
+    return [
+        {"effect": effect, "record": record, "ID": key, "next user": successor}
+        for effect, record, key, successor in lines
+    ]

@@ -1,0 +1,78 @@
+"""Find the user who moves in, and parse the instant of a move, for the command line."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from sqlmodel import col
+
+from wattgate.clock import format_iso, from_ms
+from wattgate.db import models
+from wattgate.db.queries.displays import DEFAULT_ZONE
+from wattgate.db.rows import Rows
+from wattgate.energy.local_times import LocalTimes
+from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.errors import BadInput, Problem
+from wattgate.graphql.services.login import find_account
+
+
+@dataclass(frozen=True, slots=True)
+class MoveTarget:
+    """The user who moves in, None if unknown, and the time zone of the home at the meter point."""
+
+    user_id: str | None
+    time_zone: str
+
+
+async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
+    """Return the user with this username or ID, and the time zone of the open home with a resource at a meter point."""
+    user_id = await _find_user_id(rows, user)
+    resources = await rows.all(
+        models.Resource,
+        col(models.Resource.mpxn).in_(meter_point_spellings(canonical_meter_point(mpxn))),
+        col(models.Resource.active).is_(True),
+    )
+    link, home = models.VirtualEntityResource, models.VirtualEntity
+    links = await rows.all(link, col(link.resource_id).in_([resource.resource_id for resource in resources]))
+    found = await rows.first(
+        home,
+        col(home.ve_id).in_({one.ve_id for one in links}),
+        col(home.active).is_(True),
+        order_by=[home.created_at, home.ve_id],
+    )
+    zone = found.time_zone if found is not None and found.time_zone else DEFAULT_ZONE
+    return MoveTarget(user_id, zone)
+
+
+async def _find_user_id(rows: Rows, text: str) -> str | None:
+    if text in await rows.get_many(models.User, [text]):
+        return text
+    account = await find_account(rows, text)
+    return None if account is None else account.user_id
+
+
+def parse_moved_in(text: str, zone: str) -> datetime:
+    """Return the instant of a date, a local time of a zone, or a time with an offset.
+
+    Raise BadInput for another text, and for a local time that a clock change skips or repeats.
+    """
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise _invalid(f"{text!r} is no date or time. Write 2026-03-01 or 2026-03-01T12:00") from None
+    if given.tzinfo is not None:
+        return given
+    try:
+        instants = [from_ms(at) for at in LocalTimes(ZoneInfo(zone)).instants(given)]
+    except OverflowError:
+        raise _invalid(f"{text!r} is out of range") from None
+    if len(instants) == 1:
+        return instants[0]
+    if not instants:
+        raise _invalid(f"{text!r} does not exist in {zone}: the clocks go forward over it. Give another time")
+    choices = " or ".join(map(format_iso, instants))
+    raise _invalid(f"{text!r} occurs twice in {zone}, because the clocks go back. Give {choices}")
+
+
+def _invalid(reason: str) -> BadInput:
+    return BadInput("Invalid time of the move. Nothing was changed.", problems=[Problem(("--moved-in",), reason)])

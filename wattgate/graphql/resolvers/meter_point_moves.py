@@ -1,0 +1,160 @@
+"""Moves: the next household moves in at a meter point, with all that belongs to it, and previews of moves."""
+
+from datetime import datetime
+
+import strawberry
+
+from wattgate.db.column_types import new_id
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.resolvers.meter_points import parse_path_meter_point
+from wattgate.graphql.resolvers.provisioning import add_user
+from wattgate.graphql.services.move_plans import MovePlan, MoveRequest, plan_meter_point_move
+from wattgate.graphql.services.moves import Moved, carry_out_move
+from wattgate.graphql.services.owners import check_new_owner, require_new_owner
+from wattgate.graphql.services.tenancies import lock_tenancies
+from wattgate.graphql.types import meter_point_moves as types
+from wattgate.principal import Permission
+
+
+@operation(
+    OperationKind.QUERY,
+    returns=types.MeterPointMove,
+    needs=Permission.RESOURCE_MANAGE,
+    rest=RestRoute("GET", "/resource/meter-point/{mpxn}/move"),
+)
+async def meter_point_move(
+    call: Call,
+    *,
+    mpxn: strawberry.ID,
+    user_id: strawberry.ID,
+    moved_in_at: datetime | None = None,
+    device_ids: list[strawberry.ID] | None = None,
+    home_name: str | None = None,
+) -> types.MeterPointMove:
+    """Return what `moveMeterPoint` would change with the same arguments. Change nothing."""
+    request = MoveRequest(parse_path_meter_point(mpxn), user_id, moved_in_at, device_ids, home_name)
+    await check_new_owner(call.rows, user_id)
+    return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
+
+
+@operation(
+    OperationKind.MUTATION,
+    returns=types.MeterPointMove,
+    needs=Permission.RESOURCE_MANAGE,
+    rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move"),
+)
+async def move_meter_point(
+    call: Call,
+    *,
+    mpxn: strawberry.ID,
+    user_id: strawberry.ID,
+    moved_in_at: datetime | None = None,
+    device_ids: list[strawberry.ID] | None = None,
+    home_name: str | None = None,
+) -> types.MeterPointMove:
+    """Move everything at a meter point from the user who lives there to another user of the application.
+
+    It does what `moveResource` does, moves devices as `moveDevice` does, and lets the new resources join a home of the
+    user. The query `meterPointMove` returns what would change.
+    """
+    number = parse_path_meter_point(mpxn)
+    request = MoveRequest(number, user_id, moved_in_at, device_ids, home_name)
+    await require_new_owner(call.rows, user_id)
+    return await carry_out_request(call, request)
+
+
+@operation(OperationKind.QUERY, returns=types.MeterPointMove, needs=Permission.SYSTEM)
+async def new_user_move(
+    call: Call,
+    *,
+    mpxn: strawberry.ID,
+    moved_in_at: datetime | None = None,
+    device_ids: list[strawberry.ID] | None = None,
+    home_name: str | None = None,
+) -> types.MeterPointMove:
+    """Return what `move_in_new_user` would change. The ID of the user is one that no user has."""
+    request = MoveRequest(parse_path_meter_point(mpxn), new_id(), moved_in_at, device_ids, home_name)
+    return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
+
+
+@operation(OperationKind.MUTATION, returns=types.MeterPointMove, needs=Permission.SYSTEM)
+async def move_in_new_user(
+    call: Call,
+    *,
+    username: str,
+    password: str,
+    mpxn: strawberry.ID,
+    moved_in_at: datetime | None = None,
+    device_ids: list[strawberry.ID] | None = None,
+    home_name: str | None = None,
+) -> types.MeterPointMove:
+    """Add a user with an account, and move everything at a meter point to this user."""
+    account = await add_user(call, username, password)
+    number = parse_path_meter_point(mpxn)
+    return await carry_out_request(call, MoveRequest(number, account.user_id, moved_in_at, device_ids, home_name))
+
+
+async def carry_out_request(call: Call, request: MoveRequest) -> types.MeterPointMove:
+    """Plan a move and carry it out. Return what it changed."""
+    await lock_tenancies(call, request.mpxn)
+    plan = await plan_meter_point_move(call.rows, call.principal, request)
+    return describe_move(plan, await carry_out_move(call, plan))
+
+
+def describe_move(plan: MovePlan, moved: Moved | None = None) -> types.MeterPointMove:
+    """Return a plan as callers see it, with the new records if the plan was carried out."""
+    assert plan.tenancy is not None
+    assert plan.tenancy.began_at is not None  # the move of a meter point has an instant
+    assert plan.tenancy.departure is not None  # somebody else lives there
+    departure, new_resources = plan.tenancy.departure, moved.resources if moved else {}
+    return types.MeterPointMove(
+        mpxn=plan.tenancy.number,
+        former_user_id=strawberry.ID(departure.tenancy.user_id),
+        user_id=strawberry.ID(plan.user_id),
+        moved_in_at=plan.tenancy.began_at,
+        resources=[
+            types.MovedResource(
+                resource_id=strawberry.ID(old.resource_id),
+                resource_type_id=strawberry.ID(old.resource_type_id),
+                classifier=old.classifier,
+                active=old.active,
+                successor_id=_id_of(new.resource_id if (new := new_resources.get(old.resource_id)) else None),
+            )
+            for old in plan.leaving
+        ],
+        devices=_describe_devices(plan, moved),
+        disabled_alert_rule_ids=[strawberry.ID(rule.rule_id) for rule in plan.rules],
+        ended_consent=bool(departure.consents),
+        ended_enrolment_ids=[strawberry.ID(enrolment.dfs_user_id) for enrolment in departure.enrolments],
+        withdrawn_readings=plan.withdrawn,
+        home_name=plan.home.name if plan.home else None,
+        ve_id=_id_of(moved.ve_id if moved else _joined_home_id(plan)),
+    )
+
+
+def _describe_devices(plan: MovePlan, moved: Moved | None) -> list[types.MovedDevice]:
+    new_devices = moved.devices if moved else {}
+    moving = [
+        types.MovedDevice(
+            device_id=strawberry.ID(old.device_id),
+            hardware_id=old.hardware_id,
+            moves=True,
+            successor_id=_id_of(new.device_id if (new := new_devices.get(old.device_id)) else None),
+        )
+        for old in plan.devices
+    ]
+    remaining = [
+        types.MovedDevice(
+            device_id=strawberry.ID(kept.device_id), hardware_id=kept.hardware_id, moves=False, successor_id=None
+        )
+        for kept in plan.remaining
+    ]
+    return [*moving, *remaining]
+
+
+def _joined_home_id(plan: MovePlan) -> str | None:
+    return None if plan.home is None or plan.home.home is None else plan.home.home.ve_id
+
+
+def _id_of(text: str | None) -> strawberry.ID | None:
+    return None if text is None else strawberry.ID(text)
