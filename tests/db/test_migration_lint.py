@@ -37,6 +37,7 @@ EXCEPTIONS = {
     "0034": {
         "require-concurrent-index-creation": "The table of push tokens is small, as that of tokens is.",
     },
+    "0036": {"adding-foreign-key-constraint": "The new column has no values, so the constraint reads no rows."},
 }
 """The findings of single migrations that stay, and why."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, MetaData, Table, text
 
 
-def put(connection: Connection, name: str, **values: Any) -> None:
+def put(connection: Connection, name: str, /, **values: Any) -> None:
     """Insert a row into a table of the current schema version. Other required columns get placeholder values."""
     table = Table(name, MetaData(), autoload_with=connection)
     placeholders = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}

@@ -96,6 +96,17 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
                     "If you did not do this, reset your password now, and check your e-mail account.",
                 ),
             ),
+            account_mails.TENANCY_ENDED: NoticeText(
+                "Your time at a meter point has ended",
+                (
+                    "{{ application.name }} has recorded that you moved out at meter point {{ meterPoint }} on "
+                    "{{ endedAt | at }}.",
+                    "You keep your readings, costs and tariffs from before, and can still read and export them. "
+                    "Readings from then on are not yours. Your consent for the meter point has ended, and your alert "
+                    "rules there are disabled.",
+                    "If you have not moved out, or the time is wrong, contact {{ application.name }} now.",
+                ),
+            ),
         },
         "fr": {
             account_mails.VERIFY: CodeText(
@@ -151,6 +162,18 @@ TEXTS: Mapping[str, Mapping[str, NoticeText | CodeText]] = MappingProxyType(
                     "déconnectés.",
                     "Si vous n'êtes pas à l'origine de ce changement, réinitialisez votre mot de passe maintenant et "
                     "vérifiez votre messagerie.",
+                ),
+            ),
+            account_mails.TENANCY_ENDED: NoticeText(
+                "Votre période à un point de comptage est terminée",
+                (
+                    "{{ application.name }} a enregistré que vous avez quitté le point de comptage {{ meterPoint }} le "
+                    "{{ endedAt | at }}.",
+                    "Vous conservez vos relevés, coûts et tarifs antérieurs, et vous pouvez toujours les consulter et "
+                    "les exporter. Les relevés ultérieurs ne sont pas les vôtres. Votre consentement pour ce point de "
+                    "comptage a pris fin, et vos règles d'alerte y sont désactivées.",
+                    "Si vous n'avez pas déménagé, ou si l'heure est fausse, contactez {{ application.name }} "
+                    "maintenant.",
                 ),
             ),
         },

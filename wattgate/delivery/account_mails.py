@@ -9,6 +9,7 @@ VERIFY, RESET = "account.verify", "account.reset"
 CONFIRM_EMAIL = "account.confirm-email"
 EMAIL_CHANGE_REQUESTED, EMAIL_CHANGED = "account.email-change-requested", "account.email-changed"
 PASSWORD_CHANGED = "account.password-changed"  # noqa: S105 (the name of a mail)
+TENANCY_ENDED = "account.tenancy-ended"
 
 VERIFY_PAGE, RESET_PAGE, CONFIRM_EMAIL_PAGE = "/verify", "/reset", "/confirm-email"
 
@@ -17,12 +18,14 @@ VERIFY_PAGE, RESET_PAGE, CONFIRM_EMAIL_PAGE = "/verify", "/reset", "/confirm-ema
 class AccountMailType:
     """An alert type that only the gateway sends, by mail. Each application has it and can have templates for it.
 
-    `page` is the page of the gateway that takes the code of the mail, or None if the mail has no code.
+    `page` is the page of the gateway that takes the code of the mail, or None if the mail has no code. The mail is sent
+    to an address that has unsubscribed if the security of the account depends on it: `for_security`.
     """
 
     name: str
     description: str
     page: str | None = None
+    for_security: bool = True
 
 
 ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
@@ -37,9 +40,15 @@ ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
         ),
         EMAIL_CHANGED: AccountMailType("System: e-mail address changed", "Notice to the old address"),
         PASSWORD_CHANGED: AccountMailType("System: password changed", "Notice after a change or reset of the password"),
+        TENANCY_ENDED: AccountMailType(
+            "System: moved out", "Notice that another user has moved in at the meter point", for_security=False
+        ),
     }
 )
-"""The alert types of the gateway's own mails by their short codes. Migration 0025 added them to applications."""
+"""The alert types of the gateway's own mails by their short codes.
+
+Migrations 0025 and 0036 added them to applications.
+"""
 
 
 def code_link(base_url: str, page: str, application_id: str, username: str, code: str) -> str:

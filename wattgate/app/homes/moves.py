@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlmodel import col
-
 from wattgate.clock import format_iso, from_ms
 from wattgate.db import models
 from wattgate.db.queries.displays import DEFAULT_ZONE
+from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows import Rows
 from wattgate.energy.local_times import LocalTimes
-from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
+from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.services.login import find_account
+from wattgate.graphql.services.tenancy_plans import tenancies_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +25,11 @@ class MoveTarget:
 
 
 async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
-    """Return the user with this username or ID, and the time zone of the open home with a resource at a meter point."""
+    """Return the user with this username or ID, and the time zone of the home at a meter point."""
     user_id = await _find_user_id(rows, user)
-    resources = await rows.all(
-        models.Resource,
-        col(models.Resource.mpxn).in_(meter_point_spellings(canonical_meter_point(mpxn))),
-        col(models.Resource.active).is_(True),
-    )
-    link, home = models.VirtualEntityResource, models.VirtualEntity
-    links = await rows.all(link, col(link.resource_id).in_([resource.resource_id for resource in resources]))
-    found = await rows.first(
-        home,
-        col(home.ve_id).in_({one.ve_id for one in links}),
-        col(home.active).is_(True),
-        order_by=[home.created_at, home.ve_id],
-    )
+    number = canonical_meter_point(mpxn)
+    former = next((tenancy for tenancy in await tenancies_at(rows, number) if tenancy.ended_at is None), None)
+    found = None if former is None else await find_home_at(rows, former.user_id, number)
     zone = found.time_zone if found is not None and found.time_zone else DEFAULT_ZONE
     return MoveTarget(user_id, zone)
 

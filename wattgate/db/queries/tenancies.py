@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource
+from wattgate.db.models import MeterPointConsent, MeterPointTenancy, Resource, VirtualEntity, VirtualEntityResource
 from wattgate.db.queries.consent import CONSENTS_BY_METER_POINT
 from wattgate.db.rows import Rows
 from wattgate.energy.consent_gaps import ALL_TIME, ConsentGaps, StorageBounds, gaps_after_grant
-from wattgate.energy.meter_points import canonical_meter_point
+from wattgate.energy.meter_points import canonical_meter_point, meter_point_spellings
 from wattgate.energy.storage_fields import MAX_AHEAD_MS
 
 
@@ -72,3 +72,20 @@ async def lives_at(rows: Rows, user_id: str, number: str) -> bool:
         col(MeterPointTenancy.ended_at).is_(None),
     )
     return count > 0
+
+
+async def find_home_at(rows: Rows, user_id: str, number: str) -> VirtualEntity | None:
+    """Return the home of a user with a resource at a meter point, or None: an open one first, then the oldest."""
+    resources = await rows.all(
+        Resource,
+        col(Resource.owner_id) == user_id,
+        col(Resource.mpxn).in_(meter_point_spellings(canonical_meter_point(number))),
+    )
+    ids = [resource.resource_id for resource in resources]
+    links = await rows.all(VirtualEntityResource, col(VirtualEntityResource.resource_id).in_(ids))
+    return await rows.first(
+        VirtualEntity,
+        col(VirtualEntity.ve_id).in_({link.ve_id for link in links}),
+        col(VirtualEntity.owner_id) == user_id,
+        order_by=[col(VirtualEntity.active).desc(), VirtualEntity.created_at, VirtualEntity.ve_id],
+    )

@@ -168,6 +168,11 @@ SYSTEM_VARIABLES: Mapping[str, tuple[VariableDeclaration, ...]] = {
     account_mails.EMAIL_CHANGE_REQUESTED: (_APPLICATION_NAME,),
     account_mails.EMAIL_CHANGED: (_APPLICATION_NAME,),
     account_mails.PASSWORD_CHANGED: (_APPLICATION_NAME,),
+    account_mails.TENANCY_ENDED: (
+        _APPLICATION_NAME,
+        VariableDeclaration("meterPoint", _TEXT, "Number of the meter point.", "2300000000116"),
+        VariableDeclaration("endedAt", _INSTANT, "When the user moved out.", "2026-01-05T00:00:00.000Z"),
+    ),
 }
 """The own variables of the alert types that the gateway itself sends, by their short codes."""
 

@@ -16,6 +16,7 @@ from wattgate.db.models import (
     TestMail,
 )
 from wattgate.db.row_scope import SystemAccess
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES
 from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
 from wattgate.delivery.channels.smtp import SUPPRESS_ADDRESS
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
@@ -31,9 +32,6 @@ MAX_WAIT = timedelta(days=5)
 
 ADDRESS_SUPPRESSED = "address.suppressed"
 """Failure code of a mail to a suppressed address."""
-
-ADDRESS_ENDED = "user.address.ended"
-"""Failure code of a mail to an address that no active account of the user has any more."""
 
 MAX_KEPT_MAILS = 500
 """Maximum mails of an application that are kept if no SMTP server is configured. Above it, the oldest are deleted."""
@@ -76,7 +74,7 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | Per
     if ended is not None:
         return ended
     if delivery.address not in await notifications.current_addresses(call, alert.user_id):
-        return PermanentFailure(ADDRESS_ENDED, "no active account of the user has the address any more")
+        return PermanentFailure(account_mails.ADDRESS_ENDED, "no active account of the user has the address any more")
     return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, notification))
 
 
@@ -113,12 +111,14 @@ async def record_test_mail_outcome(
 async def prepare_account_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
     """Return a mail of the gateway itself to the holder of an account, or PermanentFailure if it must not be sent.
 
-    It is sent to addresses that have unsubscribed, because without it nobody could reset a password there.
+    If the security of an account depends on it, it is sent to addresses that have unsubscribed, because without it
+    nobody could reset a password there.
     """
     delivery = await call.rows.get(Delivery, delivery_id)
-    refusal = await _reason_not_to_send(call, delivery, ignored_cause=SuppressionCause.UNSUBSCRIBED)
     stored = await call.rows.get(AccountMail, delivery.target_id)
-    refusal = refusal or account_mails.reason_not_to_send(stored, call.rows.now)
+    ignored = SuppressionCause.UNSUBSCRIBED if ACCOUNT_MAIL_TYPES[stored.name].for_security else None
+    refusal = await _reason_not_to_send(call, delivery, ignored_cause=ignored)
+    refusal = refusal or await account_mails.reason_not_to_send(call.rows, stored, delivery.address or "")
     if refusal is not None:
         return refusal
     content = await account_mails.render_account_mail(call, stored)

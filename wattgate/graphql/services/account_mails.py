@@ -8,14 +8,17 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
 from sqlmodel import col
 
+from wattgate.clock import format_iso
 from wattgate.db.identity.login_backoff import NO_ACCOUNT
-from wattgate.db.models import Account, AccountMail, AlertType, Template, User
+from wattgate.db.models import Account, AccountMail, AlertType, MeterPointTenancy, Template, User
 from wattgate.db.queries import templates as queries
+from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows import Rows
 from wattgate.delivery.account_mail_texts import builtin_language, builtin_source
-from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, code_link
+from wattgate.delivery.account_mails import ACCOUNT_MAIL_TYPES, TENANCY_ENDED, code_link
 from wattgate.delivery.channels.channel import MessageContent, PermanentFailure
 from wattgate.delivery.templates.contract import build_contract
 from wattgate.delivery.templates.cultures import message_culture
@@ -26,10 +29,18 @@ from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services import outbox
 from wattgate.graphql.services.mail_bounds import BOUND_WINDOW, exceeded_bound
-from wattgate.graphql.services.message_variables import alert_values, home_values, recipient_values
+from wattgate.graphql.services.message_variables import (
+    alert_values,
+    home_values,
+    mail_address,
+    recipient_values,
+)
 from wattgate.graphql.services.template_sources import template_source
 
 log = logging.getLogger(__name__)
+
+ADDRESS_ENDED = "user.address.ended"
+"""Failure code of a mail to an address that no active account of the user has any more."""
 
 MAX_NOTICES = 5
 """Maximum notices of one kind to an account in BOUND_WINDOW.
@@ -46,6 +57,7 @@ async def enqueue_account_mail(
     *,
     code: str | None = None,
     expires_at: datetime | None = None,
+    tenancy_id: str | None = None,
 ) -> None:
     """Enqueue a mail to an address of an account. Above a bound, store it as SUPPRESSED with the reason.
 
@@ -57,6 +69,7 @@ async def enqueue_account_mail(
         user_id=account.user_id if account and has_recipient else NO_ACCOUNT,
         account_id=account.account_id if account and has_recipient else NO_ACCOUNT,
         name=short_code,
+        tenancy_id=tenancy_id,
         expires_at=expires_at,
         created_at=call.rows.now,
     )
@@ -76,6 +89,24 @@ async def enqueue_account_mail(
     outbox.announce(call, DeliveryKind.ACCOUNT_MAIL)
 
 
+async def enqueue_tenancy_notices(call: Call, rows: Rows, tenancy_id: str, user_id: str) -> None:
+    """Enqueue a mail about the end of a tenancy to each address of the active accounts of its user.
+
+    `rows` are those of the application, because an act of another user ends the tenancy.
+    """
+    call = replace(call, rows=rows)
+    accounts = await rows.all(
+        Account,
+        col(Account.user_id) == user_id,
+        col(Account.active).is_(True),
+        col(Account.status) == "active",
+        order_by=[Account.created_at, Account.account_id],
+    )
+    by_address = {address: account for account in reversed(accounts) if (address := mail_address(account))}
+    for address, account in by_address.items():
+        await enqueue_account_mail(call, TENANCY_ENDED, account, address, tenancy_id=tenancy_id)
+
+
 async def withdraw_codes(rows: Rows, account_id: str, short_code: str | None = None) -> None:
     """Delete the codes of an account that wait in mails of a kind, or of all kinds. Those mails are not sent."""
     kind = () if short_code is None else (col(AccountMail.name) == short_code,)
@@ -83,12 +114,17 @@ async def withdraw_codes(rows: Rows, account_id: str, short_code: str | None = N
     await rows.update(AccountMail, *is_waiting, *kind, secret=None)
 
 
-def reason_not_to_send(mail: AccountMail, now: datetime) -> PermanentFailure | None:
-    """Return why a mail must not be sent: its code is not valid any more. None otherwise."""
-    if mail.expires_at is not None and mail.expires_at <= now:
+async def reason_not_to_send(rows: Rows, mail: AccountMail, address: str) -> PermanentFailure | None:
+    """Return why a mail must not be sent to an address: it is no longer true, or the address is. None otherwise."""
+    if mail.expires_at is not None and mail.expires_at <= rows.now:
         return PermanentFailure("code.expired", "the code in the mail has expired")
     if ACCOUNT_MAIL_TYPES[mail.name].page is not None and mail.secret is None and not mail.text:
         return PermanentFailure("code.withdrawn", "the code in the mail was used or replaced")
+    if mail.tenancy_id is None:
+        return None
+    account = await rows.get(Account, mail.account_id)
+    if not account.active or address != mail_address(account):
+        return PermanentFailure(ADDRESS_ENDED, "the account is closed, or has another address now")
     return None
 
 
@@ -106,7 +142,7 @@ async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
     data = await _build_data(call, mail, account, culture, code)
     rendered = await _render_own(call, mail.name, culture, data)
     if rendered is None or not _shows(rendered, code):
-        scope = _scope(mail.name, culture, builtin_language(culture))
+        scope = _scope(mail.name, culture, builtin_language(culture), data)
         rendered = await call.templates.render(builtin_source(mail.name, culture), data, scope)
     return MessageContent(rendered.subject or ACCOUNT_MAIL_TYPES[mail.name].name, rendered.text, rendered.html)
 
@@ -134,6 +170,7 @@ async def _build_data(
     data: dict[str, Any] = {
         **recipient_values(account, culture),
         "home": home_values(None),
+        **await _tenancy_values(call.rows, mail),
         "alert": alert_values(mail.name, kind.name, mail.account_mail_id, mail.created_at),
         "application": {"name": application.name if application else ""},
     }
@@ -144,6 +181,16 @@ async def _build_data(
     return data
 
 
+async def _tenancy_values(rows: Rows, mail: AccountMail) -> dict[str, Any]:
+    """Return the variables about the tenancy of a mail, and the home that the user has there."""
+    if mail.tenancy_id is None:
+        return {}
+    tenancy = await rows.get(MeterPointTenancy, mail.tenancy_id)
+    home = await find_home_at(rows, tenancy.user_id, tenancy.mpxn)
+    ended_at = None if tenancy.ended_at is None else format_iso(tenancy.ended_at)
+    return {"home": home_values(home), "meterPoint": tenancy.mpxn, "endedAt": ended_at}
+
+
 async def _render_own(call: Call, short_code: str, culture: str, data: dict[str, Any]) -> RenderedTemplate | None:
     """Return the mail as the application's template has it. None without a template, or if it cannot be rendered."""
     template = await _find_template(call.rows, short_code, culture)
@@ -151,7 +198,7 @@ async def _render_own(call: Call, short_code: str, culture: str, data: dict[str,
         return None
     (version,) = await queries.current_versions(call.rows, [template])
     try:
-        scope = _scope(short_code, culture, template.culture_code)
+        scope = _scope(short_code, culture, template.culture_code, data)
         return await call.templates.render(template_source(version), data, scope)
     except TemplateError:
         # the findings are not logged, because they may quote the data
@@ -163,9 +210,10 @@ async def _render_own(call: Call, short_code: str, culture: str, data: dict[str,
         return None
 
 
-def _scope(short_code: str, culture: str, template_culture: str) -> RenderScope:
-    """Return what a rendering needs, for a template in a culture. Times are in UTC, because the mail has no home."""
-    return RenderScope(build_contract(short_code), message_culture(culture, template_culture), "UTC")
+def _scope(short_code: str, culture: str, template_culture: str, data: dict[str, Any]) -> RenderScope:
+    """Return the scope of a rendering, for a template in a culture. Times are in the zone of the home of the data."""
+    zone = data["home"]["timeZone"]
+    return RenderScope(build_contract(short_code), message_culture(culture, template_culture), zone)
 
 
 async def _find_template(rows: Rows, short_code: str, culture: str) -> Template | None:

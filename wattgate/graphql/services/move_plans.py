@@ -11,6 +11,7 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
+from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
@@ -227,7 +228,7 @@ async def _plan_home(rows: Rows, name: str, plan: MovePlan, former_id: str) -> N
                 f"{', '.join(sorted(others))}. Give another name for the home."
             )
         return NextHome(name, own[0])
-    former_home = await _home_of(rows, plan, former_id)
+    former_home = await find_home_at(rows, former_id, plan.leaving[0].mpxn or "")
     if former_home is not None:
         return NextHome(name, None, former_home.ve_type_id, former_home.time_zone)
     home_type = await rows.first(
@@ -238,19 +239,6 @@ async def _plan_home(rows: Rows, name: str, plan: MovePlan, former_id: str) -> N
     if home_type is None:
         raise Conflict("The application has no type of homes. Add one with addVirtualEntityType, or give no home name.")
     return NextHome(name, None, home_type.ve_type_id)
-
-
-async def _home_of(rows: Rows, plan: MovePlan, former_id: str) -> models.VirtualEntity | None:
-    """Return the home of the former user in which the leaving resources are: an open one first, then the oldest."""
-    ids = [resource.resource_id for resource in plan.leaving]
-    link, home = models.VirtualEntityResource, models.VirtualEntity
-    homes = {found.ve_id for found in await rows.all(link, col(link.resource_id).in_(ids))}
-    return await rows.first(
-        home,
-        col(home.ve_id).in_(homes),
-        col(home.owner_id) == former_id,
-        order_by=[col(home.active).desc(), home.created_at, home.ve_id],
-    )
 
 
 async def _count_withdrawn(rows: Rows, tenancy: TenancyPlan) -> int:

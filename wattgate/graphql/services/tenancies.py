@@ -18,6 +18,7 @@ from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import TenancyProof
 from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.account_mails import enqueue_tenancy_notices
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed
 from wattgate.graphql.services.tenancy_plans import Departure, TenancyChange, TenancyPlan, is_at, plan_tenancy
 from wattgate.graphql.services.webhook_events import enqueue_event
@@ -160,6 +161,8 @@ async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
     if user.erased_at is None and (former.ended_at is None or departure.consents):
         payload = {"userId": former.user_id, "mpxn": former.mpxn}
         await enqueue_event(call, ENDED_EVENT, payload, user_id=former.user_id)
+    if user.erased_at is None and former.ended_at is None:  # one that closed its resources knows
+        await enqueue_tenancy_notices(call, rows, former.tenancy_id, former.user_id)
 
 
 async def _end_grants(rows: Rows, departure: Departure) -> None:
