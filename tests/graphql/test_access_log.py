@@ -7,7 +7,9 @@ from uuid import uuid4
 import pytest
 
 from tests.support.house import House
+from tests.support.metering import metered, resource_at
 from tests.support.people import active
+from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.timed import Timed
 from wattgate.access_log import AccessLog, ReadData, Reader
@@ -105,6 +107,38 @@ async def test_withheld_data_and_records_without_data_leave_no_entry(served: Hou
     answer = await read(served, resource_id, served.one.headers["application"], f"name withheld {{ reason }} {SERIES}")
     assert answer["data"]["resource"] == {"name": "logged", "withheld": {"reason": "REVOKED"}, "readings": None}
     assert await entries(served, resource_id) == []
+
+
+async def test_household_sees_who_read_the_records_of_the_meter_network(served: House) -> None:
+    """Each operation that reads them leaves an entry, unless it is refused. The home has two resources there."""
+    point = await metered(served.one)
+    second = await resource_at(served.one, point.mpxn)
+    headers = served.one.headers["application"]
+    eligibility = {
+        "/eligibility/smets-ihd-cad": {"mpxn": point.mpxn},
+        "/eligibility/checksmetsihd/postcode": {"postcode": "LS63QT", "eui": point.eui},
+        "/eligibility/checksmetsihd": {"mpxn": point.mpxn, "eui": point.eui},
+        "/eligibility/checksmetsmpxn": {"mpxn": point.mpxn},
+    }
+    paths = (f"/device/meter-point/{point.mpxn}/inventory", f"/device/smart-meter/{point.eui}/inventory")
+    for path in (*paths, f"/discover/{point.eui}"):
+        assert (await served.call("GET", path, headers)).status_code == 200, path
+    for path, body in eligibility.items():
+        assert (await served.call("POST", path, headers, json=body)).status_code == 200, path
+    assert (await served.call("GET", paths[0], served.one.headers["administrator"])).status_code == 200
+    stranger = await resident(served.one)
+    for path in paths:
+        assert (await served.call("GET", path, stranger.headers["account"])).status_code == 404, path
+    assert (await served.call("GET", paths[0], served.other.headers["application"])).status_code == 200
+    expected = {
+        *("meterPointInventory", "smartMeterInventory", "discoverHardware", "hasConsumerDevice"),
+        *("displayAtPostcode", "displayAtMeterPoint", "meterPointEligible"),
+    }
+    for resource_id in (point.resource_id, second):
+        found = await entries(served, resource_id)
+        assert {one["operation"] for one in found if one["role"] == "application"} == expected
+        assert [one["operation"] for one in found if one["role"] != "application"] == ["meterPointInventory"]
+        assert {(one["userId"], one["own"], one["count"]) for one in found} == {(served.one.user_id, False, 1)}
 
 
 async def test_both_interfaces_list_the_same_entries_to_their_household_only(served: House, resource_id: str) -> None:

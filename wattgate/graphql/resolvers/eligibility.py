@@ -6,7 +6,12 @@ from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, require_access
+from wattgate.graphql.resolvers.meter_points import (
+    parse_meter_point,
+    record_network_read,
+    require_access,
+    resources_at,
+)
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Permission
 
@@ -40,8 +45,10 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligi
 async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.Eligibility:
     """Check whether the in-home display with this EUI is at a postcode."""
     display = await _find_display(call, eui)
-    if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
+    resources = await resources_at(call, display.mpxn) if display else []
+    if call.rows.user_id is not None and not resources:
         raise NotFound(f"No display with EUI {eui}.")  # the error must not reveal whether the display exists
+    record_network_read(call, resources)
     point = await call.network.meter_point(display.mpxn) if display else None
     return types.Eligibility(valid=point is not None and point.postcode == meter_points.normalize_postcode(postcode))
 

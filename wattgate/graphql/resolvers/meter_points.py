@@ -1,5 +1,7 @@
 """Shared checks of meter points: parse their numbers, and restrict users to their own."""
 
+from collections.abc import Sequence
+
 from sqlmodel import col
 
 from wattgate.db import models
@@ -29,12 +31,14 @@ def parse_path_meter_point(text: str) -> str:
 
 
 async def require_access(call: Call, number: str) -> str:
-    """Return the number if the caller may access the meter point. Raise NotFound otherwise.
+    """Return the number if the caller may access the meter point, and record the read. Raise NotFound otherwise.
 
     A user may access the meter points of own resources, an application any.
     """
-    if call.rows.user_id is not None and not await is_own_meter_point(call, number):
+    resources = await _resources_to_check(call, number)
+    if call.rows.user_id is not None and not resources:
         raise NotFound(f"No meter point with number {number}.")
+    record_network_read(call, resources)
     return number
 
 
@@ -42,11 +46,28 @@ async def find_inventory_error(call: Call, number: str) -> GatewayError | None:
     """Return why the caller must not read the network's inventory of a meter point; None if the caller may.
 
     An application may read any. A user may read those of own resources and consents: NotFound for others, and
-    ConsentRevoked if the consent for the meter point does not allow it.
+    ConsentRevoked if the consent for the meter point does not allow it. A read that is allowed is recorded.
     """
-    if call.rows.user_id is None:
-        return None
-    return await find_own_meter_point_error(call.rows, number, await resources_at(call, number))
+    resources = await _resources_to_check(call, number)
+    if call.rows.user_id is not None:
+        error = await find_own_meter_point_error(call.rows, number, resources)
+        if error is not None:
+            return error
+    record_network_read(call, resources)
+    return None
+
+
+async def _resources_to_check(call: Call, number: str) -> list[models.Resource]:
+    """Return the active resources at a meter point, if the access of the caller or the access log depends on them."""
+    needs_resources = call.rows.user_id is not None or call.rows.accesses is not None
+    return await resources_at(call, number) if needs_resources else []
+
+
+def record_network_read(call: Call, resources: Sequence[models.Resource]) -> None:
+    """Record a read of the network's records of a meter point: one for each active resource there, without costs."""
+    if call.rows.accesses is not None:
+        pairs = [(resource.owner_id, resource.resource_id) for resource in resources if resource.cost_of is None]
+        call.rows.accesses.record(pairs, call.rows.now)
 
 
 async def require_inventory_access(call: Call, number: str, not_found: NotFound) -> None:
