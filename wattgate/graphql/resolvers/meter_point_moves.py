@@ -10,7 +10,7 @@ from wattgate.graphql.resolvers.meter_points import parse_path_meter_point
 from wattgate.graphql.resolvers.provisioning import add_user
 from wattgate.graphql.services.move_plans import MovePlan, MoveRequest, plan_meter_point_move
 from wattgate.graphql.services.moves import Moved, carry_out_move
-from wattgate.graphql.services.owners import check_new_owner, require_new_owner
+from wattgate.graphql.services.owners import lock_new_owner
 from wattgate.graphql.services.tenancies import lock_tenancies
 from wattgate.graphql.types import meter_point_moves as types
 from wattgate.principal import Permission
@@ -33,7 +33,6 @@ async def meter_point_move(
 ) -> types.MeterPointMove:
     """Return what `moveMeterPoint` would change with the same arguments. Change nothing."""
     request = MoveRequest(parse_path_meter_point(mpxn), user_id, moved_in_at, device_ids, home_name)
-    await check_new_owner(call.rows, user_id)
     return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
 
 
@@ -59,7 +58,6 @@ async def move_meter_point(
     """
     number = parse_path_meter_point(mpxn)
     request = MoveRequest(number, user_id, moved_in_at, device_ids, home_name)
-    await require_new_owner(call.rows, user_id)
     return await carry_out_request(call, request)
 
 
@@ -73,7 +71,7 @@ async def new_user_move(
     home_name: str | None = None,
 ) -> types.MeterPointMove:
     """Return what `move_in_new_user` would change. The ID of the user is one that no user has."""
-    request = MoveRequest(parse_path_meter_point(mpxn), new_id(), moved_in_at, device_ids, home_name)
+    request = MoveRequest(parse_path_meter_point(mpxn), new_id(), moved_in_at, device_ids, home_name, is_new_user=True)
     return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
 
 
@@ -97,6 +95,7 @@ async def move_in_new_user(
 async def carry_out_request(call: Call, request: MoveRequest) -> types.MeterPointMove:
     """Plan a move and carry it out. Return what it changed."""
     await lock_tenancies(call, request.mpxn)
+    await lock_new_owner(call.rows, request.user_id)
     plan = await plan_meter_point_move(call.rows, call.principal, request)
     return describe_move(plan, await carry_out_move(call, plan))
 

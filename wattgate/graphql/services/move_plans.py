@@ -16,6 +16,7 @@ from wattgate.db.queries.virtual_entities import resources as resources_of_homes
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.services.owners import check_new_owner
 from wattgate.graphql.services.tenancies import withdrawn_fields
 from wattgate.graphql.services.tenancy_plans import TenancyPlan, is_at, plan_tenancy, tenancies_at
 from wattgate.principal import Principal
@@ -53,13 +54,17 @@ class MovePlan:
 
 @dataclass(frozen=True, slots=True)
 class MoveRequest:
-    """A move to plan. Without `device_ids`, the devices that measure the meter point move."""
+    """A move to plan. Without `device_ids`, the devices that measure the meter point move.
+
+    A user with `is_new_user` need not exist yet.
+    """
 
     mpxn: str
     user_id: str
     moved_in_at: datetime | None = None
     device_ids: Collection[str] | None = None
     home_name: str | None = None
+    is_new_user: bool = False
 
 
 async def plan_resource_move(
@@ -81,9 +86,12 @@ async def plan_resource_move(
 async def plan_meter_point_move(rows: Rows, principal: Principal, request: MoveRequest) -> MovePlan:
     """Return the plan of a move. Raise NotFound if the application does not know the meter point.
 
-    Raise Conflict if the user lives there already, or if nobody lives there with an open resource.
+    Raise BadInput if the user is unknown or not active. Raise Conflict if the user lives there already, or if nobody
+    lives there with an open resource.
     """
     former = await _find_former(rows, canonical_meter_point(request.mpxn), request.user_id)
+    if not request.is_new_user:
+        await check_new_owner(rows, request.user_id)
     first = await rows.first(
         models.Resource,
         col(models.Resource.owner_id) == former.user_id,
