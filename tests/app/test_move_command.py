@@ -1,6 +1,7 @@
 """`wattgate move`: the dry run, the move of a home, a new user, and times on days of a clock change."""
 
 import json
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,14 @@ def set_up(command: Command, mpxn: str = MPAN, user: str = ADA) -> Any:
     return run(command, "home", "create", "--application", "My app", *words)
 
 
+def export(command: Command, user: str, folder: Path) -> dict[str, str]:
+    """Return the files of an export of a user."""
+    outcome = command("user", "export", user, "export.zip")
+    assert outcome.status == 0, outcome
+    with zipfile.ZipFile(folder / "export.zip") as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
 def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(command: Command, tmp_path: Path) -> None:
     """The day of the move is a day in the time zone of the home: 1 July begins at 23:00 UTC."""
     setup = set_up(command)
@@ -61,10 +70,16 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(command: Comm
     homes = {home["user"]: home for home in run(command, "home", "list")}
     assert (homes[BOB]["name"], homes[BOB]["timeZone"], homes[BOB]["veId"]) == ("Home", "Europe/London", moved["veId"])
     assert homes[ADA]["veId"] == setup["veId"]
+    bobs = [one["successorId"] for one in moved["resources"]]
     for one in (*preview["resources"], *moved["resources"]):
         one.pop("successorId")
     same = set(preview) - {"dryRun", "userId", "veId", "secrets"}
     assert {name: preview[name] for name in same} == {name: moved[name] for name in same}
+    exported = export(command, ADA, tmp_path)
+    (period,) = json.loads(exported["records/meter_point_tenancy.json"])
+    assert (period["mpxn"], period["beganAt"], period["endedAt"][:16]) == (MPAN, None, "2026-06-30T23:00")
+    everything = "".join(exported.values())
+    assert not [text for text in (BOB, moved["userId"], moved["veId"], *bobs) if text in everything]
     back = run(command, "move", MPAN, "--user", ADA, "--yes", "--home", "Old flat")  # and back again, now
     assert back["formerUserId"] == moved["userId"]
 

@@ -131,6 +131,14 @@ async def test_rules_are_added_changed_and_removed(page: Page) -> None:
     await rule.get_by_role("button", name="Remove this rule?").click()
     await expect(rule).to_have_count(0)
     assert len((await query_graphql(page, rules_query))["viewer"]["alertRules"]) == 1
+    await page.get_by_role("tab", name="Tenancy").click()  # no other test of the short form opens the dialog
+    own = page.get_by_role("tabpanel", name="Tenancy").locator(".tenancy-item")
+    await expect(own.first).to_contain_text("You live here. Nobody is known to have lived here before.")
+    mpxns = "{ viewer { tenancies(last: 100) { edges { node { mpxn } } } } }"
+    edges = (await query_graphql(page, mpxns))["viewer"]["tenancies"]["edges"]
+    await expect(own.get_by_role("heading")).to_have_text(
+        [f"Meter point {edge['node']['mpxn']}" for edge in reversed(edges)]
+    )
 
 
 @pytest.mark.long("sizes and side paths of the inbox; new alerts and rules stay in the short form")
@@ -226,7 +234,7 @@ async def test_dialog_fits_small_screens_and_is_accessible(page: Page, homes: Co
     await open_display(page)
     await page.get_by_test_id("alerts").click()
     await expect(page.locator(".alert-item").first).to_be_visible()
-    for tab in ("Alerts", "Rules", "Budget"):
+    for tab in ("Alerts", "Rules", "Budget", "Tenancy"):
         await page.keyboard.press("ArrowRight") if tab != "Alerts" else None
         await expect(page.get_by_role("tab", name=tab)).to_be_focused()
         panel = page.get_by_role("tabpanel", name=tab)

@@ -224,6 +224,7 @@ EXAMPLES: dict[str, Example] = {
     "consent_changes": by_id("mpxn", "mpxn", kind="RENEWAL"),
     "consent_receipts": fixed(lambda tenant: {"first": 2}),
     "consent_receipt": by_id("consent_receipt", "receiptId"),
+    "tenancies": fixed(lambda tenant: {"first": 2}),
     "access_log": fixed(lambda tenant: {"first": 2}),
     "dfs_terms_conditions": NOTHING,
     "dfs_users": NOTHING,

@@ -53,6 +53,7 @@ from wattgate.graphql.resolvers import (
     template_sharing,
     template_test_mail,
     templates,
+    tenancies,
     tokens,
     trusted_documents,
     users,
@@ -179,6 +180,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     consent.revoke_consents,
     consent.consent_changes,
     consent.consent_receipts,
+    tenancies.tenancies,
     consent.consent_receipt,
     access_log.access_log,
     # Content system

@@ -40,6 +40,8 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "authorise.state": "Opaque value of the client, which the result returns unchanged.",
         "changeName.name": "New name of the person.",
         "accessLog.after": "ID of the last entry that you have. Default: the list starts at the beginning.",
+        "tenancies.first": "Maximum number of tenancies: 1 to 100.",
+        "tenancies.after": "ID of the last tenancy that you have. Default: the list starts at the beginning.",
         "consentReceipts.first": "Maximum number of receipts: 1 to 100.",
         "consentReceipts.after": "ID of the last receipt that you have. Default: the list starts at the beginning.",
         "consentChanges.kind": "Return only changes of this kind. Default: all changes.",

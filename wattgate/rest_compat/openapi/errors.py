@@ -70,7 +70,14 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
                 *("ownAccountStatus", "participateInDfsEvent", "recordReadingColumns", "register"),
                 *("removeSecondFactor", "renewConsents", "requestPasswordReset"),
                 *("requestVerification", "resetPassword", "revokeConsents", "secondFactor"),
-                *("setAccountProfile", "tokenStatus", "updateAccountSession", "userByUsername", "verifyUser"),
+                *(
+                    "setAccountProfile",
+                    "tenancies",
+                    "tokenStatus",
+                    "updateAccountSession",
+                    "userByUsername",
+                    "verifyUser",
+                ),
             }
         ),
         Conflict: frozenset(

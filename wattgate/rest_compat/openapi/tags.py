@@ -27,7 +27,7 @@ TAG_GROUPS: Mapping[str, tuple[Tag, ...]] = MappingProxyType(
             Tag(
                 "Consents",
                 "Consents to the use of a meter point's data, their receipts, and the access log.",
-                ("/user/verification", "/user/consentreceipt", "/user/accesslog"),
+                ("/user/verification", "/user/consentreceipt", "/user/accesslog", "/user/tenancy"),
             ),
             Tag("Directories", "External directories in which the users of an application log in.", ("/directory",)),
             Tag("Audit log", "Log of administrative acts.", ("/auditlog",)),

@@ -165,6 +165,7 @@ const TIME_FORMS = /** @satisfies {Record<string, Intl.DateTimeFormatOptions>} *
   month: { month: "short" },
   monthOfYear: { month: "long", year: "numeric" },
   year: { year: "numeric" },
+  momentOfYear: { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit" },
 });
 
 /** @typedef {keyof typeof TIME_FORMS} TimeForm */

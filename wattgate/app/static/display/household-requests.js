@@ -26,6 +26,11 @@ import { call } from "../shared/gateway.js";
  * @property {Record<string, unknown>} attributes  Of the home.
  */
 
+/** @typedef {{ tenancyId: string, mpxn: string, beganAt: string | null, endedAt: string | null }} Tenancy */
+
+/** The gateway's maximum of a list. */
+const MAX_TENANCIES = 100;
+
 const PAGE_SIZE = 30;
 
 const INBOX = `query Inbox($size: Int!, $before: String) {
@@ -59,6 +64,10 @@ const SETTINGS = `query Settings($veId: ID!) {
     resources { resourceId name classifier type { storage { fields { fieldName unit } } } }
   }
 } ${RULE}`;
+
+const TENANCIES = `query Tenancies($size: Int!) {
+  viewer { tenancies(last: $size) { edges { node { tenancyId mpxn beganAt endedAt } } } }
+}`;
 
 const ADD_RULE = `mutation AddRule($input: NewAlertRule!) { addAlertRule(input: $input) { ...Rule } } ${RULE}`;
 
@@ -109,6 +118,16 @@ export async function readSettings(token, veId) {
     meters: virtualEntity.resources.map(toMeter),
     attributes: virtualEntity.attributes,
   };
+}
+
+/**
+ * Return the times in which the user lives or has lived at meter points, newest record first.
+ * @param {string} token
+ * @returns {Promise<Tenancy[]>}
+ */
+export async function readTenancies(token) {
+  const { edges } = (await call(TENANCIES, { size: MAX_TENANCIES }, token)).viewer.tenancies;
+  return edges.map((/** @type {any} */ edge) => edge.node).reverse();
 }
 
 /**

@@ -1,13 +1,14 @@
-/** The dialog behind the bell: the inbox, the alert rules and the daily budget, one tab for each. */
+/** The dialog behind the bell: the inbox, the alert rules, the daily budget and the tenancies, one tab for each. */
 
 import { find, findAll, findAs } from "../shared/dom.js";
 import { BudgetPanel } from "./budget-panel.js";
-import { readInbox, readSettings } from "./household-requests.js";
+import { readInbox, readSettings, readTenancies } from "./household-requests.js";
 import { InboxPanel } from "./inbox-panel.js";
 import { onNotationChange } from "./notation.js";
 import { PanelDialog } from "./panel-dialog.js";
 import { RovingFocus } from "./roving-focus.js";
 import { RulesPanel } from "./rules-panel.js";
+import { TenancyPanel } from "./tenancy-panel.js";
 import { text } from "./texts.js";
 
 /** @import { WallClock } from "./format.js" */
@@ -39,6 +40,8 @@ export class Household {
   #rules;
   /** @type {BudgetPanel} */
   #budget;
+  /** @type {TenancyPanel} */
+  #tenancy;
   /** @type {string | null} */
   #veId = null;
   #unread = 0;
@@ -57,6 +60,7 @@ export class Household {
     this.#inbox = new InboxPanel(find(dialog, ".inbox"), requester, (before) => this.#readInbox(before));
     this.#rules = new RulesPanel(find(dialog, ".rules"), requester);
     this.#budget = new BudgetPanel(find(dialog, ".budget"), requester);
+    this.#tenancy = new TenancyPanel(find(dialog, ".tenancy"));
     bell.addEventListener("click", () => this.#open());
     const tabs = new RovingFocus(find(dialog, ".tabs"));
     for (const tab of tabs.elements) tab.addEventListener("click", () => this.#select(tab.dataset.panel ?? ""));
@@ -68,7 +72,7 @@ export class Household {
   }
 
   /**
-   * Prepare for a home of a session. A paired display has neither inbox nor rules nor budget.
+   * Prepare for a home of a session. A paired display has none of the panels.
    * @param {string} veId
    * @param {WallClock} wallClock
    * @param {boolean} isOffered
@@ -78,6 +82,7 @@ export class Household {
     this.#veId = veId;
     this.#isOffered = isOffered;
     this.#inbox.setWallClock(wallClock);
+    this.#tenancy.setWallClock(wallClock);
     this.#drawBell();
   }
 
@@ -87,7 +92,7 @@ export class Household {
     this.#veId = null;
     this.#unread = 0;
     this.#isOffered = false;
-    for (const panel of [this.#inbox, this.#rules, this.#budget]) panel.clear();
+    for (const panel of [this.#inbox, this.#rules, this.#budget, this.#tenancy]) panel.clear();
     this.#drawBell();
   }
 
@@ -108,6 +113,7 @@ export class Household {
     this.#dialog.open();
     this.#readInbox(null);
     this.#readSettings();
+    this.#readTenancies();
   }
 
   /** @param {string | null} before  The cursor of older alerts. Null for the newest. */
@@ -136,6 +142,15 @@ export class Household {
     this.#budget.show(veId, settings.attributes);
   }
 
+  async #readTenancies() {
+    const read = () => readTenancies(this.#requester.token);
+    const tenancies = await this.#requester.read("tenancies", read, {
+      retry: () => this.#retry(() => this.#readTenancies()),
+      onFailure: () => this.#tenancy.fail(),
+    });
+    if (tenancies) this.#tenancy.show(tenancies);
+  }
+
   /** @param {() => void} read */
   #retry(read) {
     if (this.#dialog.isOpen) read();
@@ -153,7 +168,7 @@ export class Household {
 
   #draw() {
     this.#drawBell();
-    for (const panel of [this.#inbox, this.#rules, this.#budget]) panel.draw();
+    for (const panel of [this.#inbox, this.#rules, this.#budget, this.#tenancy]) panel.draw();
   }
 
   #drawBell() {

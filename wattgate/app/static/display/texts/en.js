@@ -281,7 +281,7 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "dates.weekBefore": "a week before {amount}",
 
   "inbox.open": { one: "Alerts, rules and budget: {count} unread alert", other: "Alerts, rules and budget: {count} unread alerts" },
-  "inbox.title": "Alerts and budget",
+  "inbox.title": "My household",
   "inbox.tab": "Alerts",
   "inbox.none": "There are no alerts.",
   "inbox.loading": "Reading the alerts.",
@@ -339,6 +339,17 @@ export default /** @satisfies {Record<string, Text>} */ ({
   "rules.saysSum": "{meter} above {amount} in {age}",
   "rules.saysPace": "{meter} will exceed {amount} in the {period}",
   "rules.saysSilence": "{meter}: no reading for {age}",
+
+  "tenancy.tab": "Tenancy",
+  "tenancy.loading": "Reading your times at meter points.",
+  "tenancy.failed": "Your times at meter points cannot be read. Trying again soon.",
+  "tenancy.none": "The provider of your app has not recorded a meter point for you.",
+  "tenancy.meterPoint": "Meter point {number}",
+  "tenancy.always": "You live here. Nobody is known to have lived here before.",
+  "tenancy.since": "You live here since {start}.",
+  "tenancy.until": "You lived here until {end}.",
+  "tenancy.fromTo": "You lived here from {start} to {end}.",
+  "tenancy.hint": "You see the readings of these times only. If a time is wrong, ask the provider of your app.",
 
   "budget.tab": "Budget",
   "budget.loading": "Reading the budget.",

@@ -279,7 +279,7 @@ export default /** @type {Catalogue} */ ({
   "dates.weekBefore": "une semaine avant {amount}",
 
   "inbox.open": { one: "Alertes, règles et budget\u00a0: {count} alerte non lue", other: "Alertes, règles et budget\u00a0: {count} alertes non lues" },
-  "inbox.title": "Alertes et budget",
+  "inbox.title": "Mon foyer",
   "inbox.tab": "Alertes",
   "inbox.none": "Il n’y a aucune alerte.",
   "inbox.loading": "Lecture des alertes.",
@@ -337,6 +337,18 @@ export default /** @type {Catalogue} */ ({
   "rules.saysSum": "{meter}\u00a0: plus de {amount} en {age}",
   "rules.saysPace": "{meter} va dépasser {amount} sur la période ({period})",
   "rules.saysSilence": "{meter}\u00a0: aucun relevé depuis {age}",
+
+  "tenancy.tab": "Logement",
+  "tenancy.loading": "Lecture de vos périodes aux points de comptage.",
+  "tenancy.failed": "Vos périodes ne peuvent pas être lues. Nouvel essai dans un instant.",
+  "tenancy.none": "Le fournisseur de votre application n’a enregistré aucun point de comptage pour vous.",
+  "tenancy.meterPoint": "Point de comptage {number}",
+  "tenancy.always": "Vous habitez ici. Aucun occupant précédent n’est connu.",
+  "tenancy.since": "Vous habitez ici depuis le {start}.",
+  "tenancy.until": "Vous avez habité ici jusqu’au {end}.",
+  "tenancy.fromTo": "Vous avez habité ici du {start} au {end}.",
+  "tenancy.hint":
+    "Vous ne voyez que les relevés de ces périodes. Si une date est fausse, demandez au fournisseur de votre application.",
 
   "budget.tab": "Budget",
   "budget.loading": "Lecture du budget.",
