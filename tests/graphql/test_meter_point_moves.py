@@ -1,6 +1,7 @@
 """Moves of meter points with all that belongs to them, and their previews, which change nothing."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,10 @@ from tests.support.house import STORAGE, House, Tenant
 from tests.support.metering import HALF_HOUR, START, Metered, add_device, metered
 from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
+from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
+from wattgate.graphql.resolvers import meter_point_moves
+from wattgate.graphql.services import tenancies
 from wattgate.graphql.types.resources import NewResourceType
 
 pytestmark = pytest.mark.both_databases("separation of households")
@@ -240,3 +244,29 @@ async def test_the_devices_of_a_home_with_two_meter_points_follow_the_first(
     fed = {sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]}
     new = {one["resourceId"]: one["successorId"] for one in (*first_move["resources"], *second_move["resources"])}
     assert fed == {new[point.resource_id], new[second]}
+
+
+async def test_a_late_move_deletes_many_readings_in_pieces(
+    served: House, ada: Tenant, bob: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ada has 100 half hours, 30 of them from before the move. One transaction deletes 20, or one day (UTC)."""
+    monkeypatch.setattr(tenancies, "MAX_WITHDRAWN_READINGS", 20)
+    point = await metered(ada)
+    await ada.record(point.resource_id, *((START + n * HALF_HOUR, "0.5") for n in range(100)))
+    request = {"userId": bob.user_id, "movedInAt": format_iso(START + 30 * HALF_HOUR)}
+    before = await stored(served, ada)
+    refused = await rest(served, "POST", point.mpxn, **request)
+    assert code_of(refused) == (409, "CONFLICT")
+    assert "70 readings" in refused.text
+    assert await stored(served, ada) == before
+    piece = {"mpxn": point.mpxn, "moved_in_at": START + 30 * HALF_HOUR, "user_id": bob.user_id}
+    system = replace(ada.system, user_id=None)
+    left = []
+    while await served.gateway.runner.run(meter_point_moves.withdraw_before_move, system, piece):
+        left.append((await stored(served, ada))["reading"]["count"]["n"])
+        async with served.gateway.database.engine.begin() as connection:
+            assert await connection.run_sync(check_rollups, [point.resource_id]) > 0
+    assert left == [96, 48]  # the newest days: 4 half hours, 48, and 18 that the move itself deletes
+    answer = await rest(served, "POST", point.mpxn, **request)
+    assert (answer.status_code, answer.json()["withdrawnReadings"]) == (200, 18)
+    assert (await stored(served, ada))["reading"]["count"]["n"] == 30

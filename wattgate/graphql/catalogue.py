@@ -279,6 +279,7 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_user,
     meter_point_moves.new_user_move,
     meter_point_moves.move_in_new_user,
+    meter_point_moves.withdraw_before_move,
     oauth.create_oauth_client,
     trusted_documents.register_documents,
     trusted_documents.registered_documents,

@@ -116,9 +116,13 @@ _SELECT_EXPIRED = """
 _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
+# By the key of the table: another condition would read the readings of all resources.
 _WITHDRAW = """
-    DELETE FROM {table} WHERE EXISTS (
-        SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at >= n.before)"""
+    DELETE FROM {table} WHERE resource_number = :number AND field = :field AND at >= :since"""
+_SELECT_DAYS = """
+    SELECT d.at, sum(d.count) FROM {spans} s CROSS JOIN {reading_day} d
+    WHERE d.resource_number = s.number AND d.field = s.field AND d.at >= s.first AND d.at <= s.last
+    GROUP BY d.at ORDER BY d.at DESC"""
 _COUNT_SINCE = """
     SELECT (
         SELECT coalesce(sum(d.count), 0) FROM {spans} s CROSS JOIN {reading_day} d
@@ -126,6 +130,9 @@ _COUNT_SINCE = """
     ) + (
         SELECT count(*) FROM {spans} s CROSS JOIN {reading} r
         WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.first AND r.at < s.last)"""
+MAX_INSTANT = 2**62
+"""An instant after every reading, in milliseconds since 1970."""
+
 _ERASE = """
     DELETE FROM {table} WHERE (resource_number, field, at) IN (
         SELECT resource_number, field, at FROM {table}
@@ -193,9 +200,10 @@ class ReadingStore:
         keys = sorted((number, index, since - 1, hourly) for number in numbers for index, hourly in fields[number])
         with system_access(self._session, SystemAccess.RECORD_READINGS):
             for table, size in (("reading", 1), (HOUR_SOURCE.table, HOUR_MS), (DAY_SOURCE.table, DAY_MS)):
-                statement = _WITHDRAW.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
-                spans = [(number, since - since % size) for number in numbers]
-                await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, spans))
+                spans = [
+                    {"number": number, "field": index, "since": since - since % size} for number, index, _, _ in keys
+                ]
+                await connection.execute(text(_WITHDRAW.format(table=table)), spans)
             await refresh_rollups(connection, *np.array(keys, np.int64).T)
 
     async def count_since(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int) -> int:
@@ -204,6 +212,21 @@ class ReadingStore:
         spans = [(number, index, since, next_day) for number in fields for index, _ in fields[number]]
         ((count,),) = await self._fetch(_COUNT_SINCE, _SPANS, spans)
         return int(count)
+
+    async def start_of_newest(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int, *, limit: int) -> int:
+        """Return the midnight (UTC) from which on there are up to `limit` readings, or `since` if that is later.
+
+        The span has the newest day in any case, which bounds it too.
+        """
+        first = since - since % DAY_MS
+        spans = [(number, index, first, MAX_INSTANT) for number in fields for index, _ in fields[number]]
+        start, total = MAX_INSTANT, 0
+        for at, count in await self._fetch(_SELECT_DAYS, _SPANS, spans):
+            total += count
+            if total > limit and start != MAX_INSTANT:
+                break
+            start = at
+        return since if start == MAX_INSTANT else max(start, since)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""

@@ -33,7 +33,8 @@ ADMINISTRATIVE = frozenset(
         # consents, retention and flexibility
         *("verify_meter_point", "set_retention", "add_dfs_event", "move_dfs_event"),
         # owners of resources and devices
-        *("move_resource", "move_device", "move_meter_point", "move_in_new_user", "register_device_claim"),
+        *("move_resource", "move_device", "move_meter_point", "move_in_new_user", "withdraw_before_move"),
+        "register_device_claim",
         # types and content of the application
         *("add_resource_type", "add_device_type", "add_virtual_entity_type", "update_virtual_entity_type"),
         *("add_faq", "add_content", "update_content", "add_language_content", "update_language_content"),

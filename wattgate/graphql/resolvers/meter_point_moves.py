@@ -11,7 +11,7 @@ from wattgate.graphql.resolvers.provisioning import add_user
 from wattgate.graphql.services.move_plans import MovePlan, MoveRequest, plan_meter_point_move
 from wattgate.graphql.services.moves import Moved, carry_out_move
 from wattgate.graphql.services.owners import lock_new_owner
-from wattgate.graphql.services.tenancies import lock_tenancies
+from wattgate.graphql.services.tenancies import lock_tenancies, withdraw_newest
 from wattgate.graphql.types import meter_point_moves as types
 from wattgate.principal import Permission
 
@@ -90,6 +90,22 @@ async def move_in_new_user(
     account = await add_user(call, username, password)
     number = parse_path_meter_point(mpxn)
     return await carry_out_request(call, MoveRequest(number, account.user_id, moved_in_at, device_ids, home_name))
+
+
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def withdraw_before_move(
+    call: Call, *, mpxn: strawberry.ID, moved_in_at: datetime, user_id: strawberry.ID | None = None
+) -> int:
+    """Delete the newest readings that a move would delete, if they are too many for one transaction.
+
+    Return their number. Call it until it returns 0, then move. Without a user, the move is that of a new one.
+    """
+    number = parse_path_meter_point(mpxn)
+    await lock_tenancies(call, number)
+    request = MoveRequest(number, user_id or new_id(), moved_in_at, is_new_user=user_id is None)
+    plan = await plan_meter_point_move(call.rows, call.principal, request)
+    assert plan.tenancy is not None  # the move of a meter point has a tenancy
+    return await withdraw_newest(call.rows, plan.tenancy)
 
 
 async def carry_out_request(call: Call, request: MoveRequest) -> types.MeterPointMove:

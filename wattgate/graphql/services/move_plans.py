@@ -9,7 +9,6 @@ from datetime import datetime
 
 from sqlmodel import col
 
-from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.queries.virtual_entities import resources as resources_of_homes
@@ -17,7 +16,7 @@ from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.services.owners import check_new_owner
-from wattgate.graphql.services.tenancies import withdrawn_fields
+from wattgate.graphql.services.tenancies import count_withdrawn
 from wattgate.graphql.services.tenancy_plans import TenancyPlan, is_at, plan_tenancy, tenancies_at
 from wattgate.principal import Principal
 
@@ -118,7 +117,7 @@ async def plan_meter_point_move(rows: Rows, principal: Principal, request: MoveR
         devices,
         [device for device in measuring if device.device_id not in moving_ids],
         None if request.home_name is None else await _plan_home(rows, request.home_name, plan, former.user_id),
-        await _count_withdrawn(rows, plan.tenancy),
+        await count_withdrawn(rows, plan.tenancy),
     )
 
 
@@ -247,11 +246,3 @@ async def _plan_home(rows: Rows, name: str, plan: MovePlan, former_id: str) -> N
     if home_type is None:
         raise Conflict("The application has no type of homes. Add one with addVirtualEntityType, or give no home name.")
     return NextHome(name, None, home_type.ve_type_id)
-
-
-async def _count_withdrawn(rows: Rows, tenancy: TenancyPlan) -> int:
-    """Return how many readings of former households the plan of a tenancy deletes."""
-    if tenancy.began_at is None or tenancy.began_at >= rows.now:
-        return 0
-    resources = [resource for former in tenancy.ending for resource in former.resources]
-    return await rows.readings.count_since(withdrawn_fields(resources), to_ms(tenancy.began_at))

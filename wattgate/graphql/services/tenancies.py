@@ -4,7 +4,6 @@ At most one household of an application lives at a meter point at an instant. Wh
 former one has there ends: its resources close, its consent ends, and its devices measure the home of another.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from sqlmodel import col
@@ -26,6 +25,9 @@ from wattgate.principal import Principal, Role
 
 ENDED_EVENT = "tenancy.ended"
 """The webhook event code of the end of a tenancy."""
+
+MAX_WITHDRAWN_READINGS = 1_000_000
+"""Maximum readings that one transaction deletes: 115 days of power every 10 seconds. It bounds how long others wait."""
 
 
 async def begin_tenancy(
@@ -66,8 +68,7 @@ async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
         elif plan.change is TenancyChange.BEGUN:
             for former in plan.ending:
                 await _end(rows, former.tenancy.tenancy_id, _began_at(plan))
-                if _began_at(plan) < rows.now:
-                    await rows.readings.withdraw(withdrawn_fields(former.resources), to_ms(_began_at(plan)))
+            await _withdraw(rows, plan)
             if plan.departure is not None:
                 await _make_way(call, rows, plan.departure)
             await _add(rows, plan, call.principal)
@@ -98,11 +99,46 @@ async def _open_of(rows: Rows, user_id: str, number: str) -> list[models.MeterPo
     )
 
 
-def withdrawn_fields(resources: Sequence[models.Resource]) -> dict[int, list[tuple[int, bool]]]:
-    """Return the fields of resources by their numbers, as `ReadingStore.withdraw` takes them."""
+async def _withdraw(rows: Rows, plan: TenancyPlan) -> None:
+    """Delete the readings that former households have since the start of a tenancy. Raise Conflict above the bound."""
+    count = await count_withdrawn(rows, plan)
+    if count > MAX_WITHDRAWN_READINGS:
+        raise Conflict(
+            f"The former household has {count:,} readings at meter point {plan.number} since the move, and one call "
+            f"deletes at most {MAX_WITHDRAWN_READINGS:,}. Give a later movedInAt, or use the command `wattgate move`, "
+            "which deletes them in pieces."
+        )
+    if count:
+        await rows.readings.withdraw(_ending_fields(plan), to_ms(_began_at(plan)))
+
+
+async def count_withdrawn(rows: Rows, plan: TenancyPlan) -> int:
+    """Return how many readings of former households a plan deletes."""
+    if not plan.ending or _began_at(plan) >= rows.now:
+        return 0
+    return await rows.readings.count_since(_ending_fields(plan), to_ms(_began_at(plan)))
+
+
+async def withdraw_newest(rows: Rows, plan: TenancyPlan) -> int:
+    """Delete the newest readings of those that a plan deletes, up to the bound, if there are more than that.
+
+    Return their number. The rest begins as before and ends earlier, so no reader sees a gap.
+    """
+    if await count_withdrawn(rows, plan) <= MAX_WITHDRAWN_READINGS:
+        return 0
+    fields = _ending_fields(plan)
+    since = await rows.readings.start_of_newest(fields, to_ms(_began_at(plan)), limit=MAX_WITHDRAWN_READINGS)
+    count = await rows.readings.count_since(fields, since)
+    await rows.readings.withdraw(fields, since)
+    return count
+
+
+def _ending_fields(plan: TenancyPlan) -> dict[int, list[tuple[int, bool]]]:
+    """Return the fields of the resources of former households, as `ReadingStore.withdraw` takes them."""
     return {
         resource_number(resource): [(field.index, field.has_hourly_rollup) for field in parse_fields(resource.storage)]
-        for resource in resources
+        for former in plan.ending
+        for resource in former.resources
     }
 
 

@@ -116,8 +116,26 @@ async def _move(gateway: Components, *, options: _Options) -> None:
         password = PasswordChoice(options.user)
         arguments |= {"username": options.user, "password": password()}
         secrets = {} if password.generated is None else {"password": password.generated}
+    withdrawn = await _withdraw_in_pieces(gateway, system, arguments)
     moved: MeterPointMove = await gateway.runner.run(operations[1], system, arguments)
+    moved.withdrawn_readings += withdrawn
     _print_move(moved, options, secrets)
+
+
+async def _withdraw_in_pieces(gateway: Components, system: Principal, arguments: dict[str, Any]) -> int:
+    """Delete the readings of a late move that one transaction must not delete. Return their number.
+
+    An interrupted command has deleted the newest ones, and the next one continues.
+    """
+    if arguments["moved_in_at"] is None:
+        return 0
+    selected: dict[str, Any] = {
+        name: arguments[name] for name in ("mpxn", "moved_in_at", "user_id") if name in arguments
+    }
+    total = 0
+    while count := await gateway.runner.run(meter_point_moves.withdraw_before_move, system, selected):
+        total += count
+    return total
 
 
 async def _find_arguments(gateway: Components, system: Principal, options: _Options) -> dict[str, Any]:
