@@ -47,6 +47,8 @@ PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 DEFAULT_SIZED_LISTS = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat
     Device.parentHardwareId Device.tags DeviceProtocol.sensors Faq.data Inventory.inventory
+    MeterPointMove.devices MeterPointMove.disabledAlertRuleIds MeterPointMove.endedEnrolmentIds
+    MeterPointMove.resources
     Login.functionalGroupAccounts Login.userGroups MeterPointResources.resources Mutation.optOutOfDfs
     Mutation.participateInDfsEvent Mutation.revokeToken OAuthUser.applications Query.catchUps Query.consentChanges
     Query.consents Query.currentTermsConditions Query.devices Query.dfsEvents Query.dfsTermsConditions Query.dfsUsers

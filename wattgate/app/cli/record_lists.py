@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from rich.markup import escape
 from rich.table import Table
 
-from wattgate.app.cli.consoles import err, out
+from wattgate.app.cli.consoles import CommandConsole, err, out
 from wattgate.app.cli.database_context import run_async
 from wattgate.app.cli.reading_context import with_current_reader
 from wattgate.app.cli.record_options import MAX_LIMIT
@@ -33,16 +33,18 @@ def run_in_application(application: str | None, query: Callable[[Rows], Awaitabl
     return run_async(with_current_reader(Settings(), run))
 
 
-def print_records(records: Sequence[Mapping[str, Any]], limit: int, *, as_json: bool) -> None:
+def print_records(
+    records: Sequence[Mapping[str, Any]], limit: int, *, as_json: bool, console: CommandConsole = out
+) -> None:
     """Print up to `limit` records. Say on standard error if there are more."""
     shown = records[:limit]
     if as_json:
-        out.print_json(data=[dict(record) for record in shown])
+        console.print_json(data=[dict(record) for record in shown])
     elif shown:
         table = Table(*shown[0], box=None)
         for record in shown:
             table.add_row(*(escape(to_cell(value)) for value in record.values()))
-        out.print(table, highlight=False)
+        console.print(table, highlight=False)
     else:
         err.print("There are none.")
     if len(records) > limit:

@@ -70,6 +70,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "geoCoordinates": _NAME,
         "grantType": _CODE,
         "hardwareId": _NAME,
+        "homeName": _NAME,
         "html": _SOURCE,
         "htmlTemplate": _SOURCE,
         "interval": _CODE,

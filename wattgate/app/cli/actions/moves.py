@@ -109,7 +109,7 @@ async def _move(gateway: Components, *, options: _Options) -> None:
         return
     if not options.yes:
         err.print(_summary(preview, options), markup=False, highlight=False, soft_wrap=True)
-        print_records(_records(preview), len(_records(preview)), as_json=False)
+        print_records(_records(preview), len(_records(preview)), as_json=False, console=err)
         typer.confirm("Move the meter point? This cannot be undone.", abort=True, err=True)
     secrets: dict[str, str] = {}
     if options.new_user:
