@@ -63,7 +63,9 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
         "2026-06-30T23:00:00.000Z",
         1,
     )
-    assert "2026-06-30T23:00:00.000Z" in command(*words, "--dry-run").out
+    shown = command(*words, "--dry-run").out
+    assert "2026-06-30T23:00:00.000Z" in shown
+    assert f"{ADA} ({preview['formerUserId']})" in shown
     assert (run(command, "home", "list"), run(command, "user", "list")) == before
     monkeypatch.setattr(tenancies, "MAX_WITHDRAWN_READINGS", 0)  # so the command deletes the readings in pieces
     moved = run(command, *words, "--yes")

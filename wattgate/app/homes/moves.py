@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from sqlmodel import col
+
 from wattgate.clock import format_iso, from_ms
 from wattgate.db import models
 from wattgate.db.queries.displays import DEFAULT_ZONE
@@ -18,10 +20,14 @@ from wattgate.graphql.services.tenancy_plans import tenancies_at
 
 @dataclass(frozen=True, slots=True)
 class MoveTarget:
-    """The user who moves in, None if unknown, and the time zone of the home at the meter point."""
+    """The user who moves in, None if unknown, and the time zone of the home at the meter point.
+
+    `former` is the username of the user who lives there, or the ID if there is no account.
+    """
 
     user_id: str | None
     time_zone: str
+    former: str
 
 
 async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
@@ -31,7 +37,14 @@ async def find_move_target(rows: Rows, mpxn: str, user: str) -> MoveTarget:
     former = next((tenancy for tenancy in await tenancies_at(rows, number) if tenancy.ended_at is None), None)
     found = None if former is None else await find_home_at(rows, former.user_id, number)
     zone = found.time_zone if found is not None and found.time_zone else DEFAULT_ZONE
-    return MoveTarget(user_id, zone)
+    return MoveTarget(user_id, zone, "" if former is None else await _name_of(rows, former.user_id))
+
+
+async def _name_of(rows: Rows, user_id: str) -> str:
+    account = await rows.first(
+        models.Account, col(models.Account.user_id) == user_id, order_by=[models.Account.created_at]
+    )
+    return user_id if account is None else account.username
 
 
 async def _find_user_id(rows: Rows, text: str) -> str | None:

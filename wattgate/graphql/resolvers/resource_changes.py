@@ -32,7 +32,7 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
 
     A resource that was moved to another user stays closed.
     """
-    resource = await call.rows.edit(models.Resource, resource_id)
+    resource = await _edit_resource(call, resource_id, ends_or_begins=input.active is not strawberry.UNSET)
     await call.rows.require_present(resource.owner_id)
     was_active = resource.active
     apply_input(resource, input)
@@ -67,10 +67,7 @@ async def move_resource(
     with their owner, with all of these. Readings of the owner from `movedInAt` on are deleted. A resource without a
     meter point moves alone, with the resources of its costs. Repeated calls return the same resource.
     """
-    old = await call.rows.get(models.Resource, resource_id)
-    if old.mpxn is not None:
-        await lock_tenancies(call, old.mpxn)
-    old = await call.rows.edit(models.Resource, resource_id)
+    old = await _edit_resource(call, resource_id, ends_or_begins=True)
     if old.successor_id is not None:
         successor = await call.rows.get(models.Resource, old.successor_id)
         if successor.owner_id == user_id:
@@ -80,6 +77,18 @@ async def move_resource(
     plan = await plan_resource_move(call.rows, call.principal, old, user_id, moved_in_at)
     moved = await carry_out_move(call, plan)
     return moved.resources[resource_id]
+
+
+async def _edit_resource(call: Call, resource_id: str, *, ends_or_begins: bool) -> models.Resource:
+    """Return a resource for changes. Lock the tenancies of its meter point first if the change ends or begins one.
+
+    All operations take these locks in this order, so that none waits for another that waits for it.
+    """
+    if ends_or_begins:
+        resource = await call.rows.get(models.Resource, resource_id)
+        if resource.mpxn is not None:
+            await lock_tenancies(call, resource.mpxn)
+    return await call.rows.edit(models.Resource, resource_id)
 
 
 async def _restart_alert_rules(rows: Rows, resource_id: str) -> None:

@@ -13,7 +13,7 @@ from wattgate.app.cli.gateway_context import with_current_gateway
 from wattgate.app.cli.passwords import PasswordChoice
 from wattgate.app.cli.record_lists import print_records
 from wattgate.app.homes.applications import require_application
-from wattgate.app.homes.moves import find_move_target, parse_moved_in
+from wattgate.app.homes.moves import MoveTarget, find_move_target, parse_moved_in
 from wattgate.app.server.components import Components
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
@@ -97,7 +97,10 @@ async def _move(gateway: Components, *, options: _Options) -> None:
     applications = await gateway.runner.list_applications()
     application_id = require_application(applications, options.application).application_id
     system = Principal(Role.SYSTEM, application_id=application_id)
-    arguments = await _find_arguments(gateway, system, options)
+    target = await gateway.runner.read(
+        system, Permission.SYSTEM, partial(find_move_target, mpxn=options.mpxn, user=options.user)
+    )
+    arguments = _build_arguments(target, options)
     operations = (
         (meter_point_moves.new_user_move, meter_point_moves.move_in_new_user)
         if options.new_user
@@ -105,10 +108,10 @@ async def _move(gateway: Components, *, options: _Options) -> None:
     )
     preview: MeterPointMove = await gateway.runner.run(operations[0], system, arguments)
     if options.dry_run:
-        _print_move(preview, options, {})
+        _print_move(preview, options, target, {})
         return
     if not options.yes:
-        err.print(_summary(preview, options), markup=False, highlight=False, soft_wrap=True)
+        err.print(_summary(preview, options, target), markup=False, highlight=False, soft_wrap=True)
         print_records(_records(preview), len(_records(preview)), as_json=False, console=err)
         typer.confirm("Move the meter point? This cannot be undone.", abort=True, err=True)
     secrets: dict[str, str] = {}
@@ -119,7 +122,7 @@ async def _move(gateway: Components, *, options: _Options) -> None:
     withdrawn = await _withdraw_in_pieces(gateway, system, arguments)
     moved: MeterPointMove = await gateway.runner.run(operations[1], system, arguments)
     moved.withdrawn_readings += withdrawn
-    _print_move(moved, options, secrets)
+    _print_move(moved, options, target, secrets)
 
 
 async def _withdraw_in_pieces(gateway: Components, system: Principal, arguments: dict[str, Any]) -> int:
@@ -138,10 +141,8 @@ async def _withdraw_in_pieces(gateway: Components, system: Principal, arguments:
     return total
 
 
-async def _find_arguments(gateway: Components, system: Principal, options: _Options) -> dict[str, Any]:
+def _build_arguments(target: MoveTarget, options: _Options) -> dict[str, Any]:
     """Return the arguments of the operations. Raise an error if the user is unknown, or known although it is new."""
-    find = partial(find_move_target, mpxn=options.mpxn, user=options.user)
-    target = await gateway.runner.read(system, Permission.SYSTEM, find)
     if target.user_id is None and not options.new_user:
         raise NotFound(
             f"No user {options.user!r}. List the users with `wattgate user list`, or create the user with --new-user."
@@ -158,7 +159,7 @@ async def _find_arguments(gateway: Components, system: Principal, options: _Opti
     }
 
 
-def _print_move(move: MeterPointMove, options: _Options, secrets: Mapping[str, str]) -> None:
+def _print_move(move: MeterPointMove, options: _Options, target: MoveTarget, secrets: Mapping[str, str]) -> None:
     if options.as_json:
         members = {to_camel_case(name): value for name, value in asdict(move).items()}
         for name in ("resources", "devices"):
@@ -169,7 +170,7 @@ def _print_move(move: MeterPointMove, options: _Options, secrets: Mapping[str, s
         out.print_json(data={"dryRun": options.dry_run, **members, "secrets": dict(secrets)})
         return
     lead = "Dry run: nothing is changed.\n" if options.dry_run else ""
-    out.print(lead + _summary(move, options), markup=False, highlight=False, soft_wrap=True)
+    out.print(lead + _summary(move, options, target), markup=False, highlight=False, soft_wrap=True)
     print_records(_records(move), len(_records(move)), as_json=False)
     if "password" in secrets:
         out.print(
@@ -180,10 +181,10 @@ def _print_move(move: MeterPointMove, options: _Options, secrets: Mapping[str, s
         )
 
 
-def _summary(move: MeterPointMove, options: _Options) -> str:
+def _summary(move: MeterPointMove, options: _Options, target: MoveTarget) -> str:
     lines = (
         ("Meter point", move.mpxn),
-        ("Moves out", move.former_user_id),
+        ("Moves out", f"{target.former} ({move.former_user_id})"),
         ("Moves in", f"{options.user} (new user)" if options.new_user else f"{options.user} ({move.user_id})"),
         ("Since", format_iso(move.moved_in_at)),
         ("Readings deleted", f"{move.withdrawn_readings:,}"),
