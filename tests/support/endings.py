@@ -1,7 +1,7 @@
 """Acts that end a credential, and callers whose credential they end, without a server."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyotp
@@ -33,13 +33,17 @@ NEW_PASSWORD = "battery staple"
 
 @dataclass
 class Caller:
-    """A new user with an account. The application of its tenant may act for it."""
+    """A new user with an account. The application of its tenant may act for it.
+
+    `sent` has the headers of the last credential that was authenticated.
+    """
 
     tenant: Tenant
     username: str
     user_id: str
     account_id: str
     factor_secret: str = ""
+    sent: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     async def add(cls, tenant: Tenant) -> "Caller":
@@ -50,8 +54,8 @@ class Caller:
         return await self.tenant.gateway.runner.run(operation, principal, arguments)
 
     async def authenticate(self, headers: dict[str, str]) -> Principal:
-        lowered = {name.lower(): value for name, value in headers.items()}
-        return await self.tenant.gateway.authenticator.authenticate(lowered)
+        self.sent = {name.lower(): value for name, value in headers.items()}
+        return await self.tenant.gateway.authenticator.authenticate(self.sent)
 
     async def by_token(self) -> Principal:
         who = {"username": self.username, "password": PASSWORD}

@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
+from wattgate.db.column_types import new_id
 from wattgate.db.credential_changes import listen_to_changes, watch_credentials
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
@@ -125,6 +126,8 @@ class Database:
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.key_ring = key_ring
+        self.instance_id = new_id()
+        """Identifies this process among those that use the database."""
         self.has_transaction_pooler = has_transaction_pooler
         self.on_credentials_changed: Callable[[], None] = _ignore
         """Called when a session has changed credentials, before its commit returns."""

@@ -41,6 +41,7 @@ CLOSED_TABLES: Mapping[str, str] = MappingProxyType(
     {
         "alembic_version": "Only migrations use it.",
         "secret_key": "Only SystemAccess.ROTATE_KEYS uses it.",
+        "stored_event": "Only SystemAccess.SHARE_EVENTS uses it.",
         "reading": "Statements read the view own_reading. Writes use SystemAccess.RECORD_READINGS.",
         "reading_hour": "Statements read the view own_reading_hour. Writes use SystemAccess.RECORD_READINGS.",
         "reading_day": "Statements read the view own_reading_day. Writes use SystemAccess.RECORD_READINGS.",

@@ -11,7 +11,6 @@ from enum import Enum
 
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
-from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration, template_sharing
@@ -27,8 +26,8 @@ from wattgate.realtime.connections.stream_reservations import (
     RESERVATION_SECONDS,
 )
 
-REVOKED_SECONDS = 5
-"""Time in which every gateway closes the connections of a credential that has ended."""
+REVOKED_SECONDS = 1
+"""Time in which every process notices the end of a credential or a consent, with and without Redis."""
 
 
 class Anchor(Enum):
@@ -75,9 +74,9 @@ _CONNECTIONS = (
     f"and {_LIMITS.max_application_connections:,} for each application, together with the other connections"
 )
 _AT_ONCE = "immediately"
-_BY_LOOKUP = f"immediately at the gateway that ends it; {REMEMBERED_SECONDS:g} s at the others"
+_BY_LOOKUP = f"changes: immediately; reads: immediately at the gateway that ends it, {REVOKED_SECONDS} s at the others"
 _EXTERNAL_TOKEN_COLUMNS = ("account_id", "token", "access_token", "token_issued_at", "token_expires_at")
-_BY_NOTICE = f"{REVOKED_SECONDS} s; {_LIMITS.credential_recheck_seconds:g} s if Redis loses the notification"
+_BY_NOTICE = f"{REVOKED_SECONDS} s"
 
 CAPABILITIES: tuple[Capability, ...] = (
     Capability(
@@ -121,7 +120,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         _LOGIN,
         "the length of the request",
         "The gateway checks the credential again before the next part.",
-        f"{REVOKED_SECONDS} s, and the part that is in work",
+        f"changes: immediately; downloads: {REVOKED_SECONDS} s, and the part that is in work",
     ),
     Capability(
         "Resume position",

@@ -55,7 +55,7 @@ SCHEME_CREDENTIALS = {
 }
 """The credentials of each scheme, in words of error messages."""
 
-CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=5)
+CREDENTIAL_CHECK_INTERVAL = timedelta(seconds=1)
 """Age at which a long request checks its credentials again, before it reads or writes the next part."""
 
 

@@ -63,6 +63,7 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.budgets import Budgets
+from wattgate.realtime.shared_events import SharedEvents
 from wattgate.rest_compat.openapi.document import build_openapi_document
 from wattgate.rest_compat.rest_router import RestRouter
 from wattgate.rest_compat.routes import build_routes
@@ -132,7 +133,9 @@ def build_gateway(
     service = SubscriptionService(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
-    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings))
+    limits = limits or _connection_limits(settings)
+    read_shared = SharedEvents(database).read_new
+    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits, read_shared)
     forget_changed_tokens(identity.remembered, database, realtime.connections)
     return Gateway(
         database=database,

@@ -49,6 +49,7 @@ from wattgate.db.models.resources import (
 )
 from wattgate.db.models.second_factor import RecoveryCode, SecondFactor
 from wattgate.db.models.secret_keys import SecretKey
+from wattgate.db.models.stored_events import StoredEvent
 from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.trusted_documents import TrustedDocument
@@ -134,6 +135,7 @@ __all__ = [
     "SecretKey",
     "StorageDefinition",
     "StorageField",
+    "StoredEvent",
     "SupportDetails",
     "Tariff",
     "TariffBand",

@@ -109,10 +109,7 @@ _HOME_RULES = (
     ),
     erased(models.VirtualEntity, "Your homes."),
 )
-_EXPORT_RULES = (
-    erased(models.DataExportPart, ""),
-    erased(models.DataExport, ""),
-)
+_EXPORT_RULES = (erased(models.DataExportPart, ""), erased(models.DataExport, ""))
 
 
 def _erased_username(columns: Any, now: Any) -> Any:
@@ -298,6 +295,7 @@ KEPT_RULES = (
         "application_id directory_id name issuer audiences algorithms account_rule token_check clock_skew_seconds "
         f"session_seconds client_id client_secret active {_CLOCK}",
     ),
+    kept(models.StoredEvent, _PSEUDONYM, "number origin topic content created_at"),
     kept(models.SecretKey, _NO_DATA, "key_id sample created_at"),
     kept(
         models.TrustedDocument, _OF_APPLICATION, "application_id trusted_document_id document_id text name created_at"

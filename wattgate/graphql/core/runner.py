@@ -40,6 +40,7 @@ from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
+from wattgate.realtime.shared_events import store_events
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 
@@ -141,13 +142,13 @@ class Runner(RowReader):
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:
                 if error.commits_changes and isinstance(session, AsyncSession):
-                    await _commit(session, events)
+                    await _commit(session, self._database.instance_id, events)
                     await self._publish(events)
                 raise
             if isinstance(session, AsyncSession):
                 if rows.recorder is not None:
                     await record_act(rows, operation, principal, arguments)
-                await _commit(session, events)
+                await _commit(session, self._database.instance_id, events)
         if events:
             await self._publish(events)
         return result
@@ -232,14 +233,19 @@ class Runner(RowReader):
         await self._database.clear_log()
 
 
-async def _commit(session: AsyncSession, events: list[Event]) -> None:
-    """Commit a transaction, and add the event for a change of credentials. A revocation is one already."""
-    await session.commit()
+async def _commit(session: AsyncSession, origin: str, events: list[Event]) -> None:
+    """Commit a transaction, and add the event for a change of credentials. A revocation is one already.
+
+    The transaction stores the events about ends and changes too, for processes that the bus does not reach.
+    """
+    await session.flush()
     for account_id in accounts_with_changed_roles(session):
         changed = CredentialsRevoked(token_ids=(), changed_account_id=account_id)
         events.append(Event(topics.revocations(), new_id(), changed))
     if changed_credentials(session) and not any(isinstance(event.payload, CredentialsRevoked) for event in events):
         events.append(Event(topics.revocations(), new_id(), CREDENTIALS_CHANGED))
+    await store_events(session, origin, events)
+    await session.commit()
 
 
 def _session_scope(operation: Operation, principal: Principal, rows_scope: RowScope) -> Scope:

@@ -202,7 +202,7 @@ async def rename_paired_display(call: Call, *, display_id: strawberry.ID, name: 
     rest=RestRoute("DELETE", "/paireddisplay/{displayId}"),
 )
 async def revoke_paired_display(call: Call, *, display_id: strawberry.ID) -> account_types.Done:
-    """End the credential of a paired display. All gateways close its connections within 5 seconds."""
+    """End the credential of a paired display. All gateways close its connections within 1 second."""
     await end_displays(call, call.rows, [await call.rows.get(models.PairedDisplay, display_id)])
     return account_types.Done(valid=True)
 

@@ -10,6 +10,7 @@ from wattgate.db import models
 from wattgate.db.identity.login_backoff import forget_old_failures
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.row_scope import SystemAccess
+from wattgate.db.stored_events import delete_old_events
 from wattgate.energy.buckets import DAY_MS
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -93,7 +94,11 @@ async def purge_login_failures(call: Call) -> None:
     system_access=SystemAccess.MAINTAIN_PARTITIONS,
 )
 async def run_maintenance(call: Call) -> None:
-    """Create the partitions of the coming months, and drop those of past months that are empty."""
+    """Create the partitions of the coming months, and drop those of past months that are empty.
+
+    Delete the stored events that every process has read.
+    """
+    await delete_old_events(call.rows.write_session, call.rows.now)
     await call.rows.readings.maintain_partitions(call.rows.now, unused_since=call.rows.now - EMPTY_PARTITION_AGE)
 
 

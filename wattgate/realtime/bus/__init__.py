@@ -43,6 +43,9 @@ class Bus(Protocol):
     A position identifies one entry of a topic. It is valid while the bus retains that entry.
     """
 
+    is_shared: bool
+    """Whether the bus carries events to other processes."""
+
     def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
         """Set the receivers of events on open topics. Called once, before any other method."""
 

@@ -56,6 +56,8 @@ class _Stream:
 class MemoryBus:
     """Deliver events within this process, synchronously. A position is the start of the process in ms and a counter."""
 
+    is_shared = False
+
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._deliver: DeliverCallback | None = None
         self._now = now

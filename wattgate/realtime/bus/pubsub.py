@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 import hiredis
 
-from wattgate.realtime.bus.redis_client import BATCH_SIZE
+from wattgate.realtime.bus.redis_client import in_batches
 from wattgate.realtime.server_address import ServerAddress
 
 CONNECT_TIMEOUT_SECONDS = 2.0
@@ -64,8 +64,7 @@ class PubSub(asyncio.Protocol):
         """Return when Redis has acknowledged all these channels. Raise ConnectionError if the connection is lost."""
         requested = list(channels)
         new = [channel for channel in requested if channel not in self._subscribed]
-        for start in range(0, len(new), BATCH_SIZE):
-            batch = new[start : start + BATCH_SIZE]
+        for batch in in_batches(new):
             for channel in batch:
                 self._subscribed[channel] = acknowledged = asyncio.get_running_loop().create_future()
                 self._pending_acknowledgements.append(acknowledged)
@@ -80,8 +79,8 @@ class PubSub(asyncio.Protocol):
     def unsubscribe(self, channels: Iterable[str]) -> None:
         """Unsubscribe from these channels. Messages that Redis has already sent may still arrive."""
         known = [channel for channel in channels if self._subscribed.pop(channel, None) is not None]
-        for start in range(0, len(known), BATCH_SIZE):
-            self._send("UNSUBSCRIBE", *known[start : start + BATCH_SIZE])
+        for batch in in_batches(known):
+            self._send("UNSUBSCRIBE", *batch)
 
     def abort(self, reason: str = "closed") -> None:
         """Close the connection immediately. Unsent commands are lost."""

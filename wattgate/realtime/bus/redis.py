@@ -60,11 +60,11 @@ from wattgate.realtime.bus.event_publisher import EventPublisher
 from wattgate.realtime.bus.primary import PrimaryFinder
 from wattgate.realtime.bus.pubsub import PubSub
 from wattgate.realtime.bus.redis_client import (
-    BATCH_SIZE,
     MIN_REDIS_VERSION,
     RedisClient,
     StreamEntry,
     exists_call,
+    in_batches,
     open_calls,
     reset_calls,
     stream_key,
@@ -97,6 +97,8 @@ RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.5)
 
 class RedisBus:
     """Carry events through Redis 6.2 or later. The module docstring explains the algorithm."""
+
+    is_shared = True
 
     def __init__(
         self, primary: PrimaryFinder, *, ping_seconds: float = PING_SECONDS, backoff: Backoff = RETRY_BACKOFF
@@ -167,7 +169,7 @@ class RedisBus:
         ]
 
     async def forget(self, topics: Sequence[str]) -> None:
-        for batch in _in_batches(topics):
+        for batch in in_batches(topics):
             calls = reset_calls(map(stream_key, batch))
             await self._retry_until_timeout(lambda calls=calls: self.client.run(calls))  # type: ignore[misc]
 
@@ -217,9 +219,7 @@ class RedisBus:
 
     async def _read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
         """Return the entries after each position, or None where entries may be missing."""
-        results = [
-            entries for batch in _in_batches(stream_positions) for entries in await self.client.read_since(batch)
-        ]
+        results = [entries for batch in in_batches(stream_positions) for entries in await self.client.read_since(batch)]
         # queried last, so that no entries are from a later run
         _, lossless_since = await self.client.lossless_since() if stream_positions else (b"", 0)
         positions = (position for _, position in stream_positions)
@@ -313,7 +313,7 @@ class RedisBus:
         REDIS_DISCONNECTED.set(0)
         await pubsub.subscribe(topic.key for topic in self._topics.values())
         outdated = [topic for topic in self._topics.values() if topic.pending is not None]
-        for batch in _in_batches(outdated):
+        for batch in in_batches(outdated):
             results = await self.client.read_since([(topic.key, str(topic.last_position)) for topic in batch])
             expired = [topic for topic, entries in zip(batch, results, strict=True) if entries is None]
             restart_positions = await self._restart_positions(expired)
@@ -385,15 +385,11 @@ class RedisBus:
         """Renew the leases of open topics. A stream that is gone is created again, and its marker reports the gap."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            for batch in _in_batches(list(self._topics.values())):
+            for batch in in_batches(list(self._topics.values())):
                 try:
                     await self._open_streams(batch)
                 except (RedisError, OSError) as error:
                     log.warning("Could not renew the leases of topics: %s", error)
-
-
-def _in_batches(items: Sequence[T]) -> Iterable[Sequence[T]]:
-    return (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))
 
 
 def _discard(*arguments: Any) -> None:

@@ -98,8 +98,7 @@ def stream_key(topic: str) -> str:
 def publish_calls(events: Sequence[tuple[str, bytes]]) -> list[ScriptCall]:
     """Build calls that add events (topic, body) to existing streams, in order, and publish them on the channels."""
     calls = []
-    for start in range(0, len(events), BATCH_SIZE):
-        batch = events[start : start + BATCH_SIZE]
+    for batch in in_batches(events):
         keys = f"{{wattgate}}:once:{uuid4().hex}", *(stream_key(topic) for topic, _ in batch)
         bodies = (body for _, body in batch)
         calls.append(ScriptCall(PUBLISH_SCRIPT, keys, (DEDUPLICATION_SECONDS, MIN_RETAINED_ENTRIES, *bodies)))
@@ -205,8 +204,8 @@ class RedisClient:
 
     async def _run_batches(self, calls: Sequence[ScriptCall]) -> list[Any]:
         replies: list[Any] = []
-        for start in range(0, len(calls), BATCH_SIZE):
-            replies += await self._run_batch(calls[start : start + BATCH_SIZE])
+        for batch in in_batches(calls):
+            replies += await self._run_batch(batch)
         return _raise_on_error(replies)
 
     async def _run_batch(self, calls: Sequence[ScriptCall]) -> list[Any]:
@@ -343,3 +342,8 @@ def _is_from_replica(reply: Any) -> bool:
     return isinstance(reply, RedisError) and (
         str(reply).startswith(_WRONG_SERVER_ERRORS) or "read only replica" in str(reply)
     )
+
+
+def in_batches(items: Sequence[T]) -> Iterable[Sequence[T]]:
+    """Return the items in order, in parts of at most BATCH_SIZE."""
+    return (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))

@@ -7,12 +7,13 @@ import logging
 import math
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
 
 from wattgate.clock import to_ms
+from wattgate.db.ttl_cache import TtlCache
 from wattgate.errors import GatewayError, Unavailable
 from wattgate.metrics import CONNECTION_LIMIT_REACHED, OPEN_CONNECTIONS
 from wattgate.principal import Principal, Role
@@ -34,8 +35,16 @@ RECENT_SECONDS = 30.0
 MAX_RECENT_REVOCATIONS = 1_000
 """Age and number of the revocations that a connection is compared with when it is authenticated."""
 
+HANDLED_SECONDS = 60.0
+MAX_HANDLED_EVENTS = 10_000
+"""Age and number of the events about credentials that are known, because they arrive by two ways."""
+
 DRAIN_BATCHES_PER_SECOND = 10
 """A drain closes this many batches of connections a second."""
+
+
+ReadShared = Callable[[], Awaitable[Sequence[Event]]]
+"""Returns the events that other processes have stored in the database since the last call."""
 
 
 class ClientConnection(Protocol):
@@ -52,13 +61,23 @@ class ConnectionRegistry:
     """Register all connections of the process, and close those that must not continue."""
 
     def __init__(
-        self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits
+        self,
+        hub: Hub,
+        bus: Bus,
+        slots: ConnectionSlots,
+        service: OperationService,
+        limits: ConnectionLimits,
+        read_shared: ReadShared,
     ) -> None:
         self._hub = hub
         self._bus = bus
         self._slots = slots
         self._service = service
         self._limits = limits
+        self._read_shared = read_shared
+        self._can_read_shared = False
+        self._unchecked_changes: list[CredentialsRevoked] = []
+        self._handled = TtlCache[str, bool](max_entries=MAX_HANDLED_EVENTS, ttl_seconds=HANDLED_SECONDS)
         self._connections: dict[ClientConnection, None] = {}
         self._connections_by_slot: dict[str, ClientConnection] = {}
         self._slot_counter = itertools.count()
@@ -75,7 +94,7 @@ class ConnectionRegistry:
         self._hub.add_listener(self, CONTROL_TOPICS)
         self._start_task(self._open_control_topics())
         self._start_task(self._run_periodically(self._limits.credential_recheck_seconds, self.recheck_credentials))
-        self._start_task(self._run_periodically(self._limits.offline_recheck_seconds, self._recheck_offline))
+        self._start_task(self._follow_shared_events())
         self._start_task(self._run_periodically(SLOT_LEASE_SECONDS / 3, self._renew_slots))
 
     async def stop(self) -> None:
@@ -151,12 +170,12 @@ class ConnectionRegistry:
     @property
     def hears_revocations(self) -> bool:
         """Whether the revocations of other processes arrive at the moment."""
-        return self._bus.is_connected and self._hub.is_open(topics.revocations())
+        return self._can_read_shared and self._bus.is_connected and self._hub.is_open(topics.revocations())
 
     def on_event(self, event: Event) -> None:
         """Close the connections that an event on one of `CONTROL_TOPICS` concerns."""
         match event.payload:
-            case CredentialsRevoked() as revoked:
+            case CredentialsRevoked() as revoked if self._is_new(event):
                 self.on_credentials_changed()
                 if revoked != CREDENTIALS_CHANGED:
                     self._recent_revocations.append((self._service.now(), revoked))
@@ -185,10 +204,48 @@ class ConnectionRegistry:
         except GatewayError as error:
             log.warning("A check of the connections of a changed account failed: %s", error.message)
 
-    async def _recheck_offline(self) -> None:
-        """Check the credentials while no notification of another gateway can arrive."""
-        if not self._bus.is_connected:
-            await self.recheck_credentials()
+    async def read_shared_events(self) -> None:
+        """Apply the events that other processes have stored since the last call.
+
+        Check the connections whose credentials they have changed. The bus may have delivered the same changes. One that
+        cannot be checked is checked with the next ones. Publish the other events here, unless the bus is shared.
+        """
+        events = await self._read_shared()
+        if not self._bus.is_shared:
+            await self._bus.publish([event for event in events if not isinstance(event.payload, CredentialsRevoked)])
+        new = [
+            event.payload for event in events if isinstance(event.payload, CredentialsRevoked) and self._is_new(event)
+        ]
+        if new:
+            self.on_credentials_changed()
+            now = self._service.now()
+            self._recent_revocations.extend((now, revoked) for revoked in new if revoked != CREDENTIALS_CHANGED)
+            self._unchecked_changes += new
+        if self._unchecked_changes:
+            await self._close_invalid(self._concerned_by(self._unchecked_changes))
+            self._unchecked_changes.clear()
+
+    def _concerned_by(self, changes: Iterable[CredentialsRevoked]) -> list[ClientConnection]:
+        """Return the connections of the accounts, users and applications in some changes."""
+        accounts, users, names = set[str | None](), set[str | None](), set[str | None]()
+        for change in changes:
+            accounts |= {change.account_id, change.changed_account_id}
+            users.add(change.user_id)
+            names.add(change.credential_name)
+        accounts -= {None, ""}
+        return [
+            connection
+            for connection in self._connections
+            if (caller := connection.principal).account_id in accounts
+            or (caller.user_id is not None and caller.user_id in users)
+            or (caller.credential_name is not None and caller.credential_name in names)
+        ]
+
+    def _is_new(self, event: Event) -> bool:
+        """Return whether an event about credentials arrives for the first time, by the bus or from the database."""
+        is_new = self._handled.get(event.key) is None
+        self._handled.put(event.key, True)
+        return is_new
 
     async def _close_invalid(self, connections: Iterable[ClientConnection]) -> None:
         callers = {connection.principal for connection in connections}
@@ -234,6 +291,18 @@ class ConnectionRegistry:
             except Unavailable:
                 await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                 attempt += 1
+
+    async def _follow_shared_events(self) -> None:
+        """Read the stored events until cancelled. Of failures in a row, log the first, because reads are frequent."""
+        while True:
+            try:
+                await self.read_shared_events()
+                self._can_read_shared = True
+            except GatewayError as error:
+                if self._can_read_shared:
+                    log.warning("Reading the events of other processes failed: %s", error.message)
+                self._can_read_shared = False
+            await asyncio.sleep(self._limits.shared_event_seconds)
 
     async def _renew_slots(self) -> None:
         await self._slots.renew([slot for connection in self._connections for slot in connection.slots])

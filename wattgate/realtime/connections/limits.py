@@ -32,8 +32,8 @@ class ConnectionLimits:
     credential_recheck_seconds: float = 60.0
     """Interval between two checks in the database for revoked tokens and closed accounts without a notification."""
 
-    offline_recheck_seconds: float = 5.0
-    """Interval between these checks while the gateway has no connection to Redis."""
+    shared_event_seconds: float = 0.25
+    """Interval between two reads of the events about ends and changes that other processes have stored."""
 
     max_concurrent_logins: int = 64
     """Maximum WebSockets of a process that log in at once. The others wait in the order of arrival."""

@@ -3,7 +3,7 @@
 from typing import Self
 
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_registry import ConnectionRegistry
+from wattgate.realtime.connections.connection_registry import ConnectionRegistry, ReadShared
 from wattgate.realtime.connections.connection_slots import ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.login_queue import LoginQueue
@@ -17,14 +17,20 @@ class RealtimeRuntime:
     """Timer wheel, subscription groups, connections, limits and operation service. It runs within its context."""
 
     def __init__(
-        self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits
+        self,
+        hub: Hub,
+        bus: Bus,
+        slots: ConnectionSlots,
+        service: OperationService,
+        limits: ConnectionLimits,
+        read_shared: ReadShared,
     ) -> None:
         self.service = service
         self.limits = limits
         self.login_queue = LoginQueue(limits.max_concurrent_logins, limits.max_waiting_logins)
         self.timer_wheel = TimerWheel()
         self.groups = SubscriberGroups(hub, self.timer_wheel, service.now)
-        self.connections = ConnectionRegistry(hub, bus, slots, service, limits)
+        self.connections = ConnectionRegistry(hub, bus, slots, service, limits, read_shared)
 
     async def __aenter__(self) -> Self:
         await self.timer_wheel.__aenter__()

@@ -1,0 +1,50 @@
+"""The events that processes share by the database, because the bus may not reach all of them."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from wattgate.db.engine import Database
+from wattgate.db.stored_events import EncodedEvent, StoredEventReader, insert_events
+from wattgate.realtime.bus.codec import EventDecoder, encode_event
+from wattgate.realtime.events import (
+    CredentialsRevoked,
+    DeviceChanged,
+    Event,
+    MeterPointConsentRevoked,
+    ResourceChanged,
+    VirtualEntityChanged,
+)
+
+SHARED_PAYLOADS = (CredentialsRevoked, DeviceChanged, ResourceChanged, VirtualEntityChanged)
+"""The payloads that end or change what a process serves. Other events are new data, which clients can also query."""
+
+
+async def store_events(session: AsyncSession, origin: str, events: Sequence[Event]) -> None:
+    """Store those of the events that processes share, in the transaction that causes them."""
+    shared = [event for event in map(_without_meter_point, events) if isinstance(event.payload, SHARED_PAYLOADS)]
+    if shared:
+        encoded = [EncodedEvent(event.topic, encode_event(event).decode()) for event in shared]
+        await insert_events(session, origin, encoded)
+
+
+def _without_meter_point(event: Event) -> Event:
+    """Return the event in the form that is stored: it has ids only, so that an erasure finds nothing in it."""
+    payload = event.payload
+    if isinstance(payload, MeterPointConsentRevoked) and payload.resource_id is not None:
+        return Event(event.topic, event.key, ResourceChanged(payload.resource_id))
+    return event
+
+
+class SharedEvents:
+    """Reads each event of other processes once."""
+
+    def __init__(self, database: Database) -> None:
+        self._reader = StoredEventReader(database)
+        self._decoder = EventDecoder()
+
+    async def read_new(self) -> list[Event]:
+        """Return the events that were stored since the last call, without events of unknown kinds."""
+        stored = await self._reader.read_new()
+        decoded = [self._decoder.decode(event.topic, "", event.content.encode()) for event in stored]
+        return [event for event in decoded if event is not None]
