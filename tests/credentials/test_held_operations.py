@@ -2,31 +2,45 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 import pytest
 from sqlalchemy import select, text
 from sqlmodel import SQLModel, col
 
 from tests.support import people
-from tests.support.endings import BY_ACCOUNT, ENDINGS, Act, Caller, change_password, erase_user, name_of
+from tests.support.endings import (
+    BY_ACCOUNT,
+    ENDINGS,
+    Act,
+    Caller,
+    change_password,
+    close_account,
+    erase_user,
+    name_of,
+)
 from tests.support.examples import EXAMPLES
 from tests.support.house import PASSWORD, House, Tenant, tenant_on
 from tests.support.interfaces import document
 from tests.support.scopes import EVERYTHING
 from tests.support.short_form import sample
+from wattgate.db.identity import passwords
+from wattgate.db.identity.passwords import HashPool
 from wattgate.db.models import Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput, GatewayError, Unauthenticated
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Operation, OperationKind
+from wattgate.graphql.core.operation import Operation, OperationKind, Preparation
 from wattgate.graphql.resolvers import accounts, oauth, tokens
 from wattgate.principal import Principal
 from wattgate.realtime.operation_request import OperationRequest
 
 pytestmark = pytest.mark.both_databases("locks differ between databases")
+
+T = TypeVar("T")
 
 NEW_TOKEN = b'{"query": "mutation { newToken { token } }"}'
 
@@ -71,15 +85,28 @@ async def tokens_of(caller: Caller) -> list[str]:
 
 
 @pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)
-async def test_request_whose_body_comes_after_the_end_of_its_credential_is_refused(served: House, act: Act) -> None:
-    caller = await Caller.add(served.one)
+async def test_request_whose_body_comes_after_the_end_of_its_credential_is_refused(
+    served: House, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert served.served_gateway is not None
+    caller, head_is_authenticated = await Caller.add(served.one), asyncio.Event()
     who = {"username": caller.username, "password": PASSWORD, "applicationId": served.one.application_id}
     token = (await served.call("POST", "/auth", {}, json=who)).json()["token"]
     principal = await caller.authenticate({"token": token})
+    identity = served.served_gateway.authenticator._identity
+    find_principal = identity.principal_by_token
+
+    async def find_and_report(sent: str, now: datetime) -> Principal | None:
+        found = await find_principal(sent, now)
+        if sent == token:
+            head_is_authenticated.set()
+        return found
+
+    monkeypatch.setattr(identity, "principal_by_token", find_and_report)
 
     async def body() -> AsyncIterator[bytes]:
         yield NEW_TOKEN[:5]
-        await asyncio.sleep(0.05)  # so that the gateway has authenticated the head
+        await asyncio.wait_for(head_is_authenticated.wait(), 30)
         await act(caller, principal)
         yield NEW_TOKEN[5:]
 
@@ -116,6 +143,80 @@ async def test_operation_that_begins_during_the_act_waits_for_it_and_is_refused(
     with pytest.raises(Unauthenticated):
         await issuing
     assert await tokens_of(caller) == [other.token_id]
+
+
+class HeldPool(HashPool):
+    """A pool that holds the first password before it is hashed."""
+
+    def __init__(self) -> None:
+        super().__init__(threads=1)
+        self.reached, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def run(self, work: Callable[[], T]) -> T:
+        if not self.reached.is_set():
+            self.reached.set()
+            await self.may_end.wait()
+        return await super().run(work)
+
+
+async def log_in(caller: Caller, password: str = PASSWORD) -> Any:
+    return await people.anonymously(caller.tenant, tokens.authenticate, username=caller.username, password=password)
+
+
+@pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)
+async def test_log_in_that_waits_for_the_hash_of_its_password_gives_no_token_that_lives(
+    tenant: Tenant, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, pool = await Caller.add(tenant), HeldPool()
+    principal = await caller.by_token()
+    monkeypatch.setattr(passwords, "HASH_POOL", pool)
+    logging_in = asyncio.create_task(log_in(caller))
+    await pool.reached.wait()
+    ending = asyncio.create_task(act(caller, principal))
+    await until_waiting(tenant, ending)
+    pool.may_end.set()
+    await ending
+    with pytest.raises(Unauthenticated):  # if the log-in was first, the act ends its token
+        await caller.authenticate({"token": (await logging_in).token})
+
+
+@pytest.mark.parametrize("act", [close_account, erase_user], ids=lambda act: act.__name__)
+async def test_act_ends_the_password_of_a_change_that_waited_for_its_hash(
+    tenant: Tenant, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller, pool = await Caller.add(tenant), HeldPool()
+    principal, credential = await caller.by_token(), dict(caller.sent)
+    monkeypatch.setattr(passwords, "HASH_POOL", pool)
+    change = {"old_password": PASSWORD, "new_password": "horse staple"}
+    changing = asyncio.create_task(caller.run(principal, accounts.change_password, **change))
+    await pool.reached.wait()
+    ending = asyncio.create_task(act(caller, principal))
+    await until_waiting(tenant, ending)
+    pool.may_end.set()
+    await changing
+    await ending
+    with pytest.raises(Unauthenticated):
+        await caller.authenticate(credential)
+    with pytest.raises(Unauthenticated):
+        await log_in(caller, "horse staple")
+
+
+@pytest.mark.parametrize("act", BY_ACCOUNT, ids=lambda act: act.__name__)
+async def test_operation_that_waits_in_its_preparation_is_refused(tenant: Tenant, act: Act) -> None:
+    """Only log-ins have a preparation today. It may wait for a provider, and holds no lock."""
+    caller, reached, may_end = await Caller.add(tenant), asyncio.Event(), asyncio.Event()
+    principal = await caller.by_token()
+
+    async def prepare(preparation: Preparation, **arguments: Any) -> None:
+        reached.set()
+        await may_end.wait()
+
+    issuing = asyncio.create_task(caller.run(principal, replace(tokens.new_token, prepare=prepare)))
+    await reached.wait()
+    await act(caller, principal)
+    may_end.set()
+    with pytest.raises(Unauthenticated):
+        await issuing
 
 
 async def refresh(caller: Caller, granted: dict[str, Any], operation: Operation = oauth.grant_oauth_tokens) -> Any:
