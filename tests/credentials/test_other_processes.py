@@ -24,6 +24,7 @@ from wattgate.db.stored_events import (
     delete_old_events,
     insert_events,
 )
+from wattgate.graphql.resolvers.trusted_documents import require_trusted_documents
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 pytestmark = pytest.mark.both_databases("processes learn of changes from the database")
@@ -88,6 +89,16 @@ async def test_revocation_of_a_consent_in_another_process_ends_the_live_readings
         await opened.one.run("revoke_consents", mpxns=[consent.mpxn])
         await opened.served_gateway.connections.read_shared_events()
         assert (await client.error())["extensions"]["code"] == "CONSENT_REVOKED"
+
+
+async def test_callers_without_credentials_learn_that_their_application_requires_documents(opened: House) -> None:
+    assert opened.served_gateway is not None
+    anonymous, require = {"applicationId": opened.other.application_id}, require_trusted_documents
+    assert "errors" not in await opened.graphql("{ __typename }", anonymous)  # so that it is remembered
+    await opened.other.gateway.runner.run(require, opened.other.system, {"required": True})
+    await opened.served_gateway.connections.read_shared_events()
+    assert "errors" in await opened.graphql("{ __typename }", anonymous)
+    await opened.other.gateway.runner.run(require, opened.other.system, {"required": False})
 
 
 def test_stored_events_are_read_often_enough() -> None:

@@ -15,12 +15,19 @@ from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
 ROOT = Path(__file__).parents[2]
 CLAIMED = [claim for capability in CAPABILITIES for claim in capability.claims]
 
+PLACES = (
+    capability_claims.stored_columns,
+    capability_claims.redis_keys,
+    capability_claims.classes_with_callers,
+    capability_claims.waiting_work,
+)
+
 ADD_ROW = "add a row to wattgate/graphql/capabilities.py, or the reason to tests/support/capability_tests.py"
 
 
 @pytest.mark.parametrize(
     "places",
-    [capability_claims.stored_columns, capability_claims.redis_keys, capability_claims.classes_with_callers],
+    PLACES,
     ids=lambda places: places.__name__,
 )
 def test_every_place_belongs_to_a_row_or_has_a_reason(places: Callable[[], frozenset[str]]) -> None:
@@ -28,11 +35,7 @@ def test_every_place_belongs_to_a_row_or_has_a_reason(places: Callable[[], froze
 
 
 def test_every_claimed_place_exists_and_belongs_to_one_row() -> None:
-    places = {
-        *capability_claims.stored_columns(),
-        *capability_claims.redis_keys(),
-        *capability_claims.classes_with_callers(),
-    }
+    places = {place for find in PLACES for place in find()}
     assert {*CLAIMED, *NO_CAPABILITY} - places == set()
     assert sorted([*CLAIMED, *NO_CAPABILITY]) == sorted({*CLAIMED, *NO_CAPABILITY})
 

@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 
 import wattgate
 from wattgate.db import models
+from wattgate.enums import CatchUpState, DeliveryKind, JobState
 from wattgate.graphql.services.credential_endings import STORED_CAPABILITIES
 
 MODULES = sorted(Path(wattgate.__file__).parent.rglob("*.py"))
@@ -25,6 +26,9 @@ CREDENTIAL_TABLES = {stored.model.__tablename__ for stored in STORED_CAPABILITIE
     models.OAuthClient.__tablename__,
     models.ApplicationCredential.__tablename__,
 }
+
+JOB_STATES = (JobState, CatchUpState)
+"""The types of the state of work that workers do later."""
 
 REDIS_KEY = re.compile(r"\{wattgate\}:[a-z-]+")
 
@@ -43,6 +47,16 @@ def _may_hold_capability(column: "Column[object]") -> bool:
     references = {key.column.table.name for key in column.foreign_keys}
     is_binary = isinstance(column.type, LargeBinary)
     return bool(SECRET_NAME.fullmatch(column.name) or is_binary or references & CREDENTIAL_TABLES)
+
+
+def waiting_work() -> frozenset[str]:
+    """Return the kinds of deliveries, and the tables of jobs, as `delivery KIND` and `job TABLE`."""
+    jobs = {
+        f"job {mapper.local_table.name}"  # type: ignore[attr-defined]
+        for mapper in SQLModel._sa_registry.mappers
+        if mapper.class_.model_fields.get("state") and mapper.class_.model_fields["state"].annotation in JOB_STATES
+    }
+    return frozenset(jobs | {f"delivery {kind.value}" for kind in DeliveryKind})
 
 
 @cache

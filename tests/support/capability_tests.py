@@ -29,6 +29,14 @@ TESTS: Mapping[str, str] = MappingProxyType(
             "tests/graphql/test_trusted_documents.py::"
             "test_removed_document_is_not_found_by_any_id_after_the_cache_expires"
         ),
+        "Secret of an application": (
+            "tests/credentials/test_sockets.py::"
+            "test_socket_of_an_application_ends_with_its_secret_or_the_user_it_acts_for"
+        ),
+        "Remembered application of callers without credentials": (
+            "tests/credentials/test_other_processes.py::"
+            "test_callers_without_credentials_learn_that_their_application_requires_documents"
+        ),
         "Log-in token": (
             "tests/credentials/test_other_capabilities.py::"
             "test_token_is_rejected_at_once_where_it_ends_and_soon_at_the_other_gateway"
@@ -78,7 +86,19 @@ TESTS: Mapping[str, str] = MappingProxyType(
             "test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends"
         ),
         "Live readings of a meter point": (
-            "tests/graphql/test_consent.py::test_subscription_ends_when_consent_is_revoked_and_a_new_one_is_rejected"
+            "tests/credentials/test_other_processes.py::"
+            "test_revocation_of_a_consent_in_another_process_ends_the_live_readings"
+        ),
+        "Retrieval of readings (catch-up)": "tests/graphql/test_catch_ups.py::test_revoked_consent_fails_the_catch_up",
+        "Export and its archive": (
+            "tests/app/test_user_jobs.py::test_erasure_deletes_the_archive_and_stops_its_worker"
+        ),
+        "Waiting mail to a user": (
+            "tests/delivery/mail/test_alerts.py::test_mail_that_waits_is_not_sent_to_an_address_that_ended"
+        ),
+        "Waiting push or web push": "tests/graphql/test_push.py::test_token_removed_before_delivery_receives_no_push",
+        "Waiting event of a webhook": (
+            "tests/delivery/webhooks/test_deliveries.py::test_waiting_delivery_to_a_deleted_endpoint_fails"
         ),
     }
 )
@@ -87,7 +107,6 @@ TESTS: Mapping[str, str] = MappingProxyType(
 NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
     {
         "account.password_hash": "A password is a credential itself.",
-        "application_credential.secret_digest": "The secret of an application is a credential itself.",
         "oauth_client.secret_digest": "The secret of a client is a credential itself. It gives access to no account.",
         "directory.client_secret": "The credential of the gateway at a directory. It gives access to no account.",
         "directory.token_check": "The name of a check.",
@@ -97,7 +116,6 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "account_profile.account_id": "Data of the account. Its row grants nothing.",
         "account_mail.account_id": "A mail to the holder of the account. Its code has a row of its own.",
         "account_session.account_id": "Data of the account. Its row grants nothing.",
-        "data_export_part.content": "A part of an archive, which only its owner can download.",
         "kept_mail.content": "A mail that the development outbox shows.",
         "audit_entry.digest": "A checksum of an entry of the audit log.",
         "audit_entry.previous_digest": "A checksum of an entry of the audit log.",
@@ -115,6 +133,8 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class _ReadingImport": "A command of an operator, who has the database.",
         "class ApplicationResources": "Part of a command of an operator, who has the database.",
         "class _Builder": "Part of a command of an operator, who has the database.",
+        "delivery test-mail": "It has sample data. The operator lists its addresses.",
+        "job erasure": "It only removes.",
         "{wattgate}:once": "The mark of a publication, so that its retry adds no event twice.",
         "{wattgate}:run": "The run of Redis.",
         "{wattgate}:budget": "A budget only takes away.",

@@ -59,6 +59,11 @@ class TtlCache(Generic[K, V]):
         self._entries[key] = value, self._time() + self._ttl_seconds
         self.weight += weight
 
+    def clear(self) -> None:
+        """Remove all values."""
+        self._entries.clear()
+        self.weight = 0
+
     def discard(self, key: K) -> None:
         """Remove the value of a key, if there is one."""
         entry = self._entries.pop(key, None)

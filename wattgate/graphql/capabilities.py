@@ -1,7 +1,8 @@
-"""The registry of capabilities: everything that a caller derives from a credential, and how it ends.
+"""The registry of what lives longer than a request: derived from a credential or waiting to run, and how it ends.
 
 To add a kind of capability, add a row here, and its table to `services.credential_endings` if it is stored. A test
-fails while a column with secrets, a Redis key, a kind of connection or a class that keeps a caller belongs to no row.
+fails while one of these belongs to no row: a column with secrets, a Redis key, a kind of connection, a class that keeps
+a caller, a kind of delivery, a table of jobs.
 docs/reference/credentials.md has the table, with the test of each row.
 """
 
@@ -9,9 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
+from wattgate.db.identity.credentials import MAX_CACHED_APPLICATIONS
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME
 from wattgate.db.identity.login_backoff import ADDRESS, DEVICE, MAX_SOURCES, SOURCE_LIFETIME
 from wattgate.db.quotas import MAX_PAIRED_DISPLAYS
+from wattgate.delivery.schedule import SCHEDULES
+from wattgate.enums import DeliveryKind
 from wattgate.graphql.execution.trusted_documents import MAX_CACHE_AGE_SECONDS
 from wattgate.graphql.resolvers import oauth, registration, template_sharing
 from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
@@ -42,6 +46,10 @@ class Anchor(Enum):
     APPLICATION_CREDENTIAL = "application credential"
     APPLICATION = "application"
     CONSENT = "consent"
+    RESOURCE = "resource"
+    PERSON = "user"
+    ADDRESS = "e-mail address"
+    ENDPOINT = "webhook endpoint"
     LINK_KEY = "link key of the gateway"
 
 
@@ -49,7 +57,8 @@ class Anchor(Enum):
 class Capability:
     """One kind of capability.
 
-    `claims` names where it is kept: `table.column`, `class NAME`, or the start of a Redis key.
+    `claims` names where it is kept: `table.column`, `class NAME`, the start of a Redis key, `delivery KIND` or
+    `job TABLE`.
     """
 
     name: str
@@ -74,9 +83,16 @@ _CONNECTIONS = (
     f"and {_LIMITS.max_application_connections:,} for each application, together with the other connections"
 )
 _AT_ONCE = "immediately"
+_AT_SENDING = "decided at each attempt to send it"
 _BY_LOOKUP = f"changes: immediately; reads: immediately at the gateway that ends it, {REVOKED_SECONDS} s at the others"
 _EXTERNAL_TOKEN_COLUMNS = ("account_id", "token", "access_token", "token_issued_at", "token_expires_at")
 _BY_NOTICE = f"{REVOKED_SECONDS} s"
+
+
+def _hours(kind: DeliveryKind) -> int:
+    """Return the time in hours after which a delivery that fails is given up."""
+    return round(sum(SCHEDULES[kind].pauses, timedelta()) / timedelta(hours=1))
+
 
 CAPABILITIES: tuple[Capability, ...] = (
     Capability(
@@ -144,6 +160,21 @@ CAPABILITIES: tuple[Capability, ...] = (
         "documents that an operator registers",
         "An operator removes it. It grants nothing: each execution checks the caller.",
         f"{MAX_CACHE_AGE_SECONDS:g} s",
+    ),
+    Capability(
+        "Secret of an application",
+        (Anchor.APPLICATION_CREDENTIAL,),
+        "one for each credential of an application",
+        "A new secret replaces it. Each request checks it. Connections with the old one are closed.",
+        f"requests: immediately; connections: {REVOKED_SECONDS} s",
+        ("application_credential.secret_digest",),
+    ),
+    Capability(
+        "Remembered application of callers without credentials",
+        (Anchor.APPLICATION,),
+        f"{MAX_CACHED_APPLICATIONS:,} applications in each gateway, for 60 s",
+        "Each gateway forgets it when an application changes, such as by `wattgate documents require`.",
+        f"{REVOKED_SECONDS} s",
     ),
     Capability(
         "Log-in token",
@@ -238,6 +269,7 @@ CAPABILITIES: tuple[Capability, ...] = (
         (
             *(f"one_time_code.{column}" for column in ("code_id", "account_id", "digest")),
             "account_mail.secret",
+            "delivery account-mail",
         ),
     ),
     Capability(
@@ -295,5 +327,45 @@ CAPABILITIES: tuple[Capability, ...] = (
         "18 months",
         "Its part of the subscription ends with the error `CONSENT_REVOKED`.",
         _BY_NOTICE,
+    ),
+    Capability(
+        "Retrieval of readings (catch-up)",
+        (Anchor.CONSENT, Anchor.RESOURCE),
+        "one in half an hour for each resource",
+        "It fails, or retrieves nothing. The worker checks the resource and the consent for each page.",
+        _AT_ONCE,
+        ("job catch_up",),
+    ),
+    Capability(
+        "Export and its archive",
+        (Anchor.PERSON,),
+        "one for each user; the lifetime in the settings",
+        "Its rows are deleted. A worker that builds it stops. Each download of a part checks the credential.",
+        _AT_ONCE,
+        ("job data_export", "data_export_part.content"),
+    ),
+    Capability(
+        "Waiting mail to a user",
+        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.ADDRESS),
+        f"{_hours(DeliveryKind.EMAIL)} hours",
+        "It is not sent to an address that no active account of the user has. An erasure deletes it.",
+        _AT_SENDING,
+        ("delivery email",),
+    ),
+    Capability(
+        "Waiting push or web push",
+        (Anchor.PERSON, Anchor.ACCOUNT, Anchor.TOKEN),
+        f"{_hours(DeliveryKind.PUSH)} hours",
+        "It fails if the push token was removed. An erasure deletes it.",
+        _AT_SENDING,
+        ("delivery push",),
+    ),
+    Capability(
+        "Waiting event of a webhook",
+        (Anchor.PERSON, Anchor.ENDPOINT),
+        f"{_hours(DeliveryKind.WEBHOOK)} hours",
+        "It fails if the endpoint was deleted. It goes to the address of that moment. An erasure deletes it.",
+        _AT_SENDING,
+        ("delivery webhook",),
     ),
 )

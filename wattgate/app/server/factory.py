@@ -27,7 +27,7 @@ from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
 from wattgate.app.server.health import check_health, check_readiness, log_row_security
-from wattgate.app.server.identity import create_identity, forget_changed_tokens
+from wattgate.app.server.identity import create_identity, forget_changed_callers
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
@@ -136,7 +136,7 @@ def build_gateway(
     limits = limits or _connection_limits(settings)
     read_shared = SharedEvents(database).read_new
     realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits, read_shared)
-    forget_changed_tokens(identity.remembered, database, realtime.connections)
+    forget_changed_callers(identity, database, realtime.connections)
     return Gateway(
         database=database,
         bus=bus,

@@ -1,11 +1,10 @@
-"""The look-up of credentials, and the changes that end remembered tokens."""
+"""The look-up of credentials, and the changes that end remembered callers."""
 
 from wattgate.app.settings import Settings
 from wattgate.client import AddressLimiter
 from wattgate.db.engine import Database
 from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.identity.credentials import CredentialLookup
-from wattgate.db.identity.remembered_tokens import RememberedTokens
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
 
 
@@ -17,8 +16,8 @@ def create_identity(settings: Settings, database: Database, address_limits: Addr
     return CredentialLookup(database, address_limits, states=create_credential_states(settings))
 
 
-def forget_changed_tokens(remembered: RememberedTokens, database: Database, connections: ConnectionRegistry) -> None:
-    """Let tokens be remembered while changes of credentials arrive, and be forgotten by them."""
-    remembered.hears_changes = lambda: connections.hears_revocations
-    database.on_credentials_changed = remembered.forget
-    connections.on_credentials_changed = remembered.forget
+def forget_changed_callers(identity: CredentialLookup, database: Database, connections: ConnectionRegistry) -> None:
+    """Let callers be remembered while changes of credentials arrive, and be forgotten by them."""
+    identity.remembered.hears_changes = lambda: connections.hears_revocations
+    database.on_credentials_changed = identity.forget
+    connections.on_credentials_changed = identity.forget

@@ -77,6 +77,11 @@ class CredentialLookup:
         self._address_limits = address_limits
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
+    def forget(self) -> None:
+        """Forget all remembered callers, because credentials or applications have changed."""
+        self.remembered.forget()
+        self._anonymous_cache.clear()
+
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
         digest = hash_secret(token)
@@ -196,18 +201,20 @@ class CredentialLookup:
     async def anonymous_principal(self, application_id: str) -> Principal | None:
         """Return the principal of a caller without credentials; None if the application does not exist.
 
-        Results are cached for a minute.
+        Results are cached for a minute, until credentials or applications change.
         """
         principal = self._anonymous_cache.get(application_id)
         if principal is not None:
             return principal
+        started = self.remembered.begin_lookup()
         trusted_only = await self._fetch_one(
             select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
         )
         if trusted_only is None:
             return None
         principal = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
-        self._anonymous_cache.put(application_id, principal)
+        if self.remembered.is_current(started):
+            self._anonymous_cache.put(application_id, principal)
         return principal
 
     async def has_user(self, application_id: str, user_id: str) -> bool:

@@ -66,11 +66,15 @@ class RememberedTokens:
 
     def put(self, digest: bytes, principal: Principal, started: LookupStart) -> None:
         """Remember the result of a look-up, unless credentials have changed since it began."""
-        if started.change_count != self._change_count or not self.hears_changes():
+        if not self.is_current(started) or not self.hears_changes():
             return
         if len(self._principals) >= MAX_REMEMBERED_TOKENS:
             self._principals.clear()
         self._principals[digest] = principal, started.at + REMEMBERED_SECONDS
+
+    def is_current(self, started: LookupStart) -> bool:
+        """Return whether no credentials have changed since a look-up began."""
+        return started.change_count == self._change_count
 
     def forget_one(self, digest: bytes) -> None:
         """Forget a token whose end has moved to a later time."""
