@@ -12,8 +12,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from wattgate.db.driver import CompiledStatement, compile_statement
-from wattgate.db.reading_pool import LentConnection
+from wattgate.db.reading_pool import LentConnection, begin_transaction
 from wattgate.db.row_scope import ScopeHolder
+from wattgate.db.scoped_connection import Locks
 from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
@@ -78,6 +79,14 @@ class DatabaseReader(ABC):
     def _sqlalchemy_connection(self) -> AsyncConnection:
         return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._lent))
 
+    async def fetch_sql(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
+        """Return the rows of a statement of PostgreSQL or SQLite, which uses no table of tenants."""
+        return await self._fetch_from_driver(sql, arguments)
+
+    @abstractmethod
+    def lock_first(self, locks: Locks) -> None:
+        """Let the next statement take advisory locks first, in one round trip. SQLite has none."""
+
     @abstractmethod
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
         """Execute a compiled statement with the driver and return its rows."""
@@ -85,6 +94,9 @@ class DatabaseReader(ABC):
 
 class PostgresqlReader(DatabaseReader):
     """A reader on a connection of asyncpg."""
+
+    def lock_first(self, locks: Locks) -> None:
+        self._lent.driver.next_locks = locks
 
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
         return cast(ResultRows, await self._lent.driver.fetch_rows(sql, arguments))
@@ -95,6 +107,9 @@ class SqliteReader(DatabaseReader):
 
     Each call of aiosqlite goes to a thread. SQLAlchemy makes four calls for each statement, this class makes one.
     """
+
+    def lock_first(self, locks: Locks) -> None:
+        return
 
     async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
         driver = self._lent.driver
@@ -112,15 +127,14 @@ class _TransactionConnection:
         self.driver = driver
 
 
-def transaction_reader(session: AsyncSession) -> DatabaseReader:
-    """Return a reader of constant statements (`fetch`) in the transaction of a session that `Database` opened.
-
-    On PostgreSQL, SQLAlchemy begins the transaction with the first statement that the session itself executes.
-    """
+async def transaction_reader(session: AsyncSession) -> DatabaseReader:
+    """Return a reader of constant statements in the transaction of a session that `Database` opened."""
     connection = session.sync_session.connection()  # it is open, so this waits for nothing
     pooled: Any = _TransactionConnection(connection.connection.driver_connection)
-    reader_class = SqliteReader if connection.dialect.name == "sqlite" else PostgresqlReader
-    return reader_class(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
+    if connection.dialect.name == "sqlite":
+        return SqliteReader(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
+    await begin_transaction(connection.connection.dbapi_connection)
+    return PostgresqlReader(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
 
 
 @lru_cache(maxsize=512)

@@ -10,6 +10,8 @@ role and the scope with `set_config(..., true)`, so the settings end with the tr
 A connection to a transaction pooler (`PooledConnection`) also writes Parse before each Bind, here and in asyncpg. So
 the server process that the pooler selects for the implicit transaction needs no earlier message.
 
+Advisory locks that a statement needs are written before the scope, in the same way (`next_locks`).
+
 A statement therefore never runs in the scope of an earlier one, and nothing remains on the connection for a pooler to
 pass on. asyncpg has no public interface for this, so `ScopedConnection` wraps the protocol that it receives.
 https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
@@ -43,6 +45,10 @@ _FIND_ROLE = """
         WHEN NOT has_table_privilege($1::text, 'own_reading', 'SELECT') THEN false
         ELSE pg_has_role(current_user, $1::text, $2::text)
     END"""
+LOCK_STATEMENT = "wattgate_locks"
+_LOCK = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock_shared($2), pg_advisory_xact_lock($3)"
+"""A key that is null takes no lock. A later statement sees the commits during the wait for the locks."""
+
 SCOPE_RESPONSES = b"2DC"
 """The types of the messages that answer the scope: BindComplete, DataRow, CommandComplete."""
 
@@ -51,10 +57,8 @@ POOLED_SCOPE_RESPONSES = b"1" + SCOPE_RESPONSES
 
 _HEADER = struct.Struct("!ci")
 _PARSE_COMPLETE = _HEADER.pack(b"1", 4)
-_SCOPE_IS_SET = _HEADER.pack(b"C", 13) + b"SELECT 1\0"
-
-_PARSE_MESSAGE = b"\0" + _SET_SCOPE.encode() + b"\0" + struct.pack("!h", 0)
-_PARSE_SCOPE = _HEADER.pack(b"P", len(_PARSE_MESSAGE) + 4) + _PARSE_MESSAGE
+_SELECTED_ONE_ROW = _HEADER.pack(b"C", 13) + b"SELECT 1\0"
+_NULL_LENGTH = -1
 
 
 class LogPosition(NamedTuple):
@@ -67,12 +71,31 @@ class LogPosition(NamedTuple):
 NO_POSITION = LogPosition(0, 0)
 
 
+class Locks(NamedTuple):
+    """The keys of advisory locks that last until the end of the transaction, in the order of the requests for them."""
+
+    first_shared: int | None = None
+    second_shared: int | None = None
+    alone: int | None = None
+
+
+NO_LOCKS = Locks()
+
+
 class ScopeMessages(NamedTuple):
-    """The messages that set a scope, the answer of the server if it sets it, and the types of its messages."""
+    """The messages that set a scope or take locks, the answer of the server to them, and the types of its messages."""
 
     request: bytes
     response: bytes
     response_types: bytes
+
+    def after(self, earlier: "ScopeMessages") -> "ScopeMessages":
+        """Return these messages, with others before them."""
+        return ScopeMessages(
+            earlier.request + self.request,
+            earlier.response + self.response,
+            earlier.response_types + self.response_types,
+        )
 
 
 class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
@@ -84,9 +107,11 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
     def __init__(self, protocol: Any, transport: Any, *arguments: Any) -> None:
         self.scope_holder: ScopeHolder | None = None
         self.row_role = NO_ROLE
+        self.next_locks = NO_LOCKS
+        """The locks that the next statement takes first."""
         self.replayed = NO_POSITION
         """The position that the server, a replica, had replayed at the last query for it."""
-        self._scope_statement: Any = None
+        self._kept_statements: list[Any] = []
         super().__init__(_ScopedProtocol(protocol, transport, self), transport, *arguments)
 
     async def prepare_scope(self) -> None:
@@ -95,7 +120,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         if await self.fetchval(_FIND_ROLE, ROW_ROLE, privilege):
             self.row_role = ROW_ROLE
         if self.keeps_statements:
-            self._scope_statement = await self.prepare(_SET_SCOPE, name=SCOPE_STATEMENT)
+            for sql, name in ((_SET_SCOPE, SCOPE_STATEMENT), (_LOCK, LOCK_STATEMENT)):
+                self._kept_statements.append(await self.prepare(sql, name=name))
 
     async def fetch_rows(self, sql: str, arguments: Sequence[Any]) -> Any:
         """Return the rows of a statement, as `fetch` does with fewer calls.
@@ -113,7 +139,14 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
             return await self.fetch(sql, *arguments)
 
     def scope_messages(self) -> ScopeMessages | None:
-        """Return the messages that set the scope of the next statement; None if it needs none."""
+        """Return the messages that take locks for the next statement and set its scope; None if it needs none."""
+        scope = self._messages_of_scope()
+        if self.next_locks is NO_LOCKS:
+            return scope
+        locks, self.next_locks = _encode_locks(self.next_locks, self.keeps_statements), NO_LOCKS
+        return locks if scope is None else scope.after(locks)
+
+    def _messages_of_scope(self) -> ScopeMessages | None:
         if self.scope_holder is None:
             return None
         scope = self.scope_holder.scope
@@ -152,16 +185,38 @@ def _encode_scope(scope: Scope, row_role: str, is_prepared: bool) -> ScopeMessag
     if isinstance(scope, RowScope):
         values = (row_role, scope.application_id, scope.user_id or "", scope.ve_id or "")
     encoded = [value.encode(errors="surrogatepass") for value in values]  # PostgreSQL rejects invalid text
-    parameters = b"".join(struct.pack("!i", len(value)) + value for value in encoded)
-    name = SCOPE_STATEMENT.encode() if is_prepared else b""
-    bind = b"\0" + name + b"\0" + struct.pack("!hh", 0, len(encoded)) + parameters + b"\0\0"
+    row = encoded  # `set_config` returns the value
+    return _encode_call(_SET_SCOPE, SCOPE_STATEMENT if is_prepared else None, encoded, row)
+
+
+def _encode_locks(locks: Locks, is_prepared: bool) -> ScopeMessages:
+    """Encode the messages that take locks."""
+    keys = [None if key is None else str(key).encode() for key in locks]
+    row = [None if key is None else b"" for key in locks]  # the functions return nothing
+    return _encode_call(_LOCK, LOCK_STATEMENT if is_prepared else None, keys, row)
+
+
+def _encode_call(
+    sql: str, prepared_name: str | None, values: Sequence[bytes | None], row: Sequence[bytes | None]
+) -> ScopeMessages:
+    """Encode the call of a statement with values as texts, which returns a row. Without a name, parse it as well."""
+    bind = b"\0" + (prepared_name or "").encode() + b"\0" + struct.pack("!h", 0) + _encode_values(values) + b"\0\0"
     execute = b"\0" + struct.pack("!i", 0)
+    data = _encode_values(row)
     request = _HEADER.pack(b"B", len(bind) + 4) + bind + _HEADER.pack(b"E", len(execute) + 4) + execute
-    row = struct.pack("!h", len(encoded)) + parameters  # `set_config` returns the value
-    response = _HEADER.pack(b"2", 4) + _HEADER.pack(b"D", len(row) + 4) + row + _SCOPE_IS_SET
-    if is_prepared:
+    response = _HEADER.pack(b"2", 4) + _HEADER.pack(b"D", len(data) + 4) + data + _SELECTED_ONE_ROW
+    if prepared_name is not None:
         return ScopeMessages(request, response, SCOPE_RESPONSES)
-    return ScopeMessages(_PARSE_SCOPE + request, _PARSE_COMPLETE + response, POOLED_SCOPE_RESPONSES)
+    parse = b"\0" + sql.encode() + b"\0" + struct.pack("!h", 0)
+    request = _HEADER.pack(b"P", len(parse) + 4) + parse + request
+    return ScopeMessages(request, _PARSE_COMPLETE + response, POOLED_SCOPE_RESPONSES)
+
+
+def _encode_values(values: Sequence[bytes | None]) -> bytes:
+    """Encode the number of values, and each with its length, as messages have parameters and rows."""
+    return struct.pack("!h", len(values)) + b"".join(
+        struct.pack("!i", _NULL_LENGTH) if value is None else struct.pack("!i", len(value)) + value for value in values
+    )
 
 
 class _ScopedProtocol:

@@ -10,31 +10,29 @@ could with shared locks of rows. Take them before rows are locked, otherwise two
 """
 
 import hashlib
-from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from wattgate.db.models import Account
-from wattgate.db.reader import dialect_name
+from wattgate.db.reader import DatabaseReader, dialect_name, transaction_reader
 from wattgate.db.rows import Rows
+from wattgate.db.scoped_connection import Locks
 from wattgate.principal import Principal
 
-_SHARED, _ALONE = "pg_advisory_xact_lock_shared", "pg_advisory_xact_lock"
 
+def hold_credential(reader: DatabaseReader, principal: Principal, *, alone: bool) -> None:
+    """Let the next statement of a reader take the locks of a caller first, until its transaction ends.
 
-async def hold_credential(session: AsyncSession, principal: Principal, *, alone: bool) -> None:
-    """Hold the locks of a caller until the transaction ends.
+    The locks are a statement of their own in the same round trip. A statement that takes locks and reads as well would
+    see the state from before the wait for them.
 
     `alone` is for operations that may end credentials of the caller itself. To share the lock first and to take it
     alone later would let two such operations wait for each other.
     """
-    locks = []
-    if principal.credential_name is not None:
-        locks.append((_SHARED, _key("credential", principal.credential_name)))
-    if principal.user_id is not None:
-        locks.append((_ALONE if alone else _SHARED, _key("user", principal.user_id)))
-    await _lock(session, locks)
+    credential = None if principal.credential_name is None else _key("credential", principal.credential_name)
+    user = None if principal.user_id is None else _key("user", principal.user_id)
+    reader.lock_first(Locks(credential, None, user) if alone else Locks(credential, user, None))
 
 
 async def lock_user(rows: Rows, user_id: str) -> None:
@@ -43,22 +41,21 @@ async def lock_user(rows: Rows, user_id: str) -> None:
     The records of the accounts are locked too, for log-ins, which hold no credential yet.
     """
     session = rows.write_session
-    await _lock(session, [(_ALONE, _key("user", user_id))])
+    await _lock(session, Locks(alone=_key("user", user_id)))
     if dialect_name(session) == "postgresql":
         await rows.lock(Account, col(Account.user_id) == user_id)
 
 
 async def lock_application_credential(rows: Rows, username: str) -> None:
     """Wait for the operations of an application's credential, and keep others from beginning, because it ends."""
-    await _lock(rows.write_session, [(_ALONE, _key("credential", username))])
+    await _lock(rows.write_session, Locks(alone=_key("credential", username)))
 
 
-async def _lock(session: AsyncSession, locks: Sequence[tuple[str, int]]) -> None:
-    if locks and dialect_name(session) == "postgresql":
-        calls = ", ".join(f"{function}(${number})" for number, (function, _) in enumerate(locks, 1))
-        keys = tuple(key for _, key in locks)
-        # without the compiler of SQLAlchemy, because each operation of a caller executes it
-        await (await session.connection()).exec_driver_sql(f"SELECT {calls}", keys)
+async def _lock(session: AsyncSession, locks: Locks) -> None:
+    if dialect_name(session) == "postgresql":
+        reader = await transaction_reader(session)
+        reader.lock_first(locks)
+        await reader.fetch_sql("SELECT 1", ())
 
 
 def _key(kind: str, name: str) -> int:

@@ -167,8 +167,8 @@ class Runner(RowReader):
         """
         if not isinstance(session, AsyncSession) or principal.role in (Role.SYSTEM, Role.ANONYMOUS):
             return
-        await hold_credential(session, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
-        reader = transaction_reader(session)
+        reader = await transaction_reader(session)
+        hold_credential(reader, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
         with system_access(session, SystemAccess.FIND_CREDENTIALS):
             if await self._credential_states.find_ended(reader, [principal], self._clock()):
                 raise Unauthenticated(ENDED_CREDENTIALS)
