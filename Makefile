@@ -72,6 +72,8 @@ fuzz: .venv/installed-dev
 	@$(FUZZ) tests/graphql/compiled tests/graphql/test_fuzz.py tests/rest_compat/test_openapi_fuzz.py
 	@echo "wattgate: sending every odd value to every operation, and measuring how long the event loop stalls (some minutes)"
 	@$(FUZZ) tests/test_stall_fuzz.py
+	@echo "wattgate: walking at random over accounts and credentials (some minutes)"
+	@$(FUZZ) tests/credentials/test_random_walk.py
 	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"
 	@$(FUZZ) -m hypothesis tests
 

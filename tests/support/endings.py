@@ -42,13 +42,18 @@ class Caller:
     username: str
     user_id: str
     account_id: str
-    factor_secret: str = ""
+    password: str = PASSWORD
     sent: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     async def add(cls, tenant: Tenant) -> "Caller":
         added = await people.active(tenant)
         return cls(tenant, added["username"], added["userId"], added["accountId"])
+
+    @property
+    def next_password(self) -> str:
+        """The password that the next change sets."""
+        return NEW_PASSWORD if self.password == PASSWORD else PASSWORD
 
     async def run(self, principal: Principal, operation: Any, **arguments: Any) -> Any:
         return await self.tenant.gateway.runner.run(operation, principal, arguments)
@@ -58,12 +63,12 @@ class Caller:
         return await self.tenant.gateway.authenticator.authenticate(self.sent)
 
     async def by_token(self) -> Principal:
-        who = {"username": self.username, "password": PASSWORD}
+        who = {"username": self.username, "password": self.password}
         issued = await people.anonymously(self.tenant, token_operations.authenticate, **who)
         return await self.authenticate({"token": issued.token})
 
     async def by_password(self) -> Principal:
-        headers = {**basic(self.username, PASSWORD), "applicationId": self.tenant.application_id}
+        headers = {**basic(self.username, self.password), "applicationId": self.tenant.application_id}
         return await self.authenticate(headers)
 
     async def by_application(self) -> Principal:
@@ -95,7 +100,7 @@ class Caller:
             self.tenant,
             oauth.authorise,
             username=self.username,
-            password=PASSWORD,
+            password=self.password,
             client_id=client["clientId"],
             redirect_uri=people.REDIRECT,
             code_challenge=people.CHALLENGE,
@@ -141,13 +146,18 @@ async def revoke_token(caller: Caller, principal: Principal) -> None:
 
 async def change_password(caller: Caller, principal: Principal) -> None:
     other = await caller.by_token()
-    await caller.run(other, accounts.change_password, old_password=PASSWORD, new_password=NEW_PASSWORD)
+    new_password = caller.next_password
+    arguments = {"old_password": caller.password, "new_password": new_password}
+    await caller.run(other, accounts.change_password, **arguments)
+    caller.password = new_password
 
 
 async def reset_password(caller: Caller, principal: Principal) -> None:
     code = await people.reset_token(caller.tenant, {"username": caller.username, "accountId": caller.account_id})
-    arguments = {"username": caller.username, "token": code, "new_password": NEW_PASSWORD}
+    new_password = caller.next_password
+    arguments = {"username": caller.username, "token": code, "new_password": new_password}
     await people.anonymously(caller.tenant, registration.reset_password, **arguments)
+    caller.password = new_password
 
 
 async def close_account(caller: Caller, principal: Principal) -> None:
@@ -160,7 +170,7 @@ async def erase_user(caller: Caller, principal: Principal) -> None:
 
 async def confirm_second_factor(caller: Caller, principal: Principal) -> None:
     token = await caller.by_token()
-    enrolled = await caller.run(token, second_factor.enrol_second_factor, password=PASSWORD)
+    enrolled = await caller.run(token, second_factor.enrol_second_factor, password=caller.password)
     code = pyotp.TOTP(enrolled.secret).now()
     await caller.run(token, second_factor.confirm_second_factor, code=code)
 
