@@ -21,6 +21,7 @@ NETWORK = {"readings", "register", "devices_at", "device"}
 OWN = "Rows of the caller's user only."
 TENANCY = "It asks who lives there."
 CONSENT = "The consent of the user at the meter point, which ends with the tenancy."
+BOUNDS = "Only in the bounds of the resource: since the household moved in, with a valid consent."
 SYSTEM = "The operator's own command."
 NETWORK_ITSELF = "The records of the network. Its callers are in this table."
 
@@ -33,10 +34,12 @@ LOOKUPS = {
         ),
         NETWORK_ITSELF,
     ),
-    "db/queries/consent.py:_check_consent": CONSENT,
+    "db/queries/consent.py:peek_consent": CONSENT,
     "db/queries/consent.py:find_own_meter_point_error": CONSENT,
+    "db/queries/tenancies.py:consent_gaps": CONSENT,
+    "db/queries/tenancies.py:find_home_at": OWN,
     "db/queries/tenancies.py:lives_at": TENANCY,
-    "graphql/resolvers/catch_ups.py:network_readings": "Not before the oldest instant of the resource.",
+    "graphql/resolvers/catch_ups.py:_consented_page": BOUNDS,
     "graphql/resolvers/consent.py:consent_changes": OWN,
     "graphql/resolvers/consent.py:_consent_ids": OWN,
     "graphql/resolvers/device_changes.py:_check_hardware_id": "It finds nothing: it checks the text.",
@@ -48,7 +51,7 @@ LOOKUPS = {
     "graphql/resolvers/flexibility.py:_active_opt_ins": "Enrolments of the user. They end with the tenancy.",
     "graphql/resolvers/meter_messages.py:_load_displays": "Not before the owner had the device or moved in.",
     "graphql/resolvers/meter_points.py:resources_at": "Open resources of the caller, which close at the end.",
-    "graphql/resolvers/raw_readings.py:meter_read": "Not before the oldest instant of the resource.",
+    "graphql/resolvers/raw_readings.py:meter_read": BOUNDS,
     "graphql/services/consent_records.py:find_consent": OWN,
     "graphql/services/consent_records.py:resources_of": OWN,
     "graphql/services/consent_results.py:consents_of_resources": CONSENT,
@@ -59,10 +62,11 @@ LOOKUPS = {
     "graphql/services/devices.py:close_other_holders": "It returns nothing: the new owner has proof.",
     "graphql/services/devices.py:held_from": "It returns an instant, which bounds the messages of the new owner.",
     **dict.fromkeys(
-        (
-            f"graphql/services/tenancies.py:{function}"
-            for function in ("is_at", "begin_tenancy", "_open_of", "_end_grants")
-        ),
+        (f"graphql/services/tenancies.py:{function}" for function in ("lock_tenancies", "_open_of", "_end_grants")),
+        TENANCY,
+    ),
+    **dict.fromkeys(
+        (f"graphql/services/tenancy_plans.py:{function}" for function in ("is_at", "tenancies_at", "_load_departure")),
         TENANCY,
     ),
 }

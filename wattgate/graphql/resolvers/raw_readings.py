@@ -8,7 +8,7 @@ import strawberry
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.registers import newest_register
-from wattgate.db.queries.tenancies import oldest_instant
+from wattgate.db.queries.tenancies import storage_bounds
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.serialized_column import SerializedColumn
@@ -124,7 +124,8 @@ async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResu
     require_open(resource)
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     read = await call.network.register(number, resource.classifier) if number else None
-    if read is not None and to_ms(read.at) < oldest_instant(resource):
+    bounds = (await storage_bounds(call.rows, [resource]))[resource.resource_id]
+    if read is not None and (to_ms(read.at) < bounds.since or bounds.is_without_consent(to_ms(read.at))):
         read = None
     registers = [register for register in (read, await newest_register(call.rows, resource)) if register]
     if not registers:
