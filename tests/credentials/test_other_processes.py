@@ -129,6 +129,10 @@ async def test_events_that_commit_late_are_read_once(databases: Databases) -> No
             await session.commit()
         assert await reader.read_new() == [third]
         assert await StoredEventReader(database).read_new() == [third]
+        async with database.session(EVERYTHING) as session:
+            await insert_events(session, database.instance_id, [third])
+            await session.commit()
+        assert await reader.read_new() == [third._replace(is_own=True)]
 
 
 @pytest.mark.long("runs a gateway and two commands as processes; the walk through all ends stays in the short form")

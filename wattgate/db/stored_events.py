@@ -40,10 +40,11 @@ _AFTER = (
 
 
 class EncodedEvent(NamedTuple):
-    """An encoded event and its topic."""
+    """An encoded event and its topic, and whether this process has stored it."""
 
     topic: str
     content: str
+    is_own: bool = False
 
 
 async def insert_events(session: AsyncSession, origin: str, events: Sequence[EncodedEvent]) -> None:
@@ -61,7 +62,7 @@ async def delete_old_events(session: AsyncSession, now: datetime) -> None:
 
 
 class StoredEventReader:
-    """Reads each stored event of other processes once. `time` returns seconds of a monotonic clock."""
+    """Reads each stored event once, those of the own process too. `time` returns seconds of a monotonic clock."""
 
     def __init__(self, database: Database, time: Callable[[], float] = monotonic) -> None:
         self._database = database
@@ -80,9 +81,9 @@ class StoredEventReader:
         now = self._time()
         own = self._database.instance_id
         new = [
-            EncodedEvent(topic, content)
+            EncodedEvent(topic, content, origin == own)
             for number, origin, topic, content in rows
-            if origin != own and number not in self._read_at
+            if number not in self._read_at
         ]
         for number, *_ in rows:
             self._read_at.setdefault(number, now)

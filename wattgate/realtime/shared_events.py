@@ -37,14 +37,20 @@ def _without_meter_point(event: Event) -> Event:
 
 
 class SharedEvents:
-    """Reads each event of other processes once."""
+    """Reads each event of other processes once, and each own one about credentials."""
 
     def __init__(self, database: Database) -> None:
         self._reader = StoredEventReader(database)
         self._decoder = EventDecoder()
 
     async def read_new(self) -> list[Event]:
-        """Return the events that were stored since the last call, without events of unknown kinds."""
-        stored = await self._reader.read_new()
-        decoded = [self._decoder.decode(event.topic, "", event.content.encode()) for event in stored]
-        return [event for event in decoded if event is not None]
+        """Return the events that were stored since the last call, without events of unknown kinds.
+
+        The own events about credentials are among them, because Redis delivers none while it is unavailable.
+        """
+        events = []
+        for stored in await self._reader.read_new():
+            event = self._decoder.decode(stored.topic, "", stored.content.encode())
+            if event is not None and (isinstance(event.payload, CredentialsRevoked) or not stored.is_own):
+                events.append(event)
+        return events

@@ -44,7 +44,7 @@ DRAIN_BATCHES_PER_SECOND = 10
 
 
 ReadShared = Callable[[], Awaitable[Sequence[Event]]]
-"""Returns the events that other processes have stored in the database since the last call."""
+"""Returns the events that were stored in the database since the last call: of other processes, and own revocations."""
 
 
 class ClientConnection(Protocol):
@@ -205,9 +205,9 @@ class ConnectionRegistry:
             log.warning("A check of the connections of a changed account failed: %s", error.message)
 
     async def read_shared_events(self) -> None:
-        """Apply the events that other processes have stored since the last call.
+        """Apply the events that were stored since the last call.
 
-        Check the connections whose credentials they have changed. The bus may have delivered the same changes. One that
+        Check the connections whose credentials have changed. The bus may have delivered the same changes. One that
         cannot be checked is checked with the next ones. Publish the other events here, unless the bus is shared.
         """
         events = await self._read_shared()
