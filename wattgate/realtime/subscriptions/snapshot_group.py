@@ -248,8 +248,11 @@ class SnapshotGroup(Group):
             self._rendering = False
 
     def _broadcast_state(self, result: bytes) -> None:
-        self._message = build_message(STATE_KEY, result)
-        self._broadcast(self._message)
+        """Broadcast a result, unless subscribers have it already: a reload often changes nothing that they select."""
+        message = build_message(STATE_KEY, result)
+        if message != self._message:
+            self._message = message
+            self._broadcast(message)
 
     # loading
 
