@@ -74,6 +74,8 @@ fuzz: .venv/installed-dev
 	@$(FUZZ) tests/test_stall_fuzz.py
 	@echo "wattgate: walking at random over accounts and credentials (some minutes)"
 	@$(FUZZ) tests/credentials/test_random_walk.py
+	@echo "wattgate: sending streams of requests with changes by chance (some minutes)"
+	@$(FUZZ) tests/app/test_framing.py
 	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"
 	@$(FUZZ) -m hypothesis tests
 

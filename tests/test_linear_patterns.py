@@ -31,6 +31,7 @@ PATTERNS = {
     "app.mqtt_topic_filter": ["_FILTER"],
     "app.observability.logs": ["_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_REDACTIONS", "_ID"],
     "app.server.client_addresses": ["HOST"],
+    "app.server.client_middleware": ["DEVICE"],
     "app.server.error_page": ["_CODE", "_LINK"],
     "app.server.middleware": ["_SLASHES"],
     "app.server.socket_upgrade": ["_SUBPROTOCOLS", "_CONNECTION"],

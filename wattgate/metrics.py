@@ -131,9 +131,11 @@ RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
 REFUSED_CONNECTIONS = Counter(
-    "wattgate_http_refused_connections", "HTTP connections refused by a limit: total or address.", ["limit"]
+    "wattgate_http_refused_connections",
+    "HTTP connections refused by a limit (total, address) or for a malformed or too large request (message).",
+    ["limit"],
 )
-for _limit in ("total", "address"):
+for _limit in ("total", "address", "message"):
     REFUSED_CONNECTIONS.labels(_limit)
 LOOP_DELAY_SECONDS = Histogram(
     "wattgate_event_loop_delay_seconds",

@@ -5,6 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from wattgate.app.server.client_addresses import group_address, parse_address, resolve_client_address
+from wattgate.app.server.client_middleware import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 
@@ -57,3 +58,24 @@ def test_addresses_are_limited_by_group(address: str, group: str) -> None:
 @pytest.mark.parametrize("text", ["", "a", "1.2.3", "[::1", "1.2.3.4.5", "::1::", "999.1.1.1"])
 def test_malformed_addresses_are_none(text: str) -> None:
     assert parse_address(text) is None or text == "[::1"
+
+
+@pytest.mark.parametrize(
+    ("cookies", "device"),
+    [
+        ("", None),
+        ("a=b", None),
+        (f"{DEVICE_COOKIE}=Ab-9_", "Ab-9_"),
+        (f"a=b; {DEVICE_COOKIE}=x; c=d", "x"),
+        (f"a=b;{DEVICE_COOKIE}=x;c=d", "x"),
+        (f"other_{DEVICE_COOKIE}=x", None),
+        (f"{DEVICE_COOKIE}=", None),
+        (f"{DEVICE_COOKIE}={MAX_DEVICE_LENGTH * 'x'}", MAX_DEVICE_LENGTH * "x"),
+        (f"{DEVICE_COOKIE}={MAX_DEVICE_LENGTH * 'x'}x", None),
+        (f'{DEVICE_COOKIE}="x"', None),
+        (f'{DEVICE_COOKIE}="{30_000 * chr(92)}"', None),  # http.cookies needs seconds for it (CVE-2024-7592)
+    ],
+)
+def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str | None) -> None:
+    scope = {"type": "http", "scheme": "http", "client": ("198.51.100.1", 0)}
+    assert begin_client(scope, {"cookie": cookies}, [])[1].device == device

@@ -36,6 +36,7 @@ from wattgate.graphql.transport.http import LARGE_BODY_BYTES
 Header = tuple[str, str]
 
 CIRCUMSTANCES = b'{"query":"{ circumstances }"}'
+HOST_HEADER = ("Host", "gateway.example")
 JSON_HEADER = ("content-type", "application/json")
 PROXY = ("192.0.2.1", 40_000)
 """A peer that is a trusted proxy."""
@@ -260,9 +261,10 @@ async def test_plain_request_is_answered_directly(more: Sequence[Header], peer: 
         pytest.param(plain(CIRCUMSTANCES, ("Connection", "upgrade"), ("Upgrade", "h2c")), id="upgrade"),
         pytest.param(plain(CIRCUMSTANCES, ("Origin", "https://" + "a" * 300)), id="long origin"),
         pytest.param(plain(b"a" * (MAX_BODY_BYTES + 1)), id="long body"),
-        pytest.param(head_of(headers=[JSON_HEADER]), id="no body"),
+        pytest.param(head_of(headers=[HOST_HEADER, JSON_HEADER]), id="no body"),
         pytest.param(
-            head_of(headers=[JSON_HEADER, ("Transfer-Encoding", "chunked")]) + chunks_of(CIRCUMSTANCES, 9, b""),
+            head_of(headers=[HOST_HEADER, JSON_HEADER, ("Transfer-Encoding", "chunked")])
+            + chunks_of(CIRCUMSTANCES, 9, b""),
             id="chunks",
         ),
     ],
@@ -348,7 +350,7 @@ HELD = plain(b'{"query":"{ held(name: \\"test\\") }"}')
 
 async def test_pipelined_requests_are_answered_in_order_one_at_a_time(held: asyncio.Event) -> None:
     connection = Connection(protocol_config(plain_app(), is_direct=True))
-    other = head_of("/nothing", "GET")
+    other = head_of("/nothing", "GET", [HOST_HEADER])
     connection.protocol.data_received(HELD)
     await connection.proceed()
     connection.protocol.data_received(plain() + other + plain(b'{"query":"{ missing }"}'))

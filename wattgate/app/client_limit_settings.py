@@ -92,6 +92,16 @@ class ClientLimitSettings(StrictSettings):
     head_seconds: float = Field(
         default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
     )
+    head_bytes: int = Field(
+        default=65_536,
+        ge=1_024,
+        le=2**20,
+        description="Maximum bytes of the head of an HTTP request: its address and its headers.",
+    )
+    head_lines: int = Field(default=128, ge=16, le=10_000, description="Maximum headers of an HTTP request.")
+    head_line_bytes: int = Field(
+        default=32_768, ge=512, le=2**20, description="Maximum bytes of the address, and of each header, of a request."
+    )
     body_seconds: float = Field(
         default=20.0,
         gt=0,

@@ -4,8 +4,8 @@ A device is a random secret in a cookie. A browser gets it from its first succes
 authenticates nobody: it only separates a known browser from guessers, whose backoff then does not delay it.
 """
 
+import re
 from collections.abc import Collection, Mapping
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -26,6 +26,9 @@ MAX_PURPOSE_LENGTH = 100
 """Maximum characters of the purpose. The rest is cut off."""
 
 MAX_DEVICE_LENGTH = 64
+DEVICE = re.compile(rf"(?:^|;) ?{DEVICE_COOKIE}=([\w-]{{1,{MAX_DEVICE_LENGTH}}})(?=;|$)", re.ASCII)
+"""The cookie of a device in a header Cookie (RFC 6265, 5.4). A device has letters, digits, `-` and `_`."""
+
 SECURE_SCHEMES = {"https", "wss"}
 
 
@@ -101,13 +104,9 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
 
 
 def _device_of(cookies: str) -> str | None:
-    if DEVICE_COOKIE not in cookies:
-        return None
-    try:
-        morsel = SimpleCookie(cookies).get(DEVICE_COOKIE)
-    except CookieError:
-        return None
-    return morsel.value if morsel is not None and 0 < len(morsel.value) <= MAX_DEVICE_LENGTH else None
+    """Return the device in a header Cookie. Parsers of all cookies take seconds for some (CVE-2024-7592)."""
+    found = DEVICE.search(cookies)
+    return found[1] if found else None
 
 
 def device_cookie(device: str, scope: Scope) -> str:
@@ -118,9 +117,7 @@ def device_cookie(device: str, scope: Scope) -> str:
 
 def _joined_headers(scope: Scope) -> dict[str, str]:
     """Return the headers by name. Several lines of a header are one list (RFC 9110, section 5.2)."""
-    joined: dict[str, str] = {}
-    for name_bytes, value_bytes in scope["headers"]:
-        name, value = name_bytes.decode("latin-1").lower(), value_bytes.decode("latin-1")
-        separator = "; " if name == "cookie" else ","
-        joined[name] = f"{joined[name]}{separator}{value}" if name in joined else value
-    return joined
+    lines: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        lines.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return {name: ("; " if name == "cookie" else ",").join(values) for name, values in lines.items()}

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from wattgate.app.server.client_addresses import IPNetwork, group_address, is_within
+from wattgate.app.server.request_heads import DEFAULT_HEAD_LIMITS, HeadLimits
 from wattgate.app.settings import Settings
 from wattgate.metrics import REFUSED_CONNECTIONS
 
@@ -27,6 +28,7 @@ class HttpLimits:
     max_address_connections: int = 0
     max_connections: int = 0
     trusted_proxies: tuple[IPNetwork, ...] = ()
+    head: HeadLimits = DEFAULT_HEAD_LIMITS
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "HttpLimits":
@@ -36,6 +38,7 @@ class HttpLimits:
             max_address_connections=settings.max_address_connections,
             max_connections=settings.max_connections,
             trusted_proxies=tuple(settings.trusted_proxies),
+            head=HeadLimits(settings.head_bytes, settings.head_lines, settings.head_line_bytes),
         )
 
     @property

@@ -8,6 +8,8 @@ A connection has at most one deadline at a time, and one timer that checks it:
 Between requests, the keep-alive timer of uvicorn applies. Each request only stores its deadline; the timer is not
 cancelled and set again, because that would cost each request several microseconds.
 
+The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
+
 The classes depend on internals of uvicorn, whose version is therefore pinned.
 """
 
@@ -15,14 +17,27 @@ import asyncio
 from enum import Enum, auto
 from typing import Any
 
+import httptools
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.request_heads import (
+    LINE_BYTES,
+    RefusedHead,
+    body_parser,
+    check_coding,
+    check_head,
+    head_of_body,
+    is_handshake,
+    malformed,
+    too_large,
+)
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
+from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
 
 CONNECTION_RETRY_SECONDS = 10
@@ -64,6 +79,11 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._in_body = False
         self._window_bytes = 0
+        self._in_head = False
+        self._begins_here = False
+        self._head_bytes = self._unread_bytes = self._hosts = 0
+        self._is_handshake = False
+        self._refusal: RefusedHead | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -82,14 +102,46 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():  # the rest of what the client sent before it noticed
+        if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
             return
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._feed(self.parser, data)
         if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
             return
+        if self._in_head and self._refusal is None:
+            self._count_unread_head(len(data))
         # blank lines before a request end the keep-alive time, but do not begin a message
         if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+
+    def _feed(self, parser: httptools.HttpRequestParser, data: bytes) -> None:
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            rest = data[upgrade.args[0] :]
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+                if rest and not self.transport.is_closing():
+                    self.transport.get_protocol().data_received(rest)  # type: ignore[attr-defined]
+            else:
+                self.parser = body_parser(self)
+                self._feed(self.parser, head_of_body(self.scope["headers"]))  # type: ignore[arg-type]
+                self._feed(self.parser, rest)
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self._refuse(cause if isinstance(cause, RefusedHead) else malformed())
+
+    def _count_unread_head(self, size: int) -> None:
+        """Bound a head of which a part has arrived. The parser reports only whole lines."""
+        if self._begins_here:  # the bytes before it may belong to another request
+            self._begins_here = False
+            return
+        self._unread_bytes += size
+        if self._unread_bytes > self._limits.head.max_bytes:
+            self._refuse(too_large("head", self._limits.head.max_bytes, "bytes"))
+
+    def _should_upgrade(self) -> bool:
+        return self._is_handshake
 
     def handle_websocket_upgrade(self) -> None:
         self._clear_timer()
@@ -113,12 +165,45 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         return True
 
     def on_message_begin(self) -> None:
+        self._in_head = self._begins_here = True
+        self._head_bytes = self._unread_bytes = self._hosts = 0
+        self._is_handshake = False
         if self._stage is not _Stage.HEAD or self._deadline is None:
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
         super().on_message_begin()
 
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count_line("address", len(self.url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"host":
+            self._hosts += 1
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        elif name == b"transfer-encoding":
+            check_coding(value)
+        headers = self.headers
+        headers.append((name, value))
+        if len(headers) > self._limits.head.max_lines:
+            raise too_large("head", self._limits.head.max_lines, "headers")
+        self._count_line("head", len(name) + len(value) + LINE_BYTES)
+
+    def _count_line(self, part: str, size: int) -> None:
+        limits = self._limits.head
+        self._head_bytes += size
+        if size > limits.max_line_bytes:
+            raise too_large(f"line of the {part}", limits.max_line_bytes, "bytes")
+        if self._head_bytes > limits.max_bytes:
+            raise too_large("head", limits.max_bytes, "bytes")
+
     def on_headers_complete(self) -> None:
-        self._in_body, self._window_bytes = True, 0
+        parser = self.parser
+        version, method = parser.get_http_version(), parser.get_method()
+        check_head(version, method, self._hosts)
+        self._in_head, self._in_body, self._window_bytes = False, True, 0
+        self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)
         self._set_deadline(_Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct():
             super().on_headers_complete()
@@ -130,13 +215,17 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade() and not self._is_handshake:
+            return  # the upgrade is ignored, and the body follows
         self._in_body, self._deadline = False, None
         self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
+        if self._refusal is not None and self.cycle.response_complete and not self.transport.is_closing():
+            self._reject(self._refusal.status_line, self._refusal.error)
+        elif self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._set_deadline(_Stage.LINGER, LINGER_SECONDS)
 
     def _begin_direct(self) -> bool:
@@ -227,6 +316,17 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         else:
             error = TimedOut(f"The {part} of the request arrived too slowly.")
             self._reject(b"HTTP/1.1 408 Request Timeout\r\n", error)
+
+    def _refuse(self, refusal: RefusedHead) -> None:
+        """Answer a head that is not accepted, and close the connection. First, the requests before it are answered."""
+        REFUSED_CONNECTIONS.labels("message").inc()
+        self._refusal = refusal
+        is_owed = self.cycle is not None and not self.cycle.response_complete and not self._in_body
+        if is_owed:
+            self._clear_timer()
+            self.flow.pause_reading()
+        else:
+            self._reject(refusal.status_line, refusal.error)
 
     def _reject(self, status_line: bytes, error: GatewayError) -> None:
         """Send an error in the format of the REST interface and close the connection."""

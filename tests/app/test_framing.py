@@ -1,0 +1,42 @@
+"""Where requests end: the gateway compared with a strict parser (h11)."""
+
+import os
+import random
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.framing import APP, LAST, STREAMS, answers_of, check_framing, mutated
+from tests.support.servers import serving
+from wattgate.app.server.connection_guard import HttpLimits
+
+SEED, MUTATIONS = (int(os.environ["WATTGATE_TEST_FUZZ"]), 100_000) if "WATTGATE_TEST_FUZZ" in os.environ else (37, 300)
+"""The seed of the changes by chance, and how many streams have them. `make fuzz` sends more."""
+
+SPACES = re.compile(rb"[A-Z]  |  HTTP")
+"""Two spaces in a line of a request. RFC 9112 (3) lets servers accept them. h11 does not."""
+
+
+@pytest.fixture(scope="module")
+async def echo_url() -> AsyncIterator[str]:
+    async with serving(APP, limits=HttpLimits(head_seconds=0.5, body_seconds=0.5)) as url:
+        yield url
+
+
+async def test_gateway_reads_the_requests_that_a_strict_parser_reads(echo_url: str, subtests: pytest.Subtests) -> None:
+    """Each stream arrives at once, and in two parts."""
+    for name, start in STREAMS.items():
+        stream = start + LAST
+        middle = len(start) // 2
+        for parts in ((stream,), (stream[:middle], stream[middle:])):
+            with subtests.test(f"{name} in {len(parts)}"):
+                check_framing(stream, *await answers_of(echo_url, *parts))
+
+
+async def test_gateway_reads_the_requests_that_a_strict_parser_reads_in_mutated_streams(echo_url: str) -> None:
+    chance = random.Random(SEED)
+    for _ in range(MUTATIONS):
+        stream = mutated(chance, chance.choice(list(STREAMS.values()))) + LAST
+        if SPACES.search(stream) is None:
+            check_framing(stream, *await answers_of(echo_url, stream))

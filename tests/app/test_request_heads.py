@@ -1,0 +1,58 @@
+"""The bounds of request heads, while they arrive: bytes, lines, and bytes of a line."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.framing import APP, HOST
+from tests.support.servers import serving
+from wattgate.app.server.connection_guard import HttpLimits
+from wattgate.app.server.request_heads import HeadLimits
+
+LIMITS = HeadLimits(max_bytes=8_000, max_lines=20, max_line_bytes=4_000)
+START = b"GET /a HTTP/1.1\r\n" + HOST
+
+
+@pytest.fixture(scope="module")
+async def url() -> AsyncIterator[str]:
+    async with serving(APP, limits=HttpLimits(head=LIMITS)) as served:
+        yield served
+
+
+async def status_of(url: str, *chunks: bytes) -> int:
+    """Send a head in chunks until there is an answer. Return its status."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    answer = asyncio.ensure_future(reader.readline())
+    try:
+        with suppress(ConnectionError):  # the gateway has answered, and closed the connection
+            for chunk in chunks:
+                writer.write(chunk)
+                await writer.drain()
+        return int((await asyncio.wait_for(answer, 60)).split(b" ")[1])
+    finally:
+        writer.close()
+
+
+HEADS: dict[str, tuple[int, list[bytes]]] = {
+    "a small head": (200, [START + b"\r\n"]),
+    "all lines": (200, [START + 19 * b"a: b\r\n" + b"\r\n"]),
+    "a line too many": (431, [START + 20 * b"a: b\r\n" + b"\r\n"]),
+    "a long line": (431, [START + b"a: " + 4_100 * b"b" + b"\r\n\r\n"]),
+    "a long address": (431, [b"GET /" + 4_100 * b"a" + b" HTTP/1.1\r\n" + HOST + b"\r\n"]),
+    "many bytes": (431, [START + 3 * (b"a: " + 3_000 * b"b" + b"\r\n") + b"\r\n"]),
+    "a line without an end": (431, [START + b"a: ", *(100 * [1_000 * b"b"])]),
+    "an address without an end": (431, [b"GET /", *(100 * [1_000 * b"b"])]),
+    "lines without an end": (431, [START, *(100 * [b"a: b\r\n"])]),
+    "a name without an end": (431, [START, *(100 * [1_000 * b"b"])]),
+}
+"""Heads in chunks, with the status of the answer."""
+
+
+@pytest.mark.parametrize("name", HEADS)
+async def test_head_is_bounded_while_it_arrives(url: str, name: str) -> None:
+    status, chunks = HEADS[name]
+    assert await status_of(url, *chunks) == status

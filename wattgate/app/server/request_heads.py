@@ -1,0 +1,135 @@
+"""The heads of HTTP requests that the gateway accepts, so that it frames each request as its neighbours do.
+
+A proxy and the gateway must agree where a request ends. If they do not, one caller gets the answer to the request of
+another one. The rules are those of RFC 9112:
+
+- the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host (3.2);
+- the head has at most so many bytes and lines, which are counted while it arrives;
+- an upgrade to another protocol than WebSocket is ignored, and the body is read (RFC 9110, 7.8). So is an upgrade to
+  WebSocket that is no handshake: one with a body, with another method than GET, or of HTTP/1.0 (RFC 6455, 4.1);
+- CONNECT is for proxies, which the gateway is not.
+
+The parser of httptools refuses the rest: bare line feeds, spaces before a colon, folded lines, two lengths, a length
+beside chunks, malformed chunks.
+"""
+
+from typing import Any, NamedTuple
+
+import httptools
+
+from wattgate.errors import BadInput, GatewayError, NotSupported, TooLarge
+
+Headers = list[tuple[bytes, bytes]]
+
+FRAMING = (b"content-length", b"transfer-encoding")
+"""The headers that say where the body of a request ends, in lower case."""
+
+LINE_BYTES = 4
+"""The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
+
+
+class HeadLimits(NamedTuple):
+    """The bounds of a head: bytes in all, lines of headers, and bytes of a line."""
+
+    max_bytes: int = 65_536
+    max_lines: int = 128
+    max_line_bytes: int = 32_768
+
+
+DEFAULT_HEAD_LIMITS = HeadLimits()
+
+
+class RefusedHead(Exception):
+    """A head that the gateway does not accept: the status line of the response, and the error in its body."""
+
+    def __init__(self, status_line: bytes, error: GatewayError) -> None:
+        super().__init__(error.message)
+        self.status_line = status_line
+        self.error = error
+
+
+def malformed() -> RefusedHead:
+    """Return the refusal of a request that the parser cannot read."""
+    return RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput("The request is no valid HTTP message."))
+
+
+def too_large(part: str, maximum: int, unit: str) -> RefusedHead:
+    """Return the refusal of a head with a part that has more than a maximum."""
+    error = TooLarge(f"The {part} of the request has more than {maximum} {unit}.")
+    return RefusedHead(b"HTTP/1.1 431 Request Header Fields Too Large\r\n", error)
+
+
+def check_head(version: str, method: bytes, hosts: int) -> None:
+    """Raise RefusedHead unless a complete head has a version, a method and a number of hosts that are accepted."""
+    if version not in ("1.1", "1.0"):
+        error = NotSupported(f"The gateway does not speak HTTP/{version}. Send HTTP/1.1.")
+        raise RefusedHead(b"HTTP/1.1 505 HTTP Version Not Supported\r\n", error)
+    if hosts > 1 or (hosts == 0 and version == "1.1"):
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(f"The request has {hosts} headers Host, not one."))
+    if method == b"CONNECT":
+        error = NotSupported("The gateway is no proxy. Send the request without CONNECT.")
+        raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)
+
+
+def check_coding(coding: bytes) -> None:
+    """Raise RefusedHead unless a transfer coding is the only one that the gateway decodes."""
+    if coding.strip(b" \t").lower() != b"chunked":
+        error = NotSupported(
+            f"The gateway does not decode the transfer coding {coding.decode('latin-1')!r}. Use chunked."
+        )
+        raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)
+
+
+def is_handshake(version: str, method: bytes, headers: Headers) -> bool:
+    """Return whether a head with an upgrade asks for a WebSocket: the names of headers are in lower case."""
+    upgrades = [value.strip().lower() for name, value in headers if name == b"upgrade"]
+    has_body = any(name in FRAMING and value != b"0" for name, value in headers)
+    return upgrades == [b"websocket"] and method == b"GET" and version == "1.1" and not has_body
+
+
+class BodyCallbacks:
+    """Callbacks of a parser that reads the body of a request whose head is known, and then further requests.
+
+    httptools stops at a head with an upgrade, and takes what follows for another protocol. To ignore the upgrade, a new
+    parser gets a head of the same length, which calls nothing.
+    """
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol = protocol
+        self._is_known = True
+
+    def on_message_begin(self) -> None:
+        if not self._is_known:
+            self._protocol.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if not self._is_known:
+            self._protocol.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_known:
+            self._protocol.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if not self._is_known:
+            self._protocol.on_headers_complete()
+        self._is_known = False
+
+    def on_body(self, body: bytes) -> None:
+        self._protocol.on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._protocol.on_message_complete()
+
+
+def head_of_body(headers: Headers) -> bytes:
+    """Return a head without an upgrade, whose body ends where that of a request with these headers ends."""
+    framing = b"".join(b"%b: %b\r\n" % (name, value) for name, value in headers if name in FRAMING)
+    return b"POST / HTTP/1.1\r\nhost: gateway\r\n%b\r\n" % framing
+
+
+def body_parser(protocol: Any) -> httptools.HttpRequestParser:
+    """Return a parser for the body of a request of this protocol. First feed it the result of `head_of_body`."""
+    parser = httptools.HttpRequestParser(BodyCallbacks(protocol))
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn, which closes after the response
+    return parser
