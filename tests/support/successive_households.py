@@ -63,6 +63,7 @@ class Household:
     number: int
     since: datetime
     resources: list[str] = field(default_factory=list)
+    left_hardware_id: str = ""
     is_erased: bool = False
 
     @property
@@ -205,7 +206,13 @@ async def _add_network_records(place: HomeOfThree) -> None:
     await metering.record(
         place.served.one,
         NetworkMeterPoint(mpxn=place.mpxn, postcode="LS63QT", smets_version="2"),
-        NetworkDevice(eui=place.eui, mpxn=place.mpxn, device_type="PPMID", commissioned_at=place.households[0].since),
+        NetworkDevice(
+            eui=place.eui,
+            mpxn=place.mpxn,
+            device_type="PPMID",
+            commissioned_at=place.present.since,
+            firmware_version=place.present.text,  # a trace in the inventory
+        ),
         NetworkDevice(eui=uuid4().hex[:16].upper(), mpxn=place.mpxn, device_type="ESME"),
         *half_hours,
         *registers,
@@ -297,7 +304,9 @@ async def _settle(place: HomeOfThree, household: Household) -> None:
             await who.record(resource_id, (following.at, str(POWER[following.number])), field="POWER")
     ids["virtual_entity"] = await who.add_home(*household.resources)
     _, ids["paired_display"] = await paired_display(who, ids["virtual_entity"])
-    left = {"deviceTypeId": ids["device_type"], "hardwareId": uuid4().hex[:12].upper(), "hardwareIds": {}}
+    household.left_hardware_id = uuid4().hex[:12].upper()
+    left: dict[str, Any] = {"deviceTypeId": ids["device_type"], "hardwareId": household.left_hardware_id}
+    left |= {"hardwareIds": {}, "protocol": {"sensors": [{"protocolId": "S0", "resourceId": household.resources[0]}]}}
     ids["left_device"] = (await _call(place, household, "POST", "/device", "acting", **left))["deviceId"]
     await who.run("verify_meter_point", mpxn=place.mpxn)
     await who.run("renew_consents", mpxns=[place.mpxn])
@@ -309,10 +318,10 @@ async def _settle(place: HomeOfThree, household: Household) -> None:
     await add_messages(who)
 
 
-async def report(place: HomeOfThree, at: datetime, watts: int) -> int:
-    """Record a message of the device that each household passes on. Return the number of stored readings."""
+async def report(place: HomeOfThree, hardware_id: str, at: datetime, watts: int) -> int:
+    """Record a message of a device. Return the number of stored readings."""
     value = Measurement("electricity.consumption", "POWER", Decimal(watts), "W")
-    message = MeterMessage(hardware_id=place.hardware_id, at=at, values=(value,))
+    message = MeterMessage(hardware_id=hardware_id, at=at, values=(value,))
     system = Principal(Role.SYSTEM, application_id=place.served.one.application_id)
     result = await place.served.gateway.runner.run(
         meter_messages.record_meter_messages, system, {"messages": [message]}
