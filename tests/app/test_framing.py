@@ -1,13 +1,15 @@
 """Where requests end: the gateway compared with a strict parser (h11)."""
 
+import asyncio
 import os
 import random
 import re
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.framing import APP, LAST, STREAMS, answers_of, check_framing, mutated
+from tests.support.framing import APP, HOST, LAST, STREAMS, answers_of, check_framing, mutated
 from tests.support.servers import serving
 from wattgate.app.server.connection_guard import HttpLimits
 
@@ -40,3 +42,16 @@ async def test_gateway_reads_the_requests_that_a_strict_parser_reads_in_mutated_
         stream = mutated(chance, chance.choice(list(STREAMS.values()))) + LAST
         if SPACES.search(stream) is None:
             check_framing(stream, *await answers_of(echo_url, stream))
+
+
+async def test_a_malformed_body_ends_a_response_that_has_begun(echo_url: str) -> None:
+    """The application of `/stream` answers before it has the body."""
+    head = b"POST /stream HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+    reader, writer = await asyncio.open_connection(urlsplit(echo_url).hostname, urlsplit(echo_url).port)
+    writer.write(head + b"3\r\nabc\r\n")
+    begin = await reader.readuntil(b"begin")
+    writer.write(b"nonsense\r\n\r\n")
+    rest = await asyncio.wait_for(reader.read(-1), 60)
+    writer.close()
+    assert begin.startswith(b"HTTP/1.1 200")
+    assert b"HTTP/1.1" not in rest

@@ -6,13 +6,14 @@ import json
 import random
 import re
 import ssl
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import h11
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"]
@@ -29,7 +30,24 @@ async def name_upgrade(request: Request) -> Response:
     return JSONResponse(request.headers.get("upgrade"))
 
 
-APP = Starlette(routes=[Route("/upgrade", name_upgrade), Route("/{rest:path}", echo, methods=METHODS)])
+async def begin_answer(request: Request) -> Response:
+    """Answer with a first part before the body has arrived."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"begin"
+        await request.body()
+        yield b"end"
+
+    return StreamingResponse(parts())
+
+
+APP = Starlette(
+    routes=[
+        Route("/upgrade", name_upgrade),
+        Route("/stream", begin_answer, methods=["POST"]),
+        Route("/{rest:path}", echo, methods=METHODS),
+    ]
+)
 
 
 def strictly_parsed(stream: bytes) -> tuple[list[list[Any]], bool]:

@@ -174,7 +174,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
-        self._count_line("address", len(self.url))
+        self._count_head("address", len(self.url), len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
@@ -188,13 +188,15 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         headers.append((name, value))
         if len(headers) > self._limits.head.max_lines:
             raise too_large("head", self._limits.head.max_lines, "headers")
-        self._count_line("head", len(name) + len(value) + LINE_BYTES)
+        line = len(name) + len(value) + LINE_BYTES
+        self._count_head("header", line, line)
 
-    def _count_line(self, part: str, size: int) -> None:
+    def _count_head(self, part: str, line: int, arrived: int) -> None:
+        """Count bytes of a head that have arrived, and check them and the size of their line against the bounds."""
         limits = self._limits.head
-        self._head_bytes += size
-        if size > limits.max_line_bytes:
-            raise too_large(f"line of the {part}", limits.max_line_bytes, "bytes")
+        self._head_bytes += arrived
+        if line > limits.max_line_bytes:
+            raise too_large(part, limits.max_line_bytes, "bytes")
         if self._head_bytes > limits.max_bytes:
             raise too_large("head", limits.max_bytes, "bytes")
 
@@ -321,12 +323,13 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """Answer a head that is not accepted, and close the connection. First, the requests before it are answered."""
         REFUSED_CONNECTIONS.labels("message").inc()
         self._refusal = refusal
-        is_owed = self.cycle is not None and not self.cycle.response_complete and not self._in_body
-        if is_owed:
+        if self._in_body and self.cycle.response_started:
+            self._close()  # an answer cannot follow in the middle of another one
+        elif self.cycle is None or self.cycle.response_complete or self._in_body:
+            self._reject(refusal.status_line, refusal.error)
+        else:
             self._clear_timer()
             self.flow.pause_reading()
-        else:
-            self._reject(refusal.status_line, refusal.error)
 
     def _reject(self, status_line: bytes, error: GatewayError) -> None:
         """Send an error in the format of the REST interface and close the connection."""

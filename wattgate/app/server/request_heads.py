@@ -54,8 +54,8 @@ def malformed() -> RefusedHead:
 
 
 def too_large(part: str, maximum: int, unit: str) -> RefusedHead:
-    """Return the refusal of a head with a part that has more than a maximum."""
-    error = TooLarge(f"The {part} of the request has more than {maximum} {unit}.")
+    """Return the refusal of a head of which a part has more than a maximum."""
+    error = TooLarge(f"The {part} of the request has more than {maximum:,} {unit}. Send a smaller one.")
     return RefusedHead(b"HTTP/1.1 431 Request Header Fields Too Large\r\n", error)
 
 
