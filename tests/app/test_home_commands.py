@@ -532,3 +532,14 @@ def test_terminal_asks_for_the_password_and_prints_its_rule(tmp_path: Path) -> N
     assert "The passwords differ." in screen
     assert "Password of" not in screen
     assert "correct horse" not in screen
+
+
+def test_the_demonstration_leaves_production_and_other_databases_alone(command: Command) -> None:
+    """Its log-ins are known to everybody."""
+    outcome = command("demo", ENVIRONMENT="production")
+    assert (outcome.status, "WATTGATE_ENVIRONMENT is production" in outcome.error) == (1, True), outcome.error
+    create(command)
+    outcome = command("demo", ENVIRONMENT="development")
+    assert (outcome.status, "is not one of a demonstration" in outcome.error) == (1, True), outcome.error
+    applications = json.loads(command("app", "list", "--json").out)
+    assert "demo" not in str(applications).lower()

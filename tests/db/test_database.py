@@ -1,6 +1,7 @@
 """Both databases: migrations, tenant isolation, and errors of an unavailable database."""
 
 import asyncio
+import os
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -29,6 +30,23 @@ from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
 from wattgate.graphql.resolvers import provisioning, virtual_entities
 from wattgate.principal import Permission, Principal, Role
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+
+
+async def test_files_of_a_sqlite_database_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    umask = os.umask(0)
+    try:
+        database = Database(f"sqlite:///{tmp_path / 'private.sqlite3'}")
+        async with database.engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE a (b INTEGER)"))
+            modes = await asyncio.to_thread(modes_in, tmp_path)
+        await database.close()
+    finally:
+        os.umask(umask)
+    assert modes == dict.fromkeys(("private.sqlite3", "private.sqlite3-wal", "private.sqlite3-shm"), 0o600)
 
 
 async def test_migrations_match_the_models_and_can_run_twice(empty_url: str) -> None:

@@ -32,6 +32,7 @@ from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
 from wattgate.db.row_scope import Scope, ScopeHolder
 from wattgate.db.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
+from wattgate.db.sqlite_files import create_private_file
 from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, GatewayError, Unavailable
 from wattgate.stored_json import UnstorableJson, encode_stored
@@ -59,7 +60,6 @@ deadlock, after which nothing was changed.
 """
 
 DISK_FULL_SQLSTATE = "53100"
-
 DISK_FULL_RETRY_SECONDS = 60
 """Seconds after which a client may try again while the disk of the database is full."""
 
@@ -152,6 +152,7 @@ class Database:
         """The engine of the statements that readers execute with SQLAlchemy."""
         sync_engine = self.autocommit_engine.sync_engine
         if self.is_sqlite:
+            event.listen(sync_engine, "do_connect", create_private_file)
             event.listen(sync_engine, "connect", _prepare_sqlite)
             event.listen(sync_engine, "begin", _begin_sqlite)
             event.listen(sync_engine, "handle_error", _abort_cancelled_sqlite)

@@ -29,6 +29,18 @@ KEY_TYPES: Mapping[str, tuple[str, str | None]] = MappingProxyType(
 )
 """The key type and the curve of each algorithm. Algorithms with a shared secret (HS*) and `none` are never accepted."""
 
+PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}
+)
+"""The members of a public key of each type (RFC 7518, 6; RFC 8037, 2). Others never reach the library: it would take
+minutes to compute the primes of a private RSA key without them."""
+
+MAX_MEMBER_LENGTH = 4 * RSA_BITS.stop // (8 * 3) + 4
+"""Maximum characters of a member: the modulus of the largest RSA key in base64url."""
+
+MAX_EXPONENT_LENGTH = 8
+"""Maximum characters of the exponent of an RSA key. Verification with larger ones takes long."""
+
 ALGORITHMS = tuple(KEY_TYPES)
 """The algorithms that a directory may allow."""
 
@@ -67,10 +79,22 @@ def _parse_key(document: Any) -> list[SigningKey]:
     for algorithm, (wanted_type, wanted_curve) in KEY_TYPES.items():
         if key_type == wanted_type and only in (None, algorithm) and wanted_curve in (None, curve):
             try:
-                key = jwt.PyJWK(document, algorithm)
+                key = jwt.PyJWK(_public_members(document, key_type), algorithm)
             except (jwt.PyJWTError, ValueError, TypeError):
                 return []
             if isinstance(key.key, RSAPublicKey) and key.key.key_size not in RSA_BITS:
                 return []
             parsed.append(SigningKey(key_id, algorithm, key))
     return parsed
+
+
+def _public_members(document: Mapping[str, Any], key_type: str) -> dict[str, str]:
+    """Return the public members of a key. Raise ValueError if one is missing, no text, or too long."""
+    members = {"kty": key_type}
+    for name in PUBLIC_MEMBERS[key_type]:
+        value = document.get(name)
+        maximum = MAX_EXPONENT_LENGTH if name == "e" else MAX_MEMBER_LENGTH
+        if not isinstance(value, str) or not 0 < len(value) <= maximum:
+            raise ValueError(f"the member {name} of the key is missing, or has more than {maximum} characters")
+        members[name] = value
+    return members

@@ -19,7 +19,10 @@ from wattgate.app.server.factory import create_app
 from wattgate.app.server.serving import bind_sockets
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
+from wattgate.db.database_name import database_name
+from wattgate.db.migrate import is_current, is_empty, upgrade
+from wattgate.errors import BadInput, Conflict
+from wattgate.graphql.core.row_reader import RowReader
 
 DEMO_FOLDER = Path(".wattgate")
 """Folder of the database of the demonstration."""
@@ -29,6 +32,13 @@ def demo() -> None:
     """Serve a demonstration with simulated homes and print its logins."""
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
+    if settings.environment == "production":
+        raise BadInput(
+            "WATTGATE_ENVIRONMENT is production. The demonstration has log-ins that everybody knows: start it without "
+            "the settings of a production gateway."
+        )
+    if "database_url" in Settings().model_fields_set:
+        run_async(_require_demo_database(settings))
     sockets = bind_sockets(settings.host, settings.port)  # before the preparation, which takes about a minute
     with err.status(f"Preparing the demonstration: {len(seed.HOMES)} homes with 13 months of readings"):
         recorded = run_async(_prepare_demo(settings))
@@ -62,6 +72,26 @@ def print_demo(settings: Settings, recorded: int) -> None:
         logins.add_row(login.username, login.shows)
     out.print(logins)
     out.print("\nStop with Ctrl+C.")
+
+
+async def _require_demo_database(settings: Settings) -> None:
+    """Raise Conflict if a database is not empty and not that of a demonstration of this version."""
+
+    async def check(gateway: Components) -> None:
+        database = gateway.database
+        if await is_empty(database):
+            return
+        reader = RowReader(database, consent_policy=settings.consent_policy)
+        is_demo = await is_current(database) and {
+            application.application_id for application in await reader.list_applications()
+        } <= {seed.APPLICATION_ID}
+        if not is_demo:
+            raise Conflict(
+                f"The database {database_name(database.url)} is not one of a demonstration. Leave out "
+                "WATTGATE_DATABASE_URL, or name an empty database."
+            )
+
+    await with_gateway(settings, check)
 
 
 async def _prepare_demo(settings: Settings) -> int:

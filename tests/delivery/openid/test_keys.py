@@ -1,0 +1,55 @@
+"""Keys of a provider: only their public members reach the library, and they are bounded."""
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from wattgate.delivery.openid import keys
+
+RSA_KEY = rsa.generate_private_key(65537, 2048)
+
+
+def public(algorithm: str, key: Any) -> dict[str, Any]:
+    return dict(json.loads(jwt.get_algorithm_by_name(algorithm).to_jwk(key)))
+
+
+PUBLIC_KEYS = {
+    "RS256": public("RS256", RSA_KEY.public_key()),
+    "ES256": public("ES256", ec.generate_private_key(ec.SECP256R1()).public_key()),
+    "ES512": public("ES512", ec.generate_private_key(ec.SECP521R1()).public_key()),
+    "EdDSA": public("EdDSA", ed25519.Ed25519PrivateKey.generate().public_key()),
+}
+
+
+@pytest.mark.parametrize("algorithm", PUBLIC_KEYS)
+def test_public_keys_of_each_type_are_read(algorithm: str) -> None:
+    document = {**PUBLIC_KEYS[algorithm], "kid": "one", "use": "sig"}
+    assert algorithm in [key.algorithm for key in keys.parse_keys([document])]
+
+
+def test_private_members_never_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library computes the primes of a private RSA key without them, which takes minutes for a large one."""
+    seen: list[set[str]] = []
+    parse = jwt.PyJWK
+
+    def parse_seen(document: dict[str, Any], algorithm: str) -> Any:
+        seen.append(set(document))
+        return parse(document, algorithm)
+
+    monkeypatch.setattr(jwt, "PyJWK", parse_seen)
+    private = {name: value for name, value in public("RS256", RSA_KEY).items() if name in ("kty", "n", "e", "d")}
+    assert "d" in private
+    assert keys.parse_keys([private])
+    assert all(members == {"kty", "n", "e"} for members in seen)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n": "AQ" * 2_000}, {"e": urlsafe_b64encode(b"\x01" * 32).decode()}, {"n": 5}, {"e": None}, {"n": ""}],
+)
+def test_keys_with_members_that_are_too_long_or_missing_are_ignored(change: dict[str, Any]) -> None:
+    assert keys.parse_keys([{**PUBLIC_KEYS["RS256"], **change}]) == ()
