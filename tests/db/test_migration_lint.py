@@ -77,6 +77,10 @@ def migrate(connection: Connection, to: str) -> None:
     (command.downgrade if to < FIRST_LINTED else command.upgrade)(config, to)
 
 
+DATA_ONLY = {"0038"}
+"""Migrations that only change rows, of which the database of this test has none."""
+
+
 async def sql_of(database: Database, revision: str) -> str:
     """Run a migration and return its SQL."""
     statements: list[str] = []
@@ -91,7 +95,7 @@ async def sql_of(database: Database, revision: str) -> str:
             await connection.run_sync(migrate, revision)
     finally:
         event.remove(database.engine.sync_engine, "before_cursor_execute", note)
-    assert statements, revision
+    assert statements or revision in DATA_ONLY, revision
     return "".join(statements)
 
 

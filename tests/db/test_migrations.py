@@ -734,3 +734,31 @@ async def test_existing_applications_get_the_alert_type_of_ended_tenancies(empty
             kept = await connection.execute(text(f"SELECT {key} FROM {table}"))
             assert kept.scalars().all() == ["account.reset"], table
     await database.close()
+
+
+async def test_migration_stores_one_spelling_of_each_meter_point(empty_url: str) -> None:
+    database = Database(empty_url)
+    spellings = {"a": "23 0000 0000 116", "b": "\uff12300000000116", "c": "dk-57 abc", "d": "2300000000116", "e": None}
+
+    def fill(connection: Connection) -> None:
+        migrate(connection, "0037")
+        put(connection, "application", application_id="a")
+        put(connection, "resource_type", application_id="a", resource_type_id="t", storage=STORAGE)
+        put(connection, "app_user", application_id="a", user_id="u")
+        for number, (name, mpxn) in enumerate(spellings.items(), start=1):
+            own = {"application_id": "a", "resource_id": name, "resource_type_id": "t", "owner_id": "u"}
+            put(connection, "resource", **own, number=number, mpxn=mpxn, storage=STORAGE, cost_of=None)
+        for consent_id, mpxn in (("one", "dk-57 abc"), ("two", "DK57ABC")):  # the user has a consent of both spellings
+            own = {"application_id": "a", "consent_id": consent_id, "user_id": "u", "mpxn": mpxn}
+            put(connection, "meter_point_consent", **own, revoked_at=None, ended_at=None)
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        rows = (await connection.execute(text("SELECT resource_id, mpxn FROM resource ORDER BY 1"))).all()
+        consents = await connection.execute(text("SELECT mpxn FROM meter_point_consent ORDER BY consent_id"))
+        assert consents.scalars().all() == ["dk-57 abc", "DK57ABC"]
+    number = "2300000000116"
+    assert [tuple(row) for row in rows] == [("a", number), ("b", number), ("c", "DK57ABC"), ("d", number), ("e", None)]
+    await database.close()

@@ -4,8 +4,10 @@ Records store and compare these forms. A parser returns None if the text has no 
 """
 
 import re
+import unicodedata
 
 _WHITESPACE = re.compile(r"\s+")
+_SEPARATING = re.compile(r"(?:[^\w]|_)+")
 _SEPARATORS = re.compile(r"[\s:\-]")
 _METER_POINT_NUMBER = re.compile(r"^\d{1,13}$", re.ASCII)
 _MAC = re.compile(r"^[0-9A-F]{12}$")
@@ -28,9 +30,19 @@ def parse_meter_point_number(text: str) -> str | None:
     return digits + check_digit(digits) if len(digits) == len(_CHECK_DIGIT_WEIGHTS) else digits
 
 
+def stored_meter_point(text: str) -> str:
+    """Return the form in which records keep a meter point: letters and digits only, in capitals.
+
+    So a look-up by `meter_point_spellings` finds each record, whether somebody wrote the number with spaces, hyphens or
+    full-width digits. An MPAN without its check digit stays as it is.
+    """
+    return _SEPARATING.sub("", unicodedata.normalize("NFKC", text)).upper()
+
+
 def canonical_meter_point(text: str) -> str:
-    """Return the form in which meter points are compared. Text that is not a number is returned unchanged."""
-    return parse_meter_point_number(text) or text
+    """Return the form in which meter points are compared: a number with its check digit, other text as it is stored."""
+    stored = stored_meter_point(text)
+    return parse_meter_point_number(stored) or stored
 
 
 def meter_point_spellings(number: str) -> set[str]:

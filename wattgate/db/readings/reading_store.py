@@ -117,8 +117,17 @@ _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
 # By the key of the table: another condition would read the readings of all resources.
+WithdrawnFields = Mapping[int, Sequence[tuple[int, bool]]]
+"""The index of each field of a resource, and whether it has hourly rollups, by the resource's number."""
+
+_WITHDRAWN_TABLES = ("reading", HOUR_SOURCE.table, DAY_SOURCE.table)
+_WITHDRAWN_SIZES = (1, HOUR_MS, DAY_MS)
+"""The span (ms) of a row of each of these tables."""
+
 _WITHDRAW = """
     DELETE FROM {table} WHERE resource_number = :number AND field = :field AND at >= :since"""
+_WITHDRAW_BEFORE = """
+    DELETE FROM {table} WHERE resource_number = :number AND field = :field AND at < :until"""
 _SELECT_DAYS = """
     SELECT d.at, sum(d.count) FROM {spans} s CROSS JOIN {reading_day} d
     WHERE d.resource_number = s.number AND d.field = s.field AND d.at >= s.first AND d.at <= s.last
@@ -186,10 +195,22 @@ class ReadingStore:
             ]
         return max(counts)
 
-    async def withdraw(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int) -> None:
-        """Delete the readings of resources from an instant (ms) on, and correct the rollups.
+    async def withdraw(self, fields: WithdrawnFields, since: int) -> None:
+        """Delete the readings of resources from an instant (ms) on, and correct the rollups."""
+        starts = [since - since % size for size in _WITHDRAWN_SIZES]
+        await self._withdraw(fields, _WITHDRAW, "since", starts, last_kept=since - 1)
 
-        `fields` has the index of each field of a resource, and whether it has hourly rollups, by the resource's number.
+    async def withdraw_before(self, fields: WithdrawnFields, until: int) -> None:
+        """Delete the readings of resources from before an instant (ms), and correct the rollups."""
+        ends = [until if size == 1 else until - until % size + size for size in _WITHDRAWN_SIZES]
+        await self._withdraw(fields, _WITHDRAW_BEFORE, "until", ends, last_kept=until)
+
+    async def _withdraw(
+        self, fields: WithdrawnFields, statement: str, name: str, bounds: Sequence[int], *, last_kept: int
+    ) -> None:
+        """Delete readings and rollups by a statement with a bound for each table.
+
+        Then compute the rollups with the instant `last_kept` again, of whose readings some may stay.
         """
         if not fields:
             return
@@ -197,23 +218,21 @@ class ReadingStore:
         numbers = sorted(fields)
         if connection.dialect.name == "postgresql":
             await recording.lock_resources(connection, numbers)
-        keys = sorted((number, index, since - 1, hourly) for number in numbers for index, hourly in fields[number])
+        keys = sorted((number, index, last_kept, hourly) for number in numbers for index, hourly in fields[number])
         with system_access(self._session, SystemAccess.RECORD_READINGS):
-            for table, size in (("reading", 1), (HOUR_SOURCE.table, HOUR_MS), (DAY_SOURCE.table, DAY_MS)):
-                spans = [
-                    {"number": number, "field": index, "since": since - since % size} for number, index, _, _ in keys
-                ]
-                await connection.execute(text(_WITHDRAW.format(table=table)), spans)
+            for table, bound in zip(_WITHDRAWN_TABLES, bounds, strict=True):
+                spans = [{"number": number, "field": index, name: bound} for number, index, _, _ in keys]
+                await connection.execute(text(statement.format(table=table)), spans)
             await refresh_rollups(connection, *np.array(keys, np.int64).T)
 
-    async def count_since(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int) -> int:
+    async def count_since(self, fields: WithdrawnFields, since: int) -> int:
         """Return the number of readings that `withdraw` would delete. It reads one day of readings, then rollups."""
         next_day = since - since % DAY_MS + DAY_MS
         spans = [(number, index, since, next_day) for number in fields for index, _ in fields[number]]
         ((count,),) = await self._fetch(_COUNT_SINCE, _SPANS, spans)
         return int(count)
 
-    async def start_of_newest(self, fields: Mapping[int, Sequence[tuple[int, bool]]], since: int, *, limit: int) -> int:
+    async def start_of_newest(self, fields: WithdrawnFields, since: int, *, limit: int) -> int:
         """Return the midnight (UTC) from which on there are up to `limit` readings, or `since` if that is later.
 
         The span has the newest day in any case, which bounds it too.

@@ -84,7 +84,9 @@ async def update_device(call: Call, *, device_id: strawberry.ID, input: types.De
     if input.protocol is not strawberry.UNSET:
         owned = await services.load_owned_resources(call.rows, device.owner_id)
         await services.require_own_readings(call, device)
-        await services.replace_sensors(call, device, services.explicit_sensors(input.protocol, owned))
+        sensors = services.explicit_sensors(input.protocol, owned)
+        await services.remember_meter_point(call, device, sensors, owned)
+        await services.replace_sensors(call, device, sensors)
         device.protocol_name = input.protocol.protocol or device.protocol_name
     emit_device_changed(call, device_id)
     return device

@@ -162,9 +162,10 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
+    mpxn = (meter_points.stored_meter_point(input.mpxn) or None) if input.mpxn else None
     if input.moved_in_at is not None and call.principal.sees_own_records_only:
         raise Forbidden("Only the application may say when a user moved in.")
-    if input.mpxn and call.principal.sees_own_records_only and not await _has_resource_at(call, input.mpxn):
+    if mpxn and call.principal.sees_own_records_only and not await _has_resource_at(call, mpxn):
         raise Forbidden("Only the application may add a resource at a new meter point.")
     resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
     resource_type = resource_types.get(input.resource_type_id)
@@ -172,12 +173,13 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
         raise BadInput(f"Unknown resource type {input.resource_type_id!r}. See `problems`.", problems=[problem])
     values = to_column_values(input, models.Resource, exclude={"moved_in_at"})
+    values["mpxn"] = mpxn
     values["cost_of"] = await _find_cost_source(call, input, resource_type.classifier, owner_id)
     values["data_source_resource_type_info"] = (
         input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
-    owned_from = await begin_tenancy(call, owner_id, input.mpxn, input.moved_in_at, "input", "movedInAt")
-    await record_provisioned_consent(call, owner_id, input.mpxn)
+    owned_from = await begin_tenancy(call, owner_id, mpxn, input.moved_in_at, "input", "movedInAt")
+    await record_provisioned_consent(call, owner_id, mpxn)
     return await call.rows.add(
         models.Resource(
             owner_id=owner_id,
@@ -186,7 +188,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             storage=resource_type.storage,
             data_source_type=resource_type.data_source_type,
             owned_from=owned_from,
-            consent_gaps=await lock_consent_gaps(call, owner_id, input.mpxn, values["cost_of"]),
+            consent_gaps=await lock_consent_gaps(call, owner_id, mpxn, values["cost_of"]),
             **values,
         )
     )

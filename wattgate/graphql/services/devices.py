@@ -89,13 +89,30 @@ async def require_own_readings(call: Call, device: Device) -> None:
         return
     if not call.principal.sees_own_records_only:
         device.remains_at = None
-        return
-    if not await lives_at(call.rows, device.owner_id, device.remains_at):
+    elif not await lives_at(call.rows, device.owner_id, device.remains_at):
         raise Conflict(
             f"The owner of device {device.device_id} has moved out at meter point {device.remains_at}, which it "
             "measures. Remove it with deactivateDevice, or ask the provider of the application to change it."
         )
-    device.remains_at = None
+
+
+async def remember_meter_point(
+    call: Call, device: Device, sensors: SensorAssignments, owned: Sequence[Resource]
+) -> None:
+    """Keep the meter point that a device has measured when its owner points it elsewhere, before it is pointed.
+
+    The device is still in the same place, so a move of the meter point concerns it. The application knows where it is.
+    """
+    if not call.principal.sees_own_records_only:
+        return
+    numbers = {one.resource_id: meter_points.canonical_meter_point(one.mpxn) for one in owned if one.mpxn}
+    measured = {numbers[resource_id] for _, resource_id in sensors.values() if resource_id in numbers}
+    fed = await call.rows.all(DeviceSensor, col(DeviceSensor.device_id) == device.device_id)
+    left = {numbers[sensor.resource_id] for sensor in fed if sensor.resource_id in numbers} - measured
+    if device.remains_at in measured:
+        device.remains_at = None
+    if left and device.remains_at is None:
+        device.remains_at = min(left)
 
 
 async def add_with_sensors(call: Call, device: Device, sensors: SensorAssignments) -> Device:

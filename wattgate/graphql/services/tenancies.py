@@ -4,12 +4,14 @@ At most one household of an application lives at a meter point at an instant. Wh
 former one has there ends: its resources close, its consent ends, and its devices measure the home of another.
 """
 
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from sqlmodel import col
 
-from wattgate.clock import to_ms
+from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
+from wattgate.db.readings.reading_store import WithdrawnFields
 from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
@@ -110,11 +112,12 @@ async def _withdraw(rows: Rows, plan: TenancyPlan) -> None:
         )
     if count:
         await rows.readings.withdraw(_ending_fields(plan), to_ms(_began_at(plan)))
+        await _delete_exports(rows, {former.tenancy.user_id for former in plan.ending})
 
 
 async def count_withdrawn(rows: Rows, plan: TenancyPlan) -> int:
-    """Return how many readings of former households a plan deletes."""
-    if not plan.ending or _began_at(plan) >= rows.now:
+    """Return how many readings of former households a plan deletes, also those dated some minutes ahead."""
+    if not plan.ending:
         return 0
     return await rows.readings.count_since(_ending_fields(plan), to_ms(_began_at(plan)))
 
@@ -133,12 +136,23 @@ async def withdraw_newest(rows: Rows, plan: TenancyPlan) -> int:
     return count
 
 
-def _ending_fields(plan: TenancyPlan) -> dict[int, list[tuple[int, bool]]]:
-    """Return the fields of the resources of former households, as `ReadingStore.withdraw` takes them."""
+async def _delete_exports(rows: Rows, user_ids: Collection[str]) -> None:
+    """Delete the exports of users, whose archives have readings that are not theirs any more."""
+    exports = await rows.all(models.DataExport, col(models.DataExport.user_id).in_(user_ids))
+    ids = [export.export_id for export in exports]
+    await rows.delete(models.DataExportPart, col(models.DataExportPart.export_id).in_(ids))
+    await rows.delete(models.DataExport, col(models.DataExport.export_id).in_(ids))
+
+
+def _ending_fields(plan: TenancyPlan) -> WithdrawnFields:
+    return _fields_of(resource for former in plan.ending for resource in former.resources)
+
+
+def _fields_of(resources: Iterable[models.Resource]) -> WithdrawnFields:
+    """Return the fields of resources, as `ReadingStore.withdraw` takes them."""
     return {
         resource_number(resource): [(field.index, field.has_hourly_rollup) for field in parse_fields(resource.storage)]
-        for former in plan.ending
-        for resource in former.resources
+        for resource in resources
     }
 
 
@@ -148,9 +162,22 @@ def _began_at(plan: TenancyPlan) -> datetime:
 
 
 async def _correct_start(rows: Rows, plan: TenancyPlan) -> None:
+    """Change the start of a tenancy. Readings from before a later start are not the household's, and are deleted."""
     record = await rows.edit(models.MeterPointTenancy, _continued(plan))
     record.began_at = plan.began_at
     of_user = col(models.Resource.owner_id) == plan.user_id
+    fields = _fields_of(await rows.all(models.Resource, of_user, is_at(plan.number)))
+    start = to_ms(_began_at(plan))
+    count = await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, start)
+    if count > MAX_WITHDRAWN_READINGS:
+        raise Conflict(
+            f"The household has {count:,} readings at meter point {plan.number} from before "
+            f"{format_iso(_began_at(plan))}, and one call deletes at most {MAX_WITHDRAWN_READINGS:,}. Give an earlier "
+            "movedInAt."
+        )
+    if count:
+        await rows.readings.withdraw_before(fields, start)
+        await _delete_exports(rows, {plan.user_id})
     await rows.update(models.Resource, of_user, is_at(plan.number), owned_from=plan.began_at)
 
 
@@ -191,6 +218,12 @@ async def _make_way(call: Call, rows: Rows, departure: Departure) -> None:
     await rows.update(models.Resource, col(models.Resource.resource_id).in_(ids), is_open, active=False)
     device_ids = [device.device_id for device in departure.devices]
     await rows.update(models.Device, col(models.Device.device_id).in_(device_ids), remains_at=former.mpxn)
+    await rows.update(  # other resources that they feed would get the power of the next household
+        models.DeviceSensor,
+        col(models.DeviceSensor.device_id).in_(device_ids),
+        col(models.DeviceSensor.resource_id).not_in(ids),
+        resource_id=None,
+    )
     await _end_grants(rows, departure)
     await emit_homes_of_resources_changed(call, ids)
     user = await rows.get(models.User, former.user_id)

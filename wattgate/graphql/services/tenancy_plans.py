@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -32,8 +32,8 @@ class TenancyChange(Enum):
 class Departure:
     """The records of a former household at its meter point, which end because the next one moves in.
 
-    `resources` are all there, also closed ones, `devices` those that feed them, `consents` those that have not ended,
-    and `enrolments` the active ones for flexibility.
+    `resources` are all there, also closed ones, and `devices` those that feed them or have fed them. `consents` are
+    those that have not ended, and `enrolments` the active ones for flexibility.
     """
 
     tenancy: models.MeterPointTenancy
@@ -166,9 +166,13 @@ async def _load_departure(rows: Rows, tenancy: models.MeterPointTenancy) -> Depa
     resources = await _resources_of(rows, tenancy)
     fed = [resource.resource_id for resource in resources]
     sensors = await rows.all(models.DeviceSensor, col(models.DeviceSensor.resource_id).in_(fed))
+    feeds = col(models.Device.device_id).in_({sensor.device_id for sensor in sensors})
+    was_pointed_elsewhere = and_(
+        col(models.Device.owner_id) == tenancy.user_id, col(models.Device.remains_at) == tenancy.mpxn
+    )
     devices = await rows.all(
         models.Device,
-        col(models.Device.device_id).in_({sensor.device_id for sensor in sensors}),
+        or_(feeds, was_pointed_elsewhere),
         col(models.Device.active).is_(True),
         order_by=[models.Device.created_at, models.Device.device_id],
     )

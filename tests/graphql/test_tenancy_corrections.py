@@ -1,0 +1,91 @@
+"""Moves that somebody reports late, corrects or evades: by another spelling, a display pointed elsewhere, an export."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.graphql.test_tenancies import add, code_of, hardware_of, move, report, send, stored
+from tests.support.house import House, Tenant
+from tests.support.metering import HALF_HOUR, START, add_device, metered
+from tests.support.residents import resident
+from tests.support.tables import check_rollups
+from tests.support.user_jobs import exported
+from wattgate.clock import format_iso, utc_now
+
+pytestmark = pytest.mark.both_databases("separation of households")
+
+
+@pytest.fixture
+async def ada(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+@pytest.fixture
+async def bob(served: House) -> Tenant:
+    return await resident(served.one)
+
+
+@pytest.mark.parametrize("spelling", ["{a} {b}", " {a}{b}", "{a}-{b}", "{a}\u200b{b}", "\uff11{rest}"])
+async def test_each_spelling_of_a_number_is_the_same_meter_point(
+    served: House, ada: Tenant, bob: Tenant, spelling: str
+) -> None:
+    """Ada would keep the resource with the other spelling over the move, and watch the next household by it."""
+    point = await metered(ada)
+    number = f"1{point.mpxn[1:]}" if spelling.startswith("\uff11") else point.mpxn
+    if number != point.mpxn:
+        point = replace(point, resource_id=(await add(served, ada, number)).json()["resourceId"], mpxn=number)
+    written = spelling.format(a=number[:4], b=number[4:], rest=number[1:])
+    again = (await add(served, ada, written)).json()["resourceId"]
+    assert (await send(served, ada, "GET", f"/resource/{again}")).json()["mpxn"] == number
+    await ada.run("revoke_consents", mpxns=[number])
+    reading = {"readings": [{"at": format_iso(utc_now()), "value": 777}], "field": "POWER"}
+    refused = await send(served, ada, "POST", f"/resource/{again}/readings", "application", **reading)
+    assert (refused.json()["recorded"], refused.json()["withoutConsent"]) == (0, 1)
+    await ada.run("renew_consents", mpxns=[number])
+    await move(served, point.resource_id, bob)
+    assert (await send(served, ada, "GET", f"/resource/{again}")).json()["active"] is False
+
+
+async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothing(
+    served: House, ada: Tenant, bob: Tenant
+) -> None:
+    point = await metered(ada)
+    device_id = await add_device(ada, point.resource_id)
+    hardware_id = await hardware_of(served, ada, device_id)
+    for _ in range(2):  # the second change does not hide the meter point
+        spare = await ada.add_resource()
+        change: dict[str, Any] = {"protocol": {"sensors": [{"protocolId": "S0", "resourceId": spare}]}}
+        assert (await send(served, ada, "PUT", f"/device/{device_id}", **change)).status_code == 200
+    assert await report(served, ada, hardware_id, utc_now()) == 1
+    await move(served, point.resource_id, bob)
+    assert await report(served, ada, hardware_id, utc_now()) == 0
+    assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")
+
+
+async def test_readings_from_before_a_corrected_start_are_withdrawn(served: House, ada: Tenant) -> None:
+    point = await metered(ada)
+    instants = [START + n * HALF_HOUR for n in range(7)]
+    await ada.record(point.resource_id, *((at, "0.5") for at in instants))
+    await ada.run("verify_meter_point", mpxn=point.mpxn, moved_in_at=instants[3])
+    assert await stored(served, ada, point.resource_id) == [instants[3], instants[6]]
+    async with served.gateway.database.engine.begin() as connection:
+        assert await connection.run_sync(check_rollups, [point.resource_id]) > 0
+
+
+async def test_a_late_move_ends_the_export_with_the_withdrawn_readings(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await ada.record(point.resource_id, (START, "0.5"), (START + HALF_HOUR, "0.5"))
+    await exported(ada)
+    archive = f"/user/{ada.user_id}/export.zip"
+    assert (await send(served, ada, "GET", archive)).status_code == 200
+    await move(served, point.resource_id, bob, movedInAt=format_iso(START + HALF_HOUR))
+    assert (await send(served, ada, "GET", archive)).status_code == 404
+
+
+async def test_a_move_withdraws_readings_that_are_dated_ahead(served: House, ada: Tenant, bob: Tenant) -> None:
+    point = await metered(ada)
+    await ada.record(point.resource_id, (utc_now() + timedelta(minutes=4), "999"), field="POWER")
+    await move(served, point.resource_id, bob)
+    assert await stored(served, ada, point.resource_id) == []
