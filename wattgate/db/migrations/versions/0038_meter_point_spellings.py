@@ -6,6 +6,7 @@ cleared, so that the next writer looks them up.
 
 import re
 import unicodedata
+from contextlib import suppress
 
 import sqlalchemy as sa
 from alembic import op
@@ -37,13 +38,9 @@ def upgrade() -> None:
             if stored == text:
                 continue
             values = {"mpxn": stored, **({"consent_gaps": sa.null()} if name == "resource" else {})}
-            attempt = connection.begin_nested()
-            try:
+            # a record of the other spelling, which the user has too, counts
+            with suppress(sa.exc.IntegrityError), connection.begin_nested():
                 connection.execute(sa.update(table).where(mpxn == text).values(values))
-            except sa.exc.IntegrityError:  # the user has a record of the other spelling too, which counts
-                attempt.rollback()
-            else:
-                attempt.commit()
 
 
 def downgrade() -> None:
