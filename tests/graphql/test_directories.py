@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
+from sqlalchemy import text
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, Tenant, house
@@ -26,7 +27,7 @@ from tests.support.openid import (
     real_provider,
     to_base64,
 )
-from tests.support.servers import ON_SQLITE_ONLY, Databases
+from tests.support.servers import ON_POSTGRESQL_ONLY, ON_SQLITE_ONLY, Databases
 from wattgate.db import models
 from wattgate.db.encryption.key_ring import is_encrypted
 from wattgate.principal import Permission, Principal, Role
@@ -427,6 +428,28 @@ async def test_concurrent_log_ins_of_a_new_subject_make_one_account(
     answers = await asyncio.gather(*(by_rest(opened, directory_id, token) for _ in range(5)))
     assert [answer.status_code for answer in answers] == [200] * 5
     assert len({answer.json()["accountId"] for answer in answers}) == 1
+
+
+@ON_POSTGRESQL_ONLY
+async def test_log_in_of_a_known_subject_locks_the_directory_before_the_account(
+    opened: House, shared: ChosenProvider, directory_id: str
+) -> None:
+    """A log-in that has just found no account locks the directory first. Another order would be a deadlock."""
+    token = shared.sign()
+    account_id = (await by_rest(opened, directory_id, token)).json()["accountId"]
+    async with opened.gateway.database.engine.begin() as connection:
+        directory = {"id": directory_id}
+        await connection.execute(text("SELECT 1 FROM directory WHERE directory_id = :id FOR UPDATE"), directory)
+        async with asyncio.TaskGroup() as tasks:
+            log_in = tasks.create_task(by_rest(opened, directory_id, token))
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            async with asyncio.timeout(60):
+                while not (await connection.execute(text(waiting))).scalar_one():  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            lock = "SELECT 1 FROM account WHERE account_id = :id FOR UPDATE NOWAIT"
+            await connection.execute(text(lock), {"id": account_id})
+            await connection.rollback()
+    assert log_in.result().status_code == 200
 
 
 # Tokens of the gateway

@@ -112,13 +112,13 @@ async def log_in_externally(rows: Rows, verified: VerifiedToken) -> models.Accou
     if external is None:  # concurrent log-ins of a new subject wait for each other
         await rows.edit(models.Directory, directory.directory_id)
         external = await find_external_account(rows, directory, verified.claims.subject)
+    await hold_directory(rows, directory.directory_id)  # before the account, as a log-in of a new subject does
     if external is None:
         account = await _admit(rows, directory, verified.claims)
     else:
         account = await rows.edit(models.Account, external.account_id)  # an act that closes it ends the new token too
     if not account.active:
         raise Unauthenticated("The account of the token is not active.")
-    await hold_directory(rows, directory.directory_id)
     await _store_token(rows, account.account_id, verified)
     return account
 
