@@ -11,6 +11,7 @@ from tests.support.ports import free_port
 from tests.support.processes import gateway_from_scratch
 
 
+@pytest.mark.long("starts a gateway process and five commands; the imports of the command stay in the short form")
 async def test_the_command_asks_the_gateway_of_its_settings(tmp_path: Path) -> None:
     assert wattgate_in(tmp_path, "db", "upgrade").returncode == 0
     async with gateway_from_scratch(folder=tmp_path) as process:

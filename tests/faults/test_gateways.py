@@ -9,6 +9,7 @@ from tests.faults.environment import Environment, open_scene
 GOING_AWAY = 4503
 
 
+@pytest.mark.long("kills and starts gateway processes; faults of Redis and of the network stay in the short form")
 async def test_killing_gateways_loses_nothing(environment: Environment) -> None:
     async with open_scene(environment) as scene:
         for _ in range(environment.scale.cycles):

@@ -35,6 +35,7 @@ def test_test_that_passes_alone_is_listed_with_its_first_failure(
     assert f"{passes}\n    call: assert 1 == 2" in printed
 
 
+@pytest.mark.long("runs pytest again; a test that passes alone stays in the short form")
 def test_test_that_fails_twice_fails_the_run(tmp_path: Path, module: Path) -> None:
     passes, fails = f"{module}::test_that_passes", f"{module}::test_that_fails"
     problem = rerun(write_report(tmp_path, {passes: "first", fails: "first"}))
