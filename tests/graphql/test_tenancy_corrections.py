@@ -59,6 +59,8 @@ async def test_a_display_that_was_pointed_elsewhere_before_the_move_feeds_nothin
         change: dict[str, Any] = {"protocol": {"sensors": [{"protocolId": "S0", "resourceId": spare}]}}
         assert (await send(served, ada, "PUT", f"/device/{device_id}", **change)).status_code == 200
     assert await report(served, ada, hardware_id, utc_now()) == 1
+    preview = await served.one.run("meter_point_move", mpxn=point.mpxn, user_id=bob.user_id)
+    assert [device.device_id for device in preview.devices] == [device_id]
     await move(served, point.resource_id, bob)
     assert await report(served, ada, hardware_id, utc_now()) == 0
     assert code_of(await send(served, ada, "PUT", f"/device/{device_id}", **change)) == (409, "CONFLICT")

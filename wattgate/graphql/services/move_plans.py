@@ -173,14 +173,17 @@ async def _enabled_rules(rows: Rows, leaving: Sequence[models.Resource]) -> list
 
 
 async def _measuring_devices(rows: Rows, plan: MovePlan, former: models.MeterPointTenancy) -> list[models.Device]:
-    """Return the devices of the former household that measure the meter point: they feed its resources, or name it."""
+    """Return the devices of the former household that measure the meter point.
+
+    They feed its resources, have fed them until their owner pointed them elsewhere, or name it.
+    """
     fed = [resource.resource_id for resource in plan.leaving]
     sensors = await rows.all(models.DeviceSensor, col(models.DeviceSensor.resource_id).in_(fed))
     feeding = {sensor.device_id for sensor in sensors}
     return [
         device
         for device in await _devices_of(rows, former)
-        if device.device_id in feeding or former.mpxn in named_meter_points(device)
+        if device.device_id in feeding or former.mpxn in {device.remains_at, *named_meter_points(device)}
     ]
 
 
