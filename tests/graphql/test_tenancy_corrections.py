@@ -86,8 +86,15 @@ async def test_a_late_move_ends_the_export_with_the_withdrawn_readings(served: H
     assert (await send(served, ada, "GET", archive)).status_code == 404
 
 
-async def test_a_move_withdraws_readings_that_are_dated_ahead(served: House, ada: Tenant, bob: Tenant) -> None:
+@pytest.mark.parametrize("way", ["move", "revoke"])
+async def test_readings_that_are_dated_ahead_of_an_end_are_withdrawn(
+    served: House, ada: Tenant, bob: Tenant, way: str
+) -> None:
     point = await metered(ada)
     await ada.record(point.resource_id, (utc_now() + timedelta(minutes=4), "999"), field="POWER")
-    await move(served, point.resource_id, bob)
+    if way == "move":
+        await move(served, point.resource_id, bob)
+    else:
+        await ada.run("revoke_consents", mpxns=[point.mpxn])
+        await ada.run("renew_consents", mpxns=[point.mpxn])
     assert await stored(served, ada, point.resource_id) == []

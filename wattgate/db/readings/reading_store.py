@@ -227,6 +227,8 @@ class ReadingStore:
 
     async def count_since(self, fields: WithdrawnFields, since: int) -> int:
         """Return the number of readings that `withdraw` would delete. It reads one day of readings, then rollups."""
+        if not fields:
+            return 0
         next_day = since - since % DAY_MS + DAY_MS
         spans = [(number, index, since, next_day) for number in fields for index, _ in fields[number]]
         ((count,),) = await self._fetch(_COUNT_SINCE, _SPANS, spans)

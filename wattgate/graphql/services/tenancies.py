@@ -4,7 +4,7 @@ At most one household of an application lives at a meter point at an instant. Wh
 former one has there ends: its resources close, its consent ends, and its devices measure the home of another.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlmodel import col
@@ -12,10 +12,8 @@ from sqlmodel import col
 from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
 from wattgate.db.readings.reading_store import WithdrawnFields
-from wattgate.db.readings.series_keys import resource_number
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
-from wattgate.energy.storage_fields import parse_fields
 from wattgate.enums import TenancyProof
 from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.operation import Call
@@ -23,6 +21,7 @@ from wattgate.graphql.services.account_mails import enqueue_tenancy_notices
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed
 from wattgate.graphql.services.tenancy_plans import Departure, TenancyChange, TenancyPlan, is_at, plan_tenancy
 from wattgate.graphql.services.webhook_events import enqueue_event
+from wattgate.graphql.services.withdrawals import withdrawn_fields
 from wattgate.principal import Principal, Role
 
 ENDED_EVENT = "tenancy.ended"
@@ -145,15 +144,7 @@ async def _delete_exports(rows: Rows, user_ids: Collection[str]) -> None:
 
 
 def _ending_fields(plan: TenancyPlan) -> WithdrawnFields:
-    return _fields_of(resource for former in plan.ending for resource in former.resources)
-
-
-def _fields_of(resources: Iterable[models.Resource]) -> WithdrawnFields:
-    """Return the fields of resources, as `ReadingStore.withdraw` takes them."""
-    return {
-        resource_number(resource): [(field.index, field.has_hourly_rollup) for field in parse_fields(resource.storage)]
-        for resource in resources
-    }
+    return withdrawn_fields(resource for former in plan.ending for resource in former.resources)
 
 
 def _began_at(plan: TenancyPlan) -> datetime:
@@ -166,7 +157,7 @@ async def _correct_start(rows: Rows, plan: TenancyPlan) -> None:
     record = await rows.edit(models.MeterPointTenancy, _continued(plan))
     record.began_at = plan.began_at
     of_user = col(models.Resource.owner_id) == plan.user_id
-    fields = _fields_of(await rows.all(models.Resource, of_user, is_at(plan.number)))
+    fields = withdrawn_fields(await rows.all(models.Resource, of_user, is_at(plan.number)))
     start = to_ms(_began_at(plan))
     count = await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, start)
     if count > MAX_WITHDRAWN_READINGS:
