@@ -223,6 +223,7 @@ async def test_page_fits_width_of_screens_in_both_colour_schemes(shown: Page) ->
 @pytest.mark.long("sizes and side paths of the display; log-in, power, cost and accessibility stay in the short form")
 async def test_keyboard_reaches_all_controls_and_bars(page: Page) -> None:
     await open_display(page)
+    await expect(page.get_by_test_id("open-prices")).to_be_visible()
     await page.get_by_test_id("home-picker").focus()
     for control in ("alerts", "full-screen", "logout", "open-prices"):
         await page.keyboard.press("Tab")

@@ -190,7 +190,7 @@ def test_schema_separates_settings_from_secrets() -> None:
     own = {"WATTGATE_HOST", "WATTGATE_PORT", "WATTGATE_METRICS_HOST", "WATTGATE_METRICS_PORT"}
     names = jsonschema_rs.validator_for(SCHEMA["properties"]["settings"])
     refused = {name for name in NAMES if not names.is_valid({name: "x"})}
-    assert refused == secrets | with_password | own | {"WATTGATE_DELIVER"}
+    assert refused == secrets | with_password | own | {"WATTGATE_DELIVER", "WATTGATE_ERASURE_LIST"}
 
 
 def test_settings_that_the_chart_names_exist(render: Render) -> None:

@@ -110,6 +110,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "oauth_client.secret_digest": "The secret of a client is a credential itself. It gives access to no account.",
         "directory.client_secret": "The credential of the gateway at a directory. It gives access to no account.",
         "directory.token_check": "The name of a check.",
+        "mobile_app_token.digest": "It finds the accounts with the same push token, and gives access to nothing.",
         "directory.session_seconds": "A number.",
         "second_factor.account_id": "The second factor of the account. It grants nothing without the password.",
         "second_factor.secret": "A part of the credential of an account, as its password.",

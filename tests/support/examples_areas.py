@@ -336,7 +336,7 @@ def _status(result: Any) -> dict[str, Any]:
         "meterPointVerification": [
             {
                 "isVerified": item["verified"],
-                "isValidUntil": item["revokedAt"] or item["validUntil"],
+                "isValidUntil": item["revokedAt"] or item["endedAt"] or item["validUntil"],
                 "mpxnKey": item["mpxnKey"],
                 "mpxn": item["mpxn"],
             }
