@@ -14,6 +14,7 @@ from wattgate.app.server.request_heads import HeadLimits
 
 LIMITS = HeadLimits(max_bytes=8_000, max_lines=20, max_line_bytes=4_000)
 START = b"GET /a HTTP/1.1\r\n" + HOST
+CHUNKED = b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,9 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
     "an address without an end": (431, [b"GET /", *(100 * [1_000 * b"b"])]),
     "lines without an end": (431, [START, *(100 * [b"a: b\r\n"])]),
     "a name without an end": (431, [START, *(100 * [1_000 * b"b"])]),
+    "a trailer without an end": (431, [CHUNKED + b"0\r\na: ", *(100 * [1_000 * b"b"])]),
+    "a chunk extension without an end": (431, [CHUNKED + b"3;a=", *(100 * [1_000 * b"b"])]),
+    "many trailers": (431, [CHUNKED + b"0\r\n", *(100 * [b"a: b\r\n"])]),
 }
 """Heads in chunks, with the status of the answer."""
 

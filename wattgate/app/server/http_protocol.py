@@ -80,7 +80,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._in_body = False
         self._window_bytes = 0
         self._in_head = False
-        self._begins_here = False
+        self._has_progress = False
         self._head_bytes = self._unread_bytes = self._hosts = 0
         self._is_handshake = False
         self._refusal: RefusedHead | None = None
@@ -105,11 +105,12 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
             return
         self._unset_keepalive_if_required()
+        self._has_progress = False
         self._feed(self.parser, data)
         if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
             return
-        if self._in_head and self._refusal is None:
-            self._count_unread_head(len(data))
+        if (self._in_head or self._in_body) and self._refusal is None:
+            self._count_unread(len(data))
         # blank lines before a request end the keep-alive time, but do not begin a message
         if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
@@ -131,14 +132,19 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             cause = error.__context__
             self._refuse(cause if isinstance(cause, RefusedHead) else malformed())
 
-    def _count_unread_head(self, size: int) -> None:
-        """Bound a head of which a part has arrived. The parser reports only whole lines."""
-        if self._begins_here:  # the bytes before it may belong to another request
-            self._begins_here = False
+    def _count_unread(self, size: int) -> None:
+        """Bound the bytes that belong to no body: a part of a head, and the lines of chunks and trailers.
+
+        The parser reports only whole lines, and no line of a chunk. Bytes that arrive with the begin of a head, or with
+        a part of a body, are not counted.
+        """
+        if self._has_progress:
+            self._unread_bytes = 0
             return
         self._unread_bytes += size
         if self._unread_bytes > self._limits.head.max_bytes:
-            self._refuse(too_large("head", self._limits.head.max_bytes, "bytes"))
+            part = "head" if self._in_head else "trailer"
+            self._refuse(too_large(part, self._limits.head.max_bytes, "bytes"))
 
     def _should_upgrade(self) -> bool:
         return self._is_handshake
@@ -165,7 +171,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         return True
 
     def on_message_begin(self) -> None:
-        self._in_head = self._begins_here = True
+        self._in_head = self._has_progress = True
         self._head_bytes = self._unread_bytes = self._hosts = 0
         self._is_handshake = False
         if self._stage is not _Stage.HEAD or self._deadline is None:
@@ -204,7 +210,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
         check_head(version, method, self._hosts)
-        self._in_head, self._in_body, self._window_bytes = False, True, 0
+        self._in_head, self._in_body, self._has_progress = False, True, True
+        self._window_bytes = 0
         self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)
         self._set_deadline(_Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct():
@@ -213,6 +220,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self.headers = []
 
     def on_body(self, body: bytes) -> None:
+        self._has_progress = True
         self._window_bytes += len(body)
         super().on_body(body)
 
