@@ -65,8 +65,8 @@ def strictly_parsed(stream: bytes) -> tuple[list[list[Any]], bool]:
             return requests, False
         requests.append(request)
         stream = connection.trailing_data[0]
-        if connection.their_state is h11.MUST_CLOSE:
-            break
+        if connection.their_state is h11.MUST_CLOSE or connection.their_http_version == b"1.0":
+            break  # the gateway keeps no connection of HTTP/1.0 alive
     return requests, True
 
 
@@ -192,7 +192,7 @@ LAST = b"GET /last HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
 def mutated(chance: random.Random, stream: bytes) -> bytes:
     """Return a stream with one to three changes: a part that is removed, doubled, moved or replaced."""
     for _ in range(chance.randint(1, 3)):
-        start = chance.randrange(len(stream))
+        start = chance.randrange(max(1, len(stream)))
         end = min(len(stream), start + chance.choice((1, 1, 2, 8, 40)))
         part, change = stream[start:end], chance.choice((b"", None, *PIECES))
         stream = stream[:start] + (2 * part if change is None else change) + stream[end:]
