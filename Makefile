@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test test-all test-quick unstable coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-quick test-js unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench docs lock format
+.PHONY: run test test-all test-quick test-js unstable fresh coverage faults fuzz conformance check audit sbom dist generate bench flood docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -121,6 +121,12 @@ generate: .venv/installed-dev
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench
+
+# How long a small query waits while a cheap client floods the gateway. Loopback only: make flood FLOODS="log-ins pairings"
+FLOODS ?=
+flood: .venv/installed-dev
+	@echo "wattgate: flooding a gateway, four seconds for each kind of request (about two minutes)"
+	@$(BIN)/python -m bench.flood $(FLOODS)
 
 # Every warning fails the build, and so does a link to a page or heading that does not exist.
 docs: .venv/installed-dev

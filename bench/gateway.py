@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from socket import create_server
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from strawberry import ID
@@ -99,9 +99,9 @@ async def served_gateway(database_url: str, *, count: int) -> AsyncIterator[Serv
     """Serve a gateway on an empty database with `count` resources of half-hourly energy and live power."""
     async with seeded_gateway(Settings(_env_file=None, database_url=database_url), count=count) as seeded:
         port = free_port()
-        process = _start_server(database_url, port)
+        process = start_server({"WATTGATE_DATABASE_URL": database_url, **BENCH_SETTINGS}, port)
         try:
-            connection = _connect(port)
+            connection = wait_until_served(port)
             with closing(connection):
                 yield ServedGateway(**vars(seeded), connection=connection)
         finally:
@@ -115,19 +115,17 @@ async def seeded_gateway(settings: Settings, *, count: int) -> AsyncIterator[See
     gateway = build_gateway(settings)
     await upgrade(gateway.database)
     try:
-        yield await _seed(gateway, count)
+        yield await seed(gateway, count)
     finally:
         await gateway.database.close()
 
 
-async def _seed(gateway: Gateway, count: int) -> SeededGateway:
+async def seed(gateway: Gateway, count: int, *, name: str = "bench", username: str = USERNAME) -> SeededGateway:
+    """Add an application, and a user of it with `count` resources of half-hourly energy and live power."""
     run, system = gateway.runner.run, Principal(Role.SYSTEM)
-    application = await run(provisioning.create_application, system, {"name": "bench", "username": "bench"})
-    owner = Principal(Role.SYSTEM, application_id=application.application_id)
-    account = await run(provisioning.create_user, owner, {"username": USERNAME, "password": PASSWORD})
-    owner = Principal(Role.SYSTEM, application_id=application.application_id, user_id=account.user_id)
-    credentials = {"application_id": application.application_id, "username": USERNAME, "password": PASSWORD}
-    token = (await run(tokens.authenticate, Principal(Role.ANONYMOUS), credentials)).token
+    application = await run(provisioning.create_application, system, {"name": name, "username": name})
+    user_id, token = await add_user(gateway, application.application_id, username)
+    owner = Principal(Role.SYSTEM, application_id=application.application_id, user_id=user_id)
     resource_type = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
     type_id = (await run(resources.add_resource_type, owner, {"input": resource_type})).resource_type_id
     added = []
@@ -137,11 +135,20 @@ async def _seed(gateway: Gateway, count: int) -> SeededGateway:
     return SeededGateway(
         gateway=gateway,
         application_id=application.application_id,
-        user_id=account.user_id,
+        user_id=user_id,
         token=token,
         resource_ids=[row.resource_id for row in added],
         numbers=[row.number or 0 for row in added],
     )
+
+
+async def add_user(gateway: Gateway, application_id: str, username: str, **values: bool) -> tuple[str, str]:
+    """Add a user of an application. Return the ID of the user and a token."""
+    run, owner = gateway.runner.run, Principal(Role.SYSTEM, application_id=application_id)
+    account = await run(provisioning.create_user, owner, {"username": username, "password": PASSWORD, **values})
+    credentials = {"application_id": application_id, "username": username, "password": PASSWORD}
+    token = (await run(tokens.authenticate, Principal(Role.ANONYMOUS), credentials)).token
+    return str(account.user_id), str(token)
 
 
 def _storage() -> list[types.NewStorageDefinition]:
@@ -162,12 +169,14 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def _start_server(database_url: str, port: int) -> subprocess.Popen[bytes]:
-    settings = {"WATTGATE_DATABASE_URL": database_url, "WATTGATE_PORT": str(port), **BENCH_SETTINGS}
-    return subprocess.Popen([sys.executable, "-m", "wattgate", "serve"], env={**os.environ, **settings})
+def start_server(settings: Mapping[str, str], port: int, log: BinaryIO | None = None) -> subprocess.Popen[bytes]:
+    """Start `wattgate serve` with settings on a port. It writes its log to the file, or to the terminal."""
+    environment = {**os.environ, **settings, "WATTGATE_PORT": str(port)}
+    return subprocess.Popen([sys.executable, "-m", "wattgate", "serve"], env=environment, stdout=log, stderr=log)
 
 
-def _connect(port: int) -> http.client.HTTPConnection:
+def wait_until_served(port: int) -> http.client.HTTPConnection:
+    """Return an open connection to a gateway that starts on a port. Raise RuntimeError after 30 seconds."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     for _ in range(300):
         try:

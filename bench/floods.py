@@ -1,0 +1,203 @@
+"""Floods: cheap requests that a single client repeats to make other callers wait.
+
+Each is one kind of request, the number of connections that repeat it, and the number of addresses that they come from.
+Floods with a token belong to an account of their own application, so that one flood does not use up the budget of
+another one.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+import pyarrow
+
+HOST = "Host: 127.0.0.1\r\n"
+LINES_OF_UPLOAD = 100_000
+ROWS_OF_ARROW = 50_000
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """The credentials of a flood: an account of the attacked gateway, a template editor, and their application."""
+
+    application_id: str
+    token: str
+    editor_token: str
+    username: str
+    password: str
+    resource_id: str
+
+
+BytesOf = Callable[[Attacker, int], bytes]
+"""Return the bytes that a connection sends each time. The number differs for each request of a run."""
+
+
+@dataclass(frozen=True)
+class Flood:
+    """A kind of cheap request. Without a response, the connection closes after each sending."""
+
+    name: str
+    connections: int
+    request: BytesOf
+    addresses: int = 1
+    has_response: bool = True
+    rounds: int | None = None
+    """How often each connection sends it. None means until the time is over."""
+
+
+def _post(path: str, body: bytes, media: str, headers: str = "") -> bytes:
+    return (
+        f"POST {path} HTTP/1.1\r\n{HOST}Content-Type: {media}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+    ).encode() + body
+
+
+def _get(path: str, headers: str = "") -> bytes:
+    return f"GET {path} HTTP/1.1\r\n{HOST}{headers}\r\n".encode()
+
+
+def _graphql(document: str, headers: str = "", **variables: object) -> bytes:
+    body = orjson.dumps({"query": document, "variables": variables})
+    return _post("/graphql", body, "application/json", headers)
+
+
+def _token(attacker: Attacker) -> str:
+    return f"token: {attacker.token}\r\n"
+
+
+def _constant(build: Callable[[Attacker], bytes]) -> BytesOf:
+    """Build the bytes of a request once for an attacker, because a flood must cost its client nothing."""
+    built: dict[str, bytes] = {}
+
+    def request(attacker: Attacker, number: int) -> bytes:
+        if attacker.token not in built:
+            built[attacker.token] = build(attacker)
+        return built[attacker.token]
+
+    return request
+
+
+def _numbered(build: Callable[[Attacker], bytes]) -> BytesOf:
+    """Build the bytes once, and put the number in the place of its digits, so that no cache knows the document."""
+    constant = _constant(build)
+    return lambda attacker, number: constant(attacker, number).replace(DIGITS, b"%08d" % number, 1)
+
+
+DIGITS = b"00000000"
+
+
+def _unknown_members(attacker: Attacker) -> bytes:
+    members = " ".join(f"a{n}: 1" for n in range(600))
+    return _graphql(f"mutation M00000000 {{ addDevice(input: {{{members}}}) {{ id }} }}", _token(attacker))
+
+
+def _fragments(attacker: Attacker) -> bytes:
+    fields = (
+        "id resourceId resourceTypeId ownerId name description label classifier baseUnit dataSourceType"
+        " dataSourceResourceTypeInfo dataSourceUnitInfo mpxn costOf active createdAt"
+    )
+    spreads = " ".join(f"...F{n}" for n in range(59))
+    fragments = " ".join(f"fragment F{n} on Resource {{ {fields} }}" for n in range(59))
+    query = f"query Q00000000 {{ viewer {{ resources(first: 1) {{ edges {{ node {{ {spreads} }} }} }} }} }}"
+    return _graphql(f"{query} {fragments}", _token(attacker))
+
+
+def _anonymous_document(attacker: Attacker) -> bytes:
+    return _graphql("query Q00000000 { viewer { a b c } }")
+
+
+def _largest_query(attacker: Attacker) -> bytes:
+    fields = " ".join(f"a{n}: resources(first: 100) {{ edges {{ node {{ id name }} }} }}" for n in range(10))
+    return _graphql(f"{{ viewer {{ {fields} }} }}", _token(attacker))
+
+
+def _upload(body: bytes) -> BytesOf:
+    return _constant(lambda attacker: _post("/api/v0-1/readings", body, "application/x-ndjson", _token(attacker)))
+
+
+def _arrow_off_the_grid(attacker: Attacker) -> bytes:
+    count = ROWS_OF_ARROW
+    instants = pyarrow.array([1_700_000_000_001 + 7 * n for n in range(count)], pyarrow.timestamp("ms", "UTC"))
+    table = pyarrow.table(
+        {
+            "resourceId": pyarrow.array([attacker.resource_id] * count).dictionary_encode(),
+            "timestamp": instants,
+            "value": pyarrow.array([1.0] * count, pyarrow.float64()),
+        }
+    )
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    body = sink.getvalue().to_pybytes()
+    return _post("/api/v0-1/readings", body, "application/vnd.apache.arrow.stream", _token(attacker))
+
+
+def _log_in(attacker: Attacker, number: int) -> bytes:
+    document = (
+        "mutation($a: ID!, $u: String!) { authenticate(applicationId: $a, username: $u, password: %s) { token } }"
+    )
+    return _graphql(document % '"not the password"', a=attacker.application_id, u=f"nobody{number}@example.org")
+
+
+def _register(attacker: Attacker, number: int) -> bytes:
+    document = (
+        "mutation($a: ID!, $u: String!) {"
+        ' register(applicationId: $a, name: "N", username: $u, email: $u, password: "a long pass phrase") { id } }'
+    )
+    return _graphql(document, a=attacker.application_id, u=f"flood{number}@example.org")
+
+
+def _pair(attacker: Attacker, number: int) -> bytes:
+    document = "mutation($a: ID!) { startDisplayPairing(applicationId: $a) { userCode } }"
+    return _graphql(document, a=attacker.application_id)
+
+
+def _preview(attacker: Attacker) -> bytes:
+    template = "{% for n in (1..300) %}<p>{{ n }} 00000000</p>{% endfor %}"
+    document = "query($i: TemplateToPreview!) { previewTemplate(input: $i) { html } }"
+    return _graphql(document, f"token: {attacker.editor_token}\r\n", i={"html": template, "data": {}})
+
+
+def _basic(attacker: Attacker) -> bytes:
+    pair = base64.b64encode(f"{attacker.username}:{attacker.password}".encode()).decode()
+    headers = f"Authorization: Basic {pair}\r\napplicationId: {attacker.application_id}\r\n"
+    return _graphql("{ viewer { __typename } }", headers)
+
+
+def _handshake(attacker: Attacker, number: int) -> bytes:
+    key = base64.b64encode(number.to_bytes(16, "big")).decode()
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    return _get("/graphql", f"{upgrade}Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n")
+
+
+def _pieces_of_head(attacker: Attacker) -> bytes:
+    return b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X-Forwarded-For: 192.0.2.1\r\n" * 30_000 + b"\r\n"
+
+
+FLOODS = (
+    Flood("openapi.json", 16, _constant(lambda attacker: _get("/api/v0-1/openapi.json"))),
+    Flood("openapi.json from 64 addresses", 64, _constant(lambda attacker: _get("/api/v0-1/openapi.json")), 64),
+    Flood("a static page", 16, _constant(lambda attacker: _get("/display"))),
+    Flood("unknown shared previews", 16, lambda attacker, number: _get(f"/preview/shared/{number}")),
+    Flood("documents with 600 unknown members", 8, _numbered(_unknown_members)),
+    Flood("documents of 59 fragments with 16 fields", 8, _numbered(_fragments)),
+    Flood("the largest query", 8, _constant(_largest_query)),
+    Flood("anonymous documents from 64 addresses", 64, _numbered(_anonymous_document), 64),
+    Flood("NDJSON of wrong lines", 4, _upload(b'{"resource": "x", "at": "y"}\n' * LINES_OF_UPLOAD)),
+    Flood("NDJSON of empty lines", 4, _upload(b"\n" * (10 * LINES_OF_UPLOAD))),
+    Flood("Arrow with instants off the grid", 4, _constant(_arrow_off_the_grid)),
+    Flood("60 log-ins once", 60, _log_in, rounds=1),
+    Flood("log-ins from 64 addresses", 64, _log_in, 64),
+    Flood("registrations from 64 addresses", 64, _register, 64),
+    Flood("pairings from 64 addresses", 64, _pair, 64),
+    Flood("Basic with a password", 8, _constant(_basic)),
+    Flood("previews of a template", 8, _numbered(_preview)),
+    Flood("heads of 840,000 bytes", 8, _constant(_pieces_of_head)),
+    Flood(
+        "a cookie of 14,000 quotes",
+        8,
+        _constant(lambda attacker: _get("/", 'Cookie: wattgate_device="' + '\\"' * 14_000 + '"\r\n')),
+    ),
+    Flood("handshakes", 32, _handshake, has_response=False),
+    Flood("connections", 32, lambda attacker, number: b"", has_response=False),
+)
