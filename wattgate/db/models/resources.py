@@ -18,6 +18,7 @@ from wattgate.db.column_types import (
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.consent_gaps import ConsentGap, ConsentGaps
 from wattgate.energy.storage_fields import StorageDefinition
+from wattgate.energy.withdrawals import Withdrawal, Withdrawals
 
 
 class ResourceType(Tenanted, table=True):
@@ -52,6 +53,8 @@ class Resource(Tenanted, table=True):
     recorded from before. It repeats the tenancy, and `consent_gaps` repeats the gaps of the consent, so that writers of
     readings need no other statement. If `consent_gaps` is None, they look up the consent.
 
+    `withdrawals` are the spans whose readings were deleted after they were stored, so that clients learn of them.
+
     A closed resource is not active: nothing more is recorded for it. `successor_id` is set if it was moved to another
     user: the resource of that user, which has none of its readings. It then stays closed.
     """
@@ -77,6 +80,7 @@ class Resource(Tenanted, table=True):
     data_source_unit_info: Any = Field(default=None, sa_type=JsonColumn)
     owned_from: datetime | None = Field(default=None, sa_type=UtcDateTime)
     consent_gaps: ConsentGaps | None = Field(default=None, sa_type=StructColumn(ConsentGap), nullable=True)
+    withdrawals: Withdrawals | None = Field(default=None, sa_type=StructColumn(Withdrawal), nullable=True)
     active: bool = True
     watched: bool = False
     created_at: datetime = created_at_field()

@@ -7,6 +7,7 @@ from typing import cast
 
 from sqlmodel import col
 
+from wattgate.clock import to_ms
 from wattgate.db.audit_erasure import erase_audit_values
 from wattgate.db.models import Erasure, Resource, Tariff, Tenanted
 from wattgate.db.personal_data.rules import OfAddresses, Selection, TableRule
@@ -95,7 +96,8 @@ async def _erase_readings(rows: Rows, erasure: Erasure, step: Step) -> BatchResu
             return BatchResult(READINGS, ErasureAction.ERASED, erased, has_more=False)
         number = cast(int, resource.number)
         is_billed = resource.mpxn is not None and not step.is_final
-        count = await rows.readings.erase(number, first_field=1 if is_billed else 0, limit=remaining)
+        first_field = 1 if is_billed else 0
+        count = await rows.readings.erase(number, to_ms(rows.now), first_field=first_field, limit=remaining)
         erased, remaining = erased + count, remaining - count
         if remaining > 0:
             cursor = number

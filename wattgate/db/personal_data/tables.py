@@ -195,7 +195,8 @@ _BILLING_RULES = (
             },
             {
                 _PSEUDONYM: "application_id number resource_id owner_id resource_type_id cost_of successor_id",
-                _BILLED: f"mpxn classifier base_unit storage data_source_type owned_from consent_gaps {_CLOCK}",
+                _BILLED: "mpxn classifier base_unit storage data_source_type owned_from consent_gaps withdrawals "
+                + _CLOCK,
             },
         ),
         billing_replaced=MappingProxyType(dict(each(None, "mpxn"))),

@@ -16,6 +16,7 @@ from wattgate.db.readings.series_keys import series_key
 from wattgate.db.serialized_column import SerializedColumn, SerializedRows
 from wattgate.energy.buckets import BucketGrid, suggest_range
 from wattgate.energy.storage_fields import ReadingField
+from wattgate.energy.withdrawals import Withdrawals
 from wattgate.enums import BucketQuality, Function, NoValueReason, Period, Weekday
 from wattgate.errors import BadInput
 
@@ -66,8 +67,8 @@ class ReadingBucket(msgspec.Struct, gc=False):
 
     @property
     def revision(self) -> int:
-        """The number of times that another value replaced a reading of the span."""
-        return self.series.aggregates.revision[self.position]
+        """The number of times that another value replaced a reading of the span, and more after a withdrawal."""
+        return self.series.revisions[self.position]
 
     @property
     def no_value_reason(self) -> NoValueReason | None:
@@ -95,7 +96,8 @@ class ReadingSeries:
     """The readings of one field of a resource in the buckets of a grid. `resource` is the row of the request.
 
     An open range has no `end`; `effective_end` is then the current time. `values` has one value for each bucket, by the
-    function. If `received_after` (ms since 1970) is set, only buckets with readings received after it are selected.
+    function. If `received_after` (ms since 1970) is set, only buckets with readings received or withdrawn after it are
+    selected.
     Totals always cover all buckets. `as_of` is the time up to which all received readings are included.
     """
 
@@ -202,7 +204,24 @@ class ReadingSeries:
 
     @property
     def revision(self) -> int:
-        return sum(self.aggregates.revision)
+        return sum(self.revisions)
+
+    @cached_property
+    def revisions(self) -> Sequence[int]:
+        """The revision of each bucket. A withdrawal of readings increases that of the buckets in its span."""
+        revisions = self.aggregates.revision
+        if self._withdrawals:
+            revisions = [*revisions]
+            for withdrawal in self._withdrawals:
+                for position in withdrawal.positions(self.grid.edges):
+                    revisions[position] += withdrawal.revisions
+        return revisions
+
+    @property
+    def _withdrawals(self) -> Withdrawals:
+        """The withdrawals of readings of the field."""
+        known = self.resource.withdrawals or ()
+        return tuple(each for each in known if each.first_field <= self.reading_field.index)
 
     @property
     def collected_to(self) -> datetime | None:
@@ -216,10 +235,16 @@ class ReadingSeries:
         if self.received_after is None:
             return list(range(self.grid.count))
         since, amounts = self.received_after, self.aggregates
+        withdrawn = {
+            position
+            for withdrawal in self._withdrawals
+            if withdrawal.withdrawn_at > since
+            for position in withdrawal.positions(self.grid.edges)
+        }
         return [
             position
             for position, (count, received_at) in enumerate(zip(amounts.count, amounts.received_at, strict=True))
-            if count and received_at > since
+            if (count and received_at > since) or position in withdrawn
         ]
 
     @cached_property
@@ -289,7 +314,7 @@ class BucketColumns:
 
     @property
     def revision(self) -> SerializedColumn[int]:
-        return SerializedColumn(self._select(self.series.aggregates.revision))
+        return SerializedColumn(self._select(self.series.revisions))
 
     @property
     def quality(self) -> SerializedColumn[str]:

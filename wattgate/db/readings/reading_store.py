@@ -11,18 +11,19 @@ import numpy as np
 from sqlalchemy import text
 
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
-from wattgate.db.readings import aggregates, partitions, recording
+from wattgate.db.readings import aggregates, partitions, recording, withdrawals
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
 from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
-from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE, refresh_rollups
 from wattgate.db.readings.tables import insert_tables
+from wattgate.db.readings.withdrawals import Deletion, WithdrawnFields
 from wattgate.db.row_scope import SystemAccess, system_access
 from wattgate.db.table_parameter import TableParameter, cached_text
 from wattgate.energy.arrays import IntArray
-from wattgate.energy.buckets import DAY_MS, HOUR_MS, BucketGrid
+from wattgate.energy.buckets import DAY_MS, BucketGrid
 from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
+from wattgate.energy.withdrawals import ALWAYS, Withdrawal
 
 
 class StoredReading(NamedTuple):
@@ -116,18 +117,6 @@ _SELECT_EXPIRED = """
 _DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
-# By the key of the table: another condition would read the readings of all resources.
-WithdrawnFields = Mapping[int, Sequence[tuple[int, bool]]]
-"""The index of each field of a resource, and whether it has hourly rollups, by the resource's number."""
-
-_WITHDRAWN_TABLES = ("reading", HOUR_SOURCE.table, DAY_SOURCE.table)
-_WITHDRAWN_SIZES = (1, HOUR_MS, DAY_MS)
-"""The span (ms) of a row of each of these tables."""
-
-_WITHDRAW = """
-    DELETE FROM {table} WHERE resource_number = :number AND field = :field AND at >= :since"""
-_WITHDRAW_BEFORE = """
-    DELETE FROM {table} WHERE resource_number = :number AND field = :field AND at < :until"""
 _SELECT_DAYS = """
     SELECT d.at, sum(d.count) FROM {spans} s CROSS JOIN {reading_day} d
     WHERE d.resource_number = s.number AND d.field = s.field AND d.at >= s.first AND d.at <= s.last
@@ -142,6 +131,9 @@ _COUNT_SINCE = """
 MAX_INSTANT = 2**62
 """An instant after every reading, in milliseconds since 1970."""
 
+_COUNT_REVISIONS = text("""
+    SELECT CAST(coalesce(sum(revision), 0) AS bigint) FROM reading_day
+    WHERE resource_number = :number AND field >= :field""")
 _ERASE = """
     DELETE FROM {table} WHERE (resource_number, field, at) IN (
         SELECT resource_number, field, at FROM {table}
@@ -177,53 +169,44 @@ class ReadingStore:
         ):  # a concurrent write would leave readings that no daily rollup contains
             await recording.lock_resources(connection, [number for number, _ in selected])
         with system_access(self._session, SystemAccess.RECORD_READINGS):
-            for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
+            for table in withdrawals.READING_TABLES:
                 statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
                 await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
         return len(selected)
 
-    async def erase(self, number: int, *, first_field: int, limit: int) -> int:
+    async def erase(self, number: int, now_ms: int, *, first_field: int, limit: int) -> int:
         """Delete up to `limit` readings and rollups of a resource, from a field on. Return the largest count."""
         connection = await self._session.connection()
         parameters = {"number": number, "field": first_field, "limit": limit}
         if connection.dialect.name == "postgresql":  # a concurrent write would add rollups of erased readings
             await recording.lock_resources(connection, [number])
         with system_access(self._session, SystemAccess.RECORD_READINGS):
+            revisions = (await connection.execute(_COUNT_REVISIONS, parameters)).scalar_one()
             counts = [
                 (await connection.execute(text(_ERASE.format(table=table)), parameters)).rowcount
-                for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table)
+                for table in withdrawals.READING_TABLES
             ]
+            if any(counts):
+                erased = Withdrawal(now_ms, ALWAYS, None, revisions + 1, first_field)
+                await withdrawals.record_withdrawals(connection, {number: erased})
         return max(counts)
 
-    async def withdraw(self, fields: WithdrawnFields, since: int) -> None:
-        """Delete the readings of resources from an instant (ms) on, and correct the rollups."""
-        starts = [since - since % size for size in _WITHDRAWN_SIZES]
-        await self._withdraw(fields, _WITHDRAW, "since", starts, last_kept=since - 1)
+    async def withdraw(self, fields: WithdrawnFields, since: int, now_ms: int) -> None:
+        """Delete the readings of resources from an instant (ms) on, correct the rollups, and record it."""
+        await self._withdraw(fields, Deletion.from_instant(since, MAX_INSTANT), now_ms)
 
-    async def withdraw_before(self, fields: WithdrawnFields, until: int) -> None:
-        """Delete the readings of resources from before an instant (ms), and correct the rollups."""
-        ends = [until if size == 1 else until - until % size + size for size in _WITHDRAWN_SIZES]
-        await self._withdraw(fields, _WITHDRAW_BEFORE, "until", ends, last_kept=until)
+    async def withdraw_before(self, fields: WithdrawnFields, until: int, now_ms: int) -> None:
+        """Delete the readings of resources from before an instant (ms), correct the rollups, and record it."""
+        await self._withdraw(fields, Deletion.before_instant(until), now_ms)
 
-    async def _withdraw(
-        self, fields: WithdrawnFields, statement: str, name: str, bounds: Sequence[int], *, last_kept: int
-    ) -> None:
-        """Delete readings and rollups by a statement with a bound for each table.
-
-        Then compute the rollups with the instant `last_kept` again, of whose readings some may stay.
-        """
+    async def _withdraw(self, fields: WithdrawnFields, deletion: Deletion, now_ms: int) -> None:
         if not fields:
             return
         connection = await self._session.connection()
-        numbers = sorted(fields)
         if connection.dialect.name == "postgresql":
-            await recording.lock_resources(connection, numbers)
-        keys = sorted((number, index, last_kept, hourly) for number in numbers for index, hourly in fields[number])
+            await recording.lock_resources(connection, sorted(fields))
         with system_access(self._session, SystemAccess.RECORD_READINGS):
-            for table, bound in zip(_WITHDRAWN_TABLES, bounds, strict=True):
-                spans = [{"number": number, "field": index, name: bound} for number, index, _, _ in keys]
-                await connection.execute(text(statement.format(table=table)), spans)
-            await refresh_rollups(connection, *np.array(keys, np.int64).T)
+            await withdrawals.withdraw(connection, fields, deletion, now_ms)
 
     async def count_since(self, fields: WithdrawnFields, since: int) -> int:
         """Return the number of readings that `withdraw` would delete. It reads one day of readings, then rollups."""

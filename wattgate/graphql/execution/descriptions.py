@@ -239,8 +239,9 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "resourceIds": "IDs of the resources to follow.",
         "resourceTypeId": "ID of the resource type.",
         "resources": "Resources that belong to the record.",
-        "revisedSince": "Return only buckets whose readings were received or replaced after this instant. Totals still "
-        "cover all buckets. Default: all buckets.",
+        "revisedSince": "Return only buckets whose readings were received, replaced or withdrawn after this instant. A "
+        "bucket whose readings were all withdrawn has the value null. Totals still cover all buckets. Default: all "
+        "buckets.",
         "revokedAt": "When the consent was revoked. Null if it was not.",
         "sampling": "`regular` (at a fixed interval) or `irregular` (at any time).",
         "ruleId": "ID of the alert rule.",

@@ -83,7 +83,7 @@ async def revoke_consent(call: Call, record: models.MeterPointConsent) -> models
     if not call.rows.consent_policy.stores_without:
         fields, now = withdrawn_fields(await resources_of(call, record)), to_ms(call.rows.now)
         if await call.rows.readings.count_since(fields, now):
-            await call.rows.readings.withdraw(fields, now)
+            await call.rows.readings.withdraw(fields, now, now)
     return await record_change(call, record, ConsentChangeKind.REVOCATION, call.rows.now, basis_of(call.principal))
 
 

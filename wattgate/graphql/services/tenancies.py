@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from wattgate.clock import format_iso, to_ms
 from wattgate.db import models
-from wattgate.db.readings.reading_store import WithdrawnFields
+from wattgate.db.readings.withdrawals import WithdrawnFields
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.enums import TenancyProof
@@ -110,7 +110,7 @@ async def _withdraw(rows: Rows, plan: TenancyPlan) -> None:
             "which deletes them in pieces."
         )
     if count:
-        await rows.readings.withdraw(_ending_fields(plan), to_ms(_began_at(plan)))
+        await rows.readings.withdraw(_ending_fields(plan), to_ms(_began_at(plan)), to_ms(rows.now))
         await _delete_exports(rows, {former.tenancy.user_id for former in plan.ending})
 
 
@@ -131,7 +131,7 @@ async def withdraw_newest(rows: Rows, plan: TenancyPlan) -> int:
     fields = _ending_fields(plan)
     since = await rows.readings.start_of_newest(fields, to_ms(_began_at(plan)), limit=MAX_WITHDRAWN_READINGS)
     count = await rows.readings.count_since(fields, since)
-    await rows.readings.withdraw(fields, since)
+    await rows.readings.withdraw(fields, since, to_ms(rows.now))
     return count
 
 
@@ -167,7 +167,7 @@ async def _correct_start(rows: Rows, plan: TenancyPlan) -> None:
             "movedInAt."
         )
     if count:
-        await rows.readings.withdraw_before(fields, start)
+        await rows.readings.withdraw_before(fields, start, to_ms(rows.now))
         await _delete_exports(rows, {plan.user_id})
     await rows.update(models.Resource, of_user, is_at(plan.number), owned_from=plan.began_at)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from wattgate.db.models import Resource
-from wattgate.db.readings.reading_store import WithdrawnFields
 from wattgate.db.readings.series_keys import resource_number
+from wattgate.db.readings.withdrawals import WithdrawnFields
 from wattgate.energy.storage_fields import parse_fields
 
 

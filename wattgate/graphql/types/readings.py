@@ -39,7 +39,9 @@ class Bucket:
         "if sampling is irregular, or if no sample belongs to the bucket."
     )
     estimated: int = strawberry.field(description="Number of readings whose quality is not ACTUAL.")
-    revision: int = strawberry.field(description="How often readings of the bucket were replaced by other values.")
+    revision: int = strawberry.field(
+        description="Number that grows when readings of the bucket are replaced by other values, or withdrawn."
+    )
     no_value_reason: NoValueReason | None = strawberry.field(
         description="Why the value is null: no readings, or for costs no tariff or price. Null if there is a value."
     )
@@ -64,7 +66,7 @@ class BucketColumns:
         description="Number of readings in each bucket whose quality is not ACTUAL."
     )
     revision: list[int] = strawberry.field(
-        description="How often readings of each bucket were replaced by other values."
+        description="Number of each bucket that grows when readings are replaced by other values, or withdrawn."
     )
     no_value_reason: list[NoValueReason | None] = strawberry.field(
         description="Why the value of each bucket is null. Null where there is a value."

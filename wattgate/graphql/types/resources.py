@@ -115,7 +115,7 @@ class ReadingSeries:
         "sampling is irregular."
     )
     quality: BucketQuality = strawberry.field(description="Quality of the whole series.")
-    revision: int = strawberry.field(description="How often readings were replaced by other values.")
+    revision: int = strawberry.field(description="Number that grows when readings are replaced or withdrawn.")
     collected_to: datetime | None = strawberry.field(
         description="End of the newest stored sample. Null if there is none."
     )
