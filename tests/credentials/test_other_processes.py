@@ -13,6 +13,7 @@ from tests.support.endings import ENDINGS, Caller, lose_role, name_of, rotate_se
 from tests.support.house import House, house
 from tests.support.live import RESUMING, settled_in
 from tests.support.processes import gateway, process
+from tests.support.redis_server import RedisServer
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import ON_POSTGRESQL_ONLY, Databases, connected
 from tests.support.socket import socket
@@ -46,12 +47,10 @@ async def opened(databases: Databases) -> AsyncIterator[House]:
         yield served
 
 
-async def test_every_end_in_another_process_ends_connections_and_requests(
-    opened: House, subtests: pytest.Subtests
-) -> None:
-    """The components beside the gateway are those of a command: their bus reaches no other process.
+async def end_everything(opened: House, subtests: pytest.Subtests) -> None:
+    """End each credential by the components beside the gateway, whose act the gateway learns of.
 
-    No mutation succeeds after the act has returned. One read of the changes closes the connections.
+    No mutation succeeds after the act has returned, and the gateway closes the connections.
     """
     assert opened.served_gateway is not None
     async with AsyncExitStack() as stack:
@@ -61,6 +60,7 @@ async def test_every_end_in_another_process_ends_connections_and_requests(
             principal, credential = await authenticate(caller), dict(caller.sent)
             client = await stack.enter_async_context(socket(opened.url))
             await client.init(**credential)
+            await stack.enter_async_context(client.attended())
             assert "errors" not in await opened.graphql("{ __typename }", credential)  # so that it is remembered
             held.append(((authenticate, act), caller, principal, credential, client))
         written = {}
@@ -71,9 +71,28 @@ async def test_every_end_in_another_process_ends_connections_and_requests(
         for ending, _, _, credential, client in held:
             with subtests.test(name_of(ending)):
                 assert "errors" in written[name_of(ending)]
-                assert "errors" in await opened.graphql("{ __typename }", credential)
                 async with asyncio.timeout(30):  # less than the check each minute
                     assert (await client.closed())[0] == FORBIDDEN
+                assert "errors" in await opened.graphql("{ __typename }", credential)
+
+
+async def test_every_end_in_another_process_ends_connections_and_requests(
+    opened: House, subtests: pytest.Subtests
+) -> None:
+    """The components beside the gateway are those of a command: their bus reaches no other process.
+
+    One read of the changes closes the connections.
+    """
+    await end_everything(opened, subtests)
+
+
+@ON_POSTGRESQL_ONLY
+async def test_every_end_in_another_process_reaches_a_gateway_by_redis(
+    databases: Databases, redis: RedisServer, subtests: pytest.Subtests
+) -> None:
+    """The gateways of `tests/credentials/cluster.py` have Redis on SQLite. This one has it on PostgreSQL."""
+    async with databases() as url, house(url, redis_url=redis.url) as served, served.gateway.bus:
+        await end_everything(served, subtests)
 
 
 async def test_revocation_of_a_consent_in_another_process_ends_the_live_readings(opened: House) -> None:
@@ -139,9 +158,11 @@ async def test_events_that_commit_late_are_read_once(databases: Databases) -> No
 async def test_commands_end_the_connections_of_a_running_gateway(tmp_path: Path) -> None:
     async with settled_in(tmp_path) as settled, gateway(folder=tmp_path, DATABASE_URL=settled.url) as running:
         of_user, of_application = settled.other.headers["account"], settled.one.headers["application"]
-        async with socket(running.url) as user, socket(running.url) as application:
+        async with socket(running.url) as user, socket(running.url) as application, AsyncExitStack() as stack:
             await user.init(**of_user)
             await application.init(**{name.lower(): value for name, value in of_application.items()})
+            for client in (user, application):
+                await stack.enter_async_context(client.attended())
             erase = ("user", "erase", settled.other.username, "--application", "other", "--yes")
             for command in (("app", "rotate-secret", "one-app"), erase):
                 async with process(*command, folder=tmp_path, DATABASE_URL=settled.url) as run:

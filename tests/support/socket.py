@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket as sockets
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -91,6 +91,26 @@ class Socket:
         message = await self.hear()
         assert message["type"] == "error", message
         return message["payload"][0]
+
+    @asynccontextmanager
+    async def attended(self) -> AsyncIterator[None]:
+        """Reply to the pings of the server meanwhile, and leave out all other messages.
+
+        A connection without replies is closed after half a minute, which a busy machine may need for other work.
+        """
+        task = asyncio.create_task(self._reply_to_pings())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _reply_to_pings(self) -> None:
+        with suppress(ConnectionClosed):
+            async for message in self.connection:
+                if json.loads(message)["type"] == "ping":
+                    await self.say(type="pong")
 
     async def closed(self) -> tuple[int | None, str | None]:
         """Wait until the connection is closed and return the close code and reason."""
