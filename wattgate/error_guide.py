@@ -139,10 +139,13 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
             "The request body is larger than 4194304 bytes.",
         ),
         "UNSUPPORTED_MEDIA_TYPE": ErrorGuide(
-            "A GraphQL request is not `application/json` in UTF-8.",
-            "Send JSON in UTF-8.",
-            ("Set the header `Content-Type: application/json`, and encode the body as UTF-8.",),
-            "the content type of a GraphQL request must be application/json, in UTF-8",
+            "The body of a request has a content type that the path does not accept, has none, or is compressed.",
+            "Send JSON in UTF-8, or another type that the header `Accept` of the response names.",
+            (
+                "Set the header `Content-Type: application/json`, and encode the body as UTF-8.",
+                "Do not compress the body.",
+            ),
+            "This path does not accept the content type 'text/plain'. Send application/json, in UTF-8.",
         ),
         "RATE_LIMITED": ErrorGuide(
             "A [budget](limits.md#budgets-of-callers) is empty, too many passwords were wrong, a "

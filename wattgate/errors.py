@@ -20,7 +20,7 @@
   - Internal: an unexpected error; the log has it under the trace id (500)
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -198,7 +198,13 @@ class TooLarge(GatewayError):
 
 
 class UnsupportedMediaType(GatewayError):
+    """An error with the media types that the path accepts, which the response names in its header Accept."""
+
     code, status = "UNSUPPORTED_MEDIA_TYPE", 415
+
+    def __init__(self, message: str, *, accepted: Collection[str]) -> None:
+        super().__init__(message)
+        self.accepted = ", ".join(accepted)
 
 
 class RateLimited(GatewayError):

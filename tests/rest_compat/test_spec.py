@@ -237,7 +237,7 @@ async def test_listed_statuses_are_documented_and_returned(
     path = path.format(webhookId=served.one.ids.get("webhook"))
     answers = {
         "200": await served.call(method, path, headers, **valid_body),
-        "400": await served.call(method, path, headers, content=b"{"),
+        "400": await served.call(method, path, {**headers, "content-type": "application/json"}, content=b"{"),
         "401": await served.call(method, path, {}, **valid_body),
         "500": await defective_client.request(method, path, headers=headers, **valid_body),
     }

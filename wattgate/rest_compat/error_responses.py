@@ -20,6 +20,7 @@ from wattgate.errors import (
     Problem,
     ProblemPath,
     Unauthenticated,
+    UnsupportedMediaType,
     documentation_url,
 )
 from wattgate.request_context import log_access_error
@@ -67,6 +68,8 @@ def error_response(
         headers["WWW-Authenticate"] = "Bearer"
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, UnsupportedMediaType):
+        headers["Accept"] = error.accepted
     return json_response(body, error.status, headers)
 
 

@@ -34,13 +34,14 @@ from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.graphql.transport.http import read_body, send_body
 from wattgate.principal import Authenticate, AuthScheme, Principal, Role
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets, rate_limit_headers
+from wattgate.request_content import announces_body, check_content, media_type_of
 from wattgate.request_limits import check_anonymous_size, size_cost
 from wattgate.rest_compat.arguments import parse_form_body, parse_json_body, request_arguments
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.call_charge import CallCharge
 from wattgate.rest_compat.error_responses import NO_STORE, error_response, json_response
 from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LEGACY_FORMATS
-from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire_name
 
@@ -145,6 +146,8 @@ class Dispatcher:
         endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
         charge: CallCharge | None = None
         try:
+            if request.method not in ("GET", "HEAD") and announces_body(request.headers):
+                check_content(request.headers, endpoint.legacy_format.accepted_content)
             principal = await self._authenticate(request.headers)
             _check_scheme(endpoint, principal)
             check_permission(principal, endpoint.operation.needs)
@@ -166,7 +169,7 @@ class Dispatcher:
     async def _parse_request(
         self, endpoint: Endpoint, request: Request, principal: Principal, charge: CallCharge
     ) -> ParsedRequest:
-        if read_stream := endpoint.legacy_format.body_readers.get(_content_type(request)):
+        if read_stream := endpoint.legacy_format.body_readers.get(_media_type(request)):
             return ParsedRequest({}, partial(record_stream, read_stream, request.stream()))
         if principal.role is Role.ANONYMOUS:
             check_anonymous_size(len(request.scope["query_string"]))
@@ -277,7 +280,7 @@ def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
 
 
 def _parse_body(endpoint: Endpoint, request: Request, body: bytes) -> Any:
-    is_form = endpoint.legacy_format.accepts_form and _content_type(request) == "application/x-www-form-urlencoded"
+    is_form = endpoint.legacy_format.accepts_form and _media_type(request) == FORM
     return (parse_form_body if is_form else parse_json_body)(body)
 
 
@@ -287,8 +290,8 @@ def _bind_arguments(endpoint: Endpoint, request: LegacyRequest) -> dict[str, Any
     return endpoint.binder.bind(raw)
 
 
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _media_type(request: Request) -> str:
+    return media_type_of(request.headers.get("content-type", ""))
 
 
 def _response_body(endpoint: Endpoint, result: RestResult) -> Any:

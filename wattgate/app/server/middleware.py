@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.enums import TRACE_ID
 from wattgate.errors import TooLarge
+from wattgate.request_content import media_type_of
 from wattgate.request_context import new_trace_id, parse_traceparent
 from wattgate.rest_compat.error_responses import error_response
 
@@ -79,7 +80,7 @@ class BodyLimitMiddleware:
         self._streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _content_type(scope) in self._streamed.get(scope["path"], ()):
+        if scope["type"] != "http" or _media_type(scope) in self._streamed.get(scope["path"], ()):
             await self._app(scope, receive, send)
             return
         received_bytes, has_response = 0, False
@@ -113,5 +114,5 @@ def content_length(headers: Mapping[str, str]) -> int:
     return int(length) if length.isdigit() else 0
 
 
-def _content_type(scope: Scope) -> str:
-    return Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+def _media_type(scope: Scope) -> str:
+    return media_type_of(Headers(scope=scope).get("content-type", ""))

@@ -25,6 +25,7 @@ from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, negotiate_
 from wattgate.principal import Authenticate, Principal, Role
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
+from wattgate.request_content import check_content
 from wattgate.request_context import log_access_error
 from wattgate.request_limits import check_anonymous_size, check_structure
 from wattgate.stored_json import encode_json
@@ -111,7 +112,7 @@ class GraphQLEndpoint:
             if method == "GET":
                 request = parse_query_string(query_string, principal)
             else:
-                _check_content_type(headers.get("content-type", ""))
+                check_content(headers)
                 request = parse_body(await read_body(receive, principal))
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is not OperationType.QUERY:
@@ -151,19 +152,6 @@ async def read_body(receive: Receive, principal: Principal) -> bytes:
     return body
 
 
-def _check_content_type(content_type: str) -> None:
-    """Raise UnsupportedMediaType unless the content is JSON.
-
-    A page of any origin could send other types, such as forms, without a preflight request.
-    """
-    if content_type == JSON:
-        return
-    media, _, parameters = content_type.partition(";")
-    name, _, charset = parameters.strip().lower().partition("=")
-    if media.strip().lower() != JSON or (name == "charset" and charset.strip('"') not in ("utf-8", "utf8")):
-        raise UnsupportedMediaType("the content type of a GraphQL request must be application/json, in UTF-8")
-
-
 def parse_body(body: bytes) -> OperationRequest:
     """Parse the request in a body. Raise BadInput if there is none."""
     try:
@@ -198,6 +186,8 @@ def error_response(error: GatewayError, media: str = JSON) -> GraphQLResponse:
     log_access_error(error)
     body = {"message": error.message, "extensions": error.extensions}
     headers = [] if error.retry_after is None else [(b"retry-after", str(error.retry_after).encode())]
+    if isinstance(error, UnsupportedMediaType):
+        headers.append((b"accept", error.accepted.encode()))
     return GraphQLResponse(error.status, encode_json({"errors": [body]}), media, headers)
 
 

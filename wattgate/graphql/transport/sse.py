@@ -17,6 +17,7 @@ from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Budgets, rate_limit_headers, rate_limited_error
+from wattgate.request_content import check_content
 
 TOKEN_HEADER = "x-graphql-event-stream-token"  # noqa: S105 (not a credential)
 LAST_EVENT_ID = "last-event-id"
@@ -68,7 +69,7 @@ class EventStreamEndpoint:
         operation_request = (
             parse_query_string(scope["query_string"], principal)
             if request.method == "GET"
-            else parse_body(await read_body(receive, principal))
+            else await _read_operation(request, principal)
         )
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
@@ -101,7 +102,7 @@ class EventStreamEndpoint:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                await self._start_operation(asked, parse_body(await read_body(receive, asked.principal)))
+                await self._start_operation(asked, await _read_operation(request, asked.principal))
                 response = Response(status_code=202)
             case _:
                 await self._streams.stop_operation(asked, request.query_params.get("operationId", ""))
@@ -124,6 +125,12 @@ class EventStreamEndpoint:
             raise BadInput("extensions.operationId is missing")
         prepared = await self._service.prepare(asked.principal, operation)
         await self._streams.start_operation(asked, operation_id, operation, prepared)
+
+
+async def _read_operation(request: HttpRequest, principal: Principal) -> OperationRequest:
+    """Return the operation in the body of a request."""
+    check_content(request.headers)
+    return parse_body(await read_body(request.receive, principal))
 
 
 def _stream_token(request: HttpRequest) -> str:

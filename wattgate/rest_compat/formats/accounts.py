@@ -1,10 +1,11 @@
 """Legacy formats of users, accounts, tokens, profiles and sessions."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, GatewayError, ProblemPath, Unauthenticated
+from wattgate.errors import BadInput, GatewayError, ProblemPath, Unauthenticated, UnsupportedMediaType
 from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.graphql.services.login import WeakPassword
 from wattgate.rest_compat.formats.legacy_format import LegacyFormat
@@ -34,9 +35,15 @@ def _parse_oauth_arguments(request: LegacyRequest) -> RawArguments:
     return RawArguments({to_camel_case(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
+OAUTH_ERRORS: Mapping[type[GatewayError], str] = MappingProxyType(
+    {BadInput: "invalid_request", UnsupportedMediaType: "invalid_request", Unauthenticated: "invalid_client"}
+)
+"""The codes of RFC 6749, section 5.2, by the class of the error."""
+
+
 def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
     """Return the body of RFC 6749, section 5.2: `error` is a code, and `error_description` is the message."""
-    usual = {BadInput: "invalid_request", Unauthenticated: "invalid_client"}.get(type(error), "temporarily_unavailable")
+    usual = OAUTH_ERRORS.get(type(error), "temporarily_unavailable")
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
 
 

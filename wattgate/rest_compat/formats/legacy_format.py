@@ -7,8 +7,11 @@ from typing import Any
 
 from wattgate.errors import GatewayError, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.request_content import JSON
 from wattgate.rest_compat.bulk_intake import BodyReader
 from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, RestResult
+
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,8 @@ class LegacyFormat:
     """The shape of the response body. None means the result type of the operation."""
     transform_error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None
     """Adapt the body of an error response."""
+
+    @property
+    def accepted_content(self) -> tuple[str, ...]:
+        """The media types of bodies that the endpoint accepts."""
+        return (*((FORM,) if self.accepts_form else ()), JSON, *self.body_readers)

@@ -10,7 +10,7 @@ from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat.arguments import INPUT_ARGUMENT
 from wattgate.rest_compat.bulk_intake import NDJSON
 from wattgate.rest_compat.examples import EXAMPLES, EndpointExamples, acknowledgement_example
-from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.openapi.components import Components, Json
 from wattgate.rest_compat.openapi.input_schemas import argument_schema, input_schema
 from wattgate.rest_compat.openapi.output_schemas import output_schema
@@ -18,8 +18,6 @@ from wattgate.rest_compat.openapi.parameters import names_in_path, takes_query
 from wattgate.rest_compat.openapi.wire_schemas import shape_schema
 from wattgate.rest_compat.row_renderer import wire_name
 from wattgate.rest_compat.wire.shapes import Acknowledgement, RecordShape
-
-FORM = "application/x-www-form-urlencoded"
 
 OPERATION_HEADER: Json = {
     "x-graphql-operation": {"description": "Name of the GraphQL field.", "schema": {"type": "string"}}

@@ -35,7 +35,7 @@ from wattgate.rest_compat.openapi.components import Json, reference
 
 ErrorKind = type[GatewayError]
 
-GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound, UnsupportedMediaType})
+GRAPHQL_ONLY: frozenset[ErrorKind] = frozenset({PersistedQueryNotFound})
 """Errors that no REST response has."""
 
 DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
@@ -135,6 +135,8 @@ def implied_kinds(operation: Operation, rest: RestRoute) -> set[ErrorKind]:
         kinds |= {Conflict, QuotaExceeded}
     if (rest.method != "GET" and operation.arguments) or operation.needs is Permission.ANYONE:
         kinds.add(TooLarge)
+    if rest.method != "GET":
+        kinds.add(UnsupportedMediaType)
     if _has_variable_cost(operation, rest):
         kinds.add(CostTooHigh)
     return kinds

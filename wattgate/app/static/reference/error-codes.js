@@ -57,8 +57,8 @@ export const ERROR_CODES = Object.freeze({
     action: "Send less at once.",
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    cause: "A GraphQL request is not `application/json` in UTF-8.",
-    action: "Send JSON in UTF-8.",
+    cause: "The body of a request has a content type that the path does not accept, has none, or is compressed.",
+    action: "Send JSON in UTF-8, or another type that the header `Accept` of the response names.",
   },
   RATE_LIMITED: {
     cause: "A budget is empty, too many passwords were wrong, a network address did too much without credentials, the connection runs too many operations, or too many new documents of callers without credentials wait.",
