@@ -7,11 +7,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import Message
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house
 from wattgate.app.server.connection_guard import HttpLimits
 from wattgate.app.server.http_protocol import GuardedWire
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest
+from wattgate.graphql.transport.websocket import WebSocketEndpoint
 from wattgate.realtime.connections.session import Session
 
 ALLOWED_ORIGIN = "https://allowed.example"
@@ -123,6 +125,41 @@ async def test_both_ways_give_the_same_answer_and_session(
     assert accepted == ([headers["Sec-WebSocket-Key"]] if name in SHORT else []), "which way it took"
     assert short == long
     assert (short[1] is not None) == (b" 101 " in short[0] and name not in ("no protocol", "other protocol"))
+
+
+async def test_a_handshake_needs_http_1_1_and_one_host(
+    houses: tuple[LiveHouse, LiveHouse], subtests: pytest.Subtests
+) -> None:
+    cases: dict[str, tuple[str, str | None]] = {
+        "HTTP/1.0": ("GET /graphql HTTP/1.0", PLAIN["Host"]),
+        "HTTP/1.0 without a host": ("GET /graphql HTTP/1.0", None),
+        "no host": (START, None),
+        "two hosts": (START, "energy.example\r\nHost: other.example"),
+        "one host twice": (START, "energy.example\r\nHost: energy.example"),
+    }
+    for name, (start, host) in cases.items():
+        for house in houses:
+            with subtests.test(f"{name} at {house.url}"):
+                headers = PLAIN | {"Host": host}
+                lines = [start, *(f"{key}: {value}" for key, value in headers.items() if value is not None), "", ""]
+                answer, session = await exchange(house, "\r\n".join(lines).encode())
+                assert (answer.split()[1], session) == (b"400", None)
+
+
+async def test_the_application_rejects_such_a_handshake_of_another_server(houses: tuple[LiveHouse, LiveHouse]) -> None:
+    host, protocols = (b"host", b"energy.example"), [PLAIN["Sec-WebSocket-Protocol"]]
+    for version, headers in (("1.0", [host]), ("1.1", []), ("1.1", [host, host]), ("2", [])):
+        sent: list[str] = []
+
+        async def send(message: Message, sent: list[str] = sent) -> None:
+            sent.append(message["type"])
+
+        async def receive() -> Message:
+            return {"type": "websocket.connect"}
+
+        scope = {"type": "websocket", "http_version": version, "headers": headers, "subprotocols": protocols}
+        await WebSocketEndpoint(houses[0].gateway.realtime, [])(scope, receive, send)
+        assert sent == ["websocket.close"], (version, headers)
 
 
 @pytest.mark.parametrize("name", UNANSWERED)

@@ -1,13 +1,16 @@
 """The state table of graphql-transport-ws: each message in each state, on both wires."""
 
+import asyncio
 from itertools import product
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
 
 from tests.support.live import LiveHouse
-from tests.support.socket import Socket, socket
+from tests.support.socket import HEAR_SECONDS, Socket, socket
 from wattgate.realtime.connections.protocol import (
     CLOSE_CODE_MEANINGS,
     TABLE,
@@ -160,11 +163,26 @@ async def test_malformed_message_closes_the_socket_with_4400(live: LiveHouse, su
                 assert reason.startswith("Invalid message: ")
 
 
-async def test_text_that_is_not_utf_8_closes_the_socket(live: LiveHouse, wire: str) -> None:
-    async with socket(live.url) as client:
-        client.connection.protocol.send_text(b'{"type": "ping", "payload": {"a": "\xff"}}')
+async def test_text_that_is_not_utf_8_closes_the_socket_with_1007(live: LiveHouse, subtests: pytest.Subtests) -> None:
+    """A byte that no text has, one half of a pair of surrogates, and a character that its last fragment cuts."""
+    for parts in ([b'{"type": "ping", "payload": {"a": "\xff"}}'], [b"\xed\xa0\x80"], [b'{"type": "', b"ping\xc3"]):
+        with subtests.test(repr(parts)):
+            async with socket(live.url) as client:
+                protocol = client.connection.protocol
+                protocol.send_text(parts[0], fin=len(parts) == 1)
+                for part in parts[1:]:
+                    protocol.send_continuation(part, fin=True)
+                client.connection.send_data()
+                assert (await client.closed())[0] == 1007
+
+
+async def test_character_in_two_fragments_is_accepted(live: LiveHouse) -> None:
+    async with live.socket() as client:
+        first, second = [part.encode("latin-1") for part in ('{"type": "ping", "payload": {"a": "\xc3', '\xa9"}}')]
+        client.connection.protocol.send_text(first, fin=False)
+        client.connection.protocol.send_continuation(second, fin=True)
         client.connection.send_data()
-        assert (await client.closed())[0] == (4400 if wire == "direct" else 1007)
+        assert await client.hear() == {"type": "pong", "payload": {"a": "é"}}
 
 
 async def test_unknown_members_are_ignored(live: LiveHouse) -> None:
@@ -213,6 +231,42 @@ async def test_message_above_64_kib_closes_the_socket_with_1009(live: LiveHouse,
         step = len(data) // fragments + 1
         await client.connection.send(iter(data[at : at + step] for at in range(0, len(data), step)))
         assert (await client.closed())[0] == 1009
+
+
+async def test_sender_of_a_large_message_reads_why_the_socket_closes(
+    live: LiveHouse, wire: str, subtests: pytest.Subtests
+) -> None:
+    """The client reads nothing until it has sent all: a reset would lose the close frame."""
+    if wire != "direct":
+        pytest.skip("uvicorn closes without reading the rest")
+    frames = {
+        1009: Frame(Opcode.TEXT, b"x" * 5_000_000).serialize(mask=True),
+        1007: Frame(Opcode.TEXT, b"\xff").serialize(mask=True)
+        + 80 * Frame(Opcode.TEXT, b"x" * 60_000).serialize(mask=True),
+        1002: Frame(Opcode.TEXT, b"x" * 60_000).serialize(mask=False) + b"x" * 5_000_000,
+    }
+    for code, sent in frames.items():
+        with subtests.test(str(code)):
+            reader, writer = await open_handshake(live.url)
+            writer.write(sent)
+            await asyncio.wait_for(writer.drain(), HEAR_SECONDS)
+            received = await asyncio.wait_for(reader.read(-1), HEAR_SECONDS)
+            writer.close()
+            assert received[:1] == b"\x88", "the close frame, and then the end"
+            assert int.from_bytes(received[2:4]) == code
+
+
+async def open_handshake(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Open a socket without a client library."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write(
+        b"GET /graphql HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        b"Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n"
+    )
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+    return reader, writer
 
 
 async def test_fragmented_message_is_accepted(live: LiveHouse) -> None:

@@ -29,6 +29,10 @@ class WebSocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
+        if scope.get("http_version") == "1.0" or len(socket.headers.getlist("host")) != 1:
+            log.info("WebSocket rejected: a handshake needs HTTP/1.1 and one header Host")
+            await socket.close()
+            return
         if not is_origin_allowed(socket.headers, self._allowed_origins):
             log.info("WebSocket rejected: the origin %.100r is not allowed", socket.headers["origin"])
             await socket.close()

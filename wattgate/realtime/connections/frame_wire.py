@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from websockets.exceptions import InvalidState
-from websockets.frames import Frame, Opcode
+from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol
 
 from wattgate.realtime.connections import frames
@@ -36,6 +36,7 @@ class FrameWire(asyncio.Protocol):
         "_connections",
         "_fragments",
         "_frames",
+        "_is_discarding",
         "_is_text",
         "_release",
         "_session",
@@ -53,7 +54,7 @@ class FrameWire(asyncio.Protocol):
         self._fragments: list[bytes] | None = None
         """The first frames of a message whose last one has not arrived."""
         self._is_text = True
-        self._close_sent = False
+        self._close_sent = self._is_discarding = False
 
     def attach(self, session: Session, response: bytes = b"") -> None:
         """Become the protocol of the transport for a session. `response` is that of a handshake, if it is not sent."""
@@ -70,12 +71,14 @@ class FrameWire(asyncio.Protocol):
     # from the client
 
     def data_received(self, data: bytes) -> None:
+        if self._is_discarding:
+            return
         self._frames.receive_data(data)
         if self._frames.parser_exc is not None:
-            self._end()
+            self._discard()
             return
         for frame in self._frames.events_received():
-            if isinstance(frame, Frame):
+            if isinstance(frame, Frame) and not self._is_discarding:
                 self._handle_frame(frame)
 
     def _handle_frame(self, frame: Frame) -> None:
@@ -98,7 +101,12 @@ class FrameWire(asyncio.Protocol):
                 self._end()
 
     def _receive(self, message: bytes) -> None:
-        if self._session is not None and not self._close_sent:
+        if self._session is None or self._close_sent:
+            return
+        if self._is_text and not _is_utf_8(message):
+            self._frames.fail(CloseCode.INVALID_DATA, "The text is not valid UTF-8.")
+            self._discard()
+        else:
             self._session.receive(message, text=self._is_text)
 
     def pause_writing(self) -> None:
@@ -148,7 +156,31 @@ class FrameWire(asyncio.Protocol):
         if self._session is not None:
             self._session.on_closing()
 
+    def _discard(self) -> None:
+        """Send the close of an error, and discard what the client still sends. The session limits the wait for its end.
+
+        A transport that is closed with unread bytes resets the connection, and a client that is still sending a message
+        would lose the close code. TLS has no half-closed connection: there, the client closes after it has read the
+        code.
+        """
+        self._close_sent = self._is_discarding = True
+        self._write_output()
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        if self._session is not None:
+            self._session.on_closing()
+
     def _write_output(self) -> None:
         output = b"".join(self._frames.data_to_send())
         if output and not self._transport.is_closing():
             self._transport.write(output)
+
+
+def _is_utf_8(message: bytes) -> bool:
+    if message.isascii():
+        return True
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
