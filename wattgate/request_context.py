@@ -1,10 +1,15 @@
-"""Trace ids, and log records about callers and their rejected requests. Credentials are never logged."""
+"""Trace ids, and log records about callers and their rejected requests. Credentials are never logged.
+
+A record of a rejected request is a security event. It has the attribute `client_address`, and the log counts further
+records of one kind and address instead of writing them.
+"""
 
 import logging
 import random
 import re
 from contextvars import ContextVar
 
+from wattgate.client import current_client
 from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.principal import Principal
 
@@ -39,7 +44,16 @@ def log_access_error(error: GatewayError) -> None:
     """Log an error response, if it is one of ACCESS_ERRORS."""
     if isinstance(error, ACCESS_ERRORS):
         level = logging.WARNING if isinstance(error, RateLimited) else logging.INFO
-        log.log(level, "request rejected with %s: %s", error.code, error.message)
+        fields = client_fields(f"request rejected with {error.code}")
+        log.log(level, "request rejected with %s: %s", error.code, error.message, extra=fields)
+
+
+def client_fields(kind: str, address: str | None = None) -> dict[str, str]:
+    """Return the attributes of the record of a security event. Records of one kind and address are counted together.
+
+    The address is that of the client of the current task, by the rules for trusted proxies, unless one is given.
+    """
+    return {"event_kind": kind, "client_address": address or current_client().host or "unknown"}
 
 
 def format_actor(caller: Principal) -> str:

@@ -1,8 +1,10 @@
 """Log records: refusals, callers and redaction of secrets."""
 
+import asyncio
 import json
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -64,10 +66,29 @@ async def cause_refusals(url: str, home: Home) -> None:
         assert "connection_ack" in str(await display.recv())
 
 
+async def repeat_refusals(url: str) -> None:
+    """Cause 60 refusals of a malformed head, and 60 of a wrong token behind a proxy."""
+    where = urlsplit(url)
+    for _ in range(60):
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(b"nonsense\r\n\r\n")
+        assert b" 400 " in await reader.readline()
+        writer.close()
+    async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.9, 203.0.113.7"}) as client:
+        for _ in range(60):
+            assert (await client.get("/api/v0-1/account", headers={"token": "swordfish-7"})).status_code == 401
+
+
 async def test_refusals_are_logged_with_caller_and_without_credentials(home: Home) -> None:
-    settings = {"LOG_FORMAT": "json", "LOG_LEVEL": "debug", "ALLOWED_ORIGINS": '["https://app.example"]'}
+    settings = {
+        "LOG_FORMAT": "json",
+        "LOG_LEVEL": "debug",
+        "ALLOWED_ORIGINS": '["https://app.example"]',
+        "TRUSTED_PROXIES": '["127.0.0.1"]',
+    }
     async with gateway(folder=home.folder, **settings, **NO_DRAIN_DELAY) as process:
         await cause_refusals(process.url, home)
+        await repeat_refusals(process.url)
         log = process.log
     token = home.tenant.headers["account"]["token"]
     for secret in ("swordfish", home.tenant.username, "@one.example", PASSWORD, token):
@@ -81,7 +102,8 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     assert [(line["level"], line["traceId"]) for line in wrong_passwords] == [("info", TRACE)] * 2
     assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other request has it in an argument
     assert len(lines_with("request rejected with UNAUTHENTICATED: The username or the password in the header ")) == 1
-    assert len(lines_with("request rejected with UNAUTHENTICATED: The token is unknown, revoked or expired.")) == 1
+    wrong_tokens = lines_with("request rejected with UNAUTHENTICATED: The token is unknown, revoked or expired.")
+    assert [line["clientAddress"] for line in wrong_tokens] == ["127.0.0.1", *(["203.0.113.7"] * 10)]
     (forbidden,) = lines_with("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
@@ -89,7 +111,12 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     assert ended["level"] == "info"
     (opened,) = lines_with("A connection is authenticated")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
-    assert lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
+    (foreign,) = lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
+    security_events = [*wrong_passwords, forbidden, ended, foreign]
+    assert {line["clientAddress"] for line in security_events} == {"127.0.0.1"}
+    assert "clientAddress" not in opened
+    malformed = lines_with("HTTP connection refused with 400: The request is no valid HTTP message.")
+    assert [line["clientAddress"] for line in malformed] == ["127.0.0.1"] * 10
     assert lines_with("POST /api/v0-1/auth responded with 401 in ")
     assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, lines))
 

@@ -14,7 +14,7 @@ ATTRIBUTE = ""
 
 @dataclass(frozen=True, slots=True)
 class Internals:
-    """What one class of the gateway takes from its base class, or one module from another one.
+    """The names that a class of the gateway takes from its base class, or a module from another one.
 
     `names` has the parameters of each function, without types and defaults, and ATTRIBUTE for other names.
     """

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from wattgate.app.observability.repeated_records import RepeatedRecordFilter
 from wattgate.app.settings import Settings
 from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
@@ -39,10 +40,12 @@ def redact(text: str) -> str:
 def request_fields(record: logging.LogRecord) -> dict[str, str]:
     """Return the fields of the request that a log record belongs to: trace ID, application, actor and user.
 
+    Only a record with the attribute `client_address`, of a security event, has the address of the client.
     The attributes `trace_id` and `caller` of the record take precedence over the context variables of the task.
     """
     caller = getattr(record, "caller", None) or CURRENT_PRINCIPAL.get()
     fields = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
+    fields["clientAddress"] = getattr(record, "client_address", None)
     if caller is not None:
         fields |= {"applicationId": caller.application_id, "actor": format_actor(caller), "userId": caller.user_id}
     return {name: value for name, value in fields.items() if value is not None and _ID.fullmatch(value)}
@@ -98,6 +101,7 @@ def configure_logging(settings: Settings) -> None:
     level = settings.log_level.upper()
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(CANCELLED_TASK_FILTER)
+    handler.addFilter(RepeatedRecordFilter(handler.handle))
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.INFO), handlers=[handler], force=True)
     logging.getLogger("wattgate").setLevel(level)

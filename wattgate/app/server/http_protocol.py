@@ -14,6 +14,7 @@ The classes depend on internals of uvicorn, whose version is therefore pinned.
 """
 
 import asyncio
+import logging
 from enum import Enum, auto
 from typing import Any
 
@@ -39,6 +40,9 @@ from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, bu
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
+from wattgate.request_context import client_fields
+
+log = logging.getLogger(__name__)
 
 CONNECTION_RETRY_SECONDS = 10
 """Value of Retry-After for a connection above the limits."""
@@ -332,6 +336,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         REFUSED_CONNECTIONS.labels("message").inc()
         self._refusal = refusal
         if self._in_body and self.cycle.response_started:
+            self._log_refusal(refusal.status_line, refusal.error)
             self._close()  # an answer cannot follow in the middle of another one
         elif self.cycle is None or self.cycle.response_complete or self._in_body:
             self._reject(refusal.status_line, refusal.error)
@@ -341,12 +346,19 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def _reject(self, status_line: bytes, error: GatewayError) -> None:
         """Send an error in the format of the REST interface and close the connection."""
+        self._log_refusal(status_line, error)
         content = msgspec.json.encode({"error": error.message, **error.extensions})
         head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
         if error.retry_after is not None:
             head.append(b"retry-after: %d\r\n" % error.retry_after)
         self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content]))
         self._close()
+
+    def _log_refusal(self, status_line: bytes, error: GatewayError) -> None:
+        """Log a security event with the address of the peer, because no header of the request is trusted."""
+        status = status_line.split(b" ")[1].decode()
+        fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
+        log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
 
     def _close(self) -> None:
         """Close the connection, and cut it if the client does not read its response."""

@@ -12,6 +12,7 @@ from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTO
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
 from wattgate.realtime.connections.uvicorn_wire import ASGI_EXTENSION, UvicornWire
+from wattgate.request_context import client_fields
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +31,13 @@ class WebSocketEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
         if scope.get("http_version") == "1.0" or len(socket.headers.getlist("host")) != 1:
-            log.info("WebSocket rejected: a handshake needs HTTP/1.1 and one header Host")
+            message = "WebSocket rejected: a handshake needs HTTP/1.1 and one header Host"
+            log.info(message, extra=client_fields(message))
             await socket.close()
             return
         if not is_origin_allowed(socket.headers, self._allowed_origins):
-            log.info("WebSocket rejected: the origin %.100r is not allowed", socket.headers["origin"])
+            fields = client_fields("WebSocket rejected: the origin is not allowed")
+            log.info("WebSocket rejected: the origin %.100r is not allowed", socket.headers["origin"], extra=fields)
             await socket.close()
             return
         if SUBPROTOCOL not in scope["subprotocols"]:

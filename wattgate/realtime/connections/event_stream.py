@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from wattgate.client import current_client
 from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, Unauthenticated
 from wattgate.principal import Principal
@@ -69,6 +70,7 @@ class EventStream:
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get()
+        self._address = current_client().host
         self.operations = Operations(runtime, self)
         self._runtime = runtime
         self._single_connection = single_connection
@@ -205,7 +207,7 @@ class EventStream:
 
     def close(self, code: CloseCode, reason: str) -> None:
         """End the stream. On FORBIDDEN, first end its operations with an error, so that the client gets a new token."""
-        log_close(code, reason, self.principal, self.trace_id)
+        log_close(code, reason, self.principal, self.trace_id, self._address)
         if code is CloseCode.FORBIDDEN:
             for operation_id in tuple(self.operations):
                 self.operations.end_with_errors(operation_id, encode_errors(Unauthenticated(reason)))

@@ -369,7 +369,7 @@ class Session:
     def close(self, code: CloseCode, reason: str) -> None:
         """Close the connection with a code and a reason."""
         if self._state is not ConnectionState.CLOSED:
-            log_close(code, reason, self.principal, self.trace_id)
+            log_close(code, reason, self.principal, self.trace_id, self._client.host)
             self.wire.close(code, protocol.truncate_reason(reason))
             self.on_closing()
 
