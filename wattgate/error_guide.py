@@ -67,6 +67,17 @@ ERROR_GUIDE: Mapping[str, ErrorGuide] = MappingProxyType(
             ),
             "The account has a second factor. Send a code of its app as code.",
         ),
+        "REAUTHENTICATION_REQUIRED": ErrorGuide(
+            "The token is valid, but its log-in is too old for a change of the username or the e-mail address.",
+            "Log in again and repeat the request with the new token, or send `password`.",
+            (
+                "Ask for the password before the change, and send it as `password`, with a second factor also `code`.",
+                "`newToken` does not help: its token has the log-in of the former one.",
+                "The token stays valid for everything else.",
+            ),
+            "The log-in of this token is more than 10 minutes old. Log in again and use the new token, or send the "
+            "password of the account as password, with a second factor also its code.",
+        ),
         "UNAUTHENTICATED": ErrorGuide(
             "The credentials are missing, wrong, expired or revoked.",
             "Log in again.",

@@ -6,6 +6,7 @@
   - PersistedQueryNotFound: the gateway does not have the named document; send its text (400)
   - Unauthenticated: no valid credentials (401)
     - SecondFactorRequired: the password is right; a code of the second factor is missing or wrong (401)
+    - ReauthenticationRequired: the log-in of the token is too old for this change (401)
   - Forbidden: the credentials do not allow this operation (403)
   - ConsentRevoked: the consent to the use of the data is revoked, expired or not recorded (403)
   - NotFound: no such record in the caller's application (404)
@@ -137,6 +138,12 @@ class SecondFactorRequired(Unauthenticated):
     """The password is right, and a code of the second factor is missing or wrong. Clients ask for the code."""
 
     code = "SECOND_FACTOR_REQUIRED"
+
+
+class ReauthenticationRequired(Unauthenticated):
+    """The token is valid, but its log-in is too old for this change. Clients log in again, or send the password."""
+
+    code = "REAUTHENTICATION_REQUIRED"
 
 
 NO_CREDENTIALS = (

@@ -158,6 +158,7 @@ describe("response", () => {
     assert.equal(isExpired(401, "UNAUTHENTICATED", "token"), true);
     assert.equal(isExpired(401, "UNAUTHENTICATED", "none"), false);
     assert.equal(isExpired(401, "SECOND_FACTOR_REQUIRED", "token"), false);
+    assert.equal(isExpired(401, "REAUTHENTICATION_REQUIRED", "token"), false);
     assert.equal(isExpired(403, "FORBIDDEN", "token"), false);
   });
 });

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pydantic import Field
 
 from wattgate.app.page_settings import PageSettings
+from wattgate.db.account_policy import AccountPolicy
 from wattgate.db.consent_policy import ConsentPolicy
 
 
@@ -18,6 +19,16 @@ class AccountSettings(PageSettings):
         description=(
             "Days after which a registration that nobody has verified is deleted, which frees its username. Accounts "
             "with other records, such as homes, are kept."
+        ),
+    )
+
+    recent_login_minutes: int = Field(
+        default=10,
+        ge=1,
+        le=1_440,
+        description=(
+            "Minutes after a log-in in which its token may change the username and the e-mail address. Later, such a "
+            "change needs the password, or another log-in."
         ),
     )
 
@@ -47,6 +58,11 @@ class AccountSettings(PageSettings):
     def unverified_lifetime(self) -> timedelta:
         """Time in which a registration can be verified."""
         return timedelta(days=self.unverified_days)
+
+    @property
+    def account_policy(self) -> AccountPolicy:
+        """The limits of the tokens of accounts."""
+        return AccountPolicy(recent_login=timedelta(minutes=self.recent_login_minutes))
 
     @property
     def consent_policy(self) -> ConsentPolicy:

@@ -60,6 +60,7 @@ def build_components(
         quotas=QuotaChecker(settings.application_records),
         address_limits=address_limits,
         consent_policy=settings.consent_policy,
+        account_policy=settings.account_policy,
         access_log=access_log,
         budgets=budgets,
         credential_states=create_credential_states(settings),

@@ -108,7 +108,7 @@ class Token(Tenanted, table=True):
     A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names separated by spaces), the
     `family` that all tokens from one authorization code share, and the `grant_type` of its request. The token of a
     paired display has the `authentication_framework` display, an empty `scope`, and `ve_id`: the only home that it may
-    read.
+    read. `authenticated_at` is the time of the log-in from which the token comes, if that is not its creation.
     """
 
     key: ClassVar[str] = "token_id"
@@ -124,4 +124,5 @@ class Token(Tenanted, table=True):
     grant_type: str | None = None
     ve_id: str | None = Field(default=None, foreign_key="virtual_entity.ve_id", index=True)
     created_at: datetime = created_at_field()
+    authenticated_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     expires_at: datetime = Field(sa_type=UtcDateTime)

@@ -12,6 +12,7 @@ import msgspec
 import strawberry
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
+from wattgate.db.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
@@ -88,9 +89,9 @@ class Call(msgspec.Struct, frozen=True):
     """The environment of a resolver.
 
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
-    meter network, the renderer of templates, the policy for outbound connections, the client, the limits of client
-    addresses, and the result of the operation's `prepare`. `selected` has the names of all fields that are selected
-    from the result, at any depth; None if they are unknown.
+    meter network, the renderer of templates, the policies for outbound connections and for log-ins, the client, the
+    limits of client addresses, and the result of the operation's `prepare`. `selected` has the names of all fields that
+    are selected from the result, at any depth; None if they are unknown.
     """
 
     principal: Principal
@@ -99,6 +100,7 @@ class Call(msgspec.Struct, frozen=True):
     network: MeterNetwork
     templates: TemplateRenderer
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
+    account_policy: AccountPolicy = DEFAULT_ACCOUNT_POLICY
     client: Client = msgspec.field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES
     prepared: Any = None

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
 from wattgate.clock import Clock, utc_now
+from wattgate.db.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
 from wattgate.db.change_recorder import ChangeRecorder
 from wattgate.db.column_types import new_id
 from wattgate.db.consent_policy import DEFAULT_CONSENT_POLICY, ConsentPolicy
@@ -62,6 +63,7 @@ class Runner(RowReader):
         quotas: QuotaChecker | None = None,
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
         consent_policy: ConsentPolicy = DEFAULT_CONSENT_POLICY,
+        account_policy: AccountPolicy = DEFAULT_ACCOUNT_POLICY,
         access_log: AccessLog | None = None,
         budgets: Budgets = UNLIMITED_BUDGETS,
         credential_states: CredentialStates | None = None,
@@ -76,6 +78,7 @@ class Runner(RowReader):
         self._bus = bus
         self._network = network
         self._outbound_policy = outbound_policy
+        self._account_policy = account_policy
         self._access_log = access_log
 
     def with_clock(self, clock: Clock) -> Self:
@@ -133,6 +136,7 @@ class Runner(RowReader):
                 network=network,
                 templates=self.templates,
                 outbound_policy=self._outbound_policy,
+                account_policy=self._account_policy,
                 client=client,
                 address_limits=self._address_limits,
                 prepared=prepared,

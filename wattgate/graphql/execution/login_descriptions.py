@@ -34,6 +34,15 @@ LOGIN_FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
             f"{owner}.displayId": "ID of the paired display."
             for owner in ("PairedDisplay", "renamePairedDisplay", "revokePairedDisplay")
         },
+        **{
+            f"{operation}.password": "Password of the calling account. Required if the log-in of the token is old."
+            for operation in ("changeEmail", "renameUser")
+        },
+        **{
+            f"{operation}.code": "Code of the app, or a recovery code. Required beside `password` if the account has a "
+            "second factor."
+            for operation in ("changeEmail", "renameUser")
+        },
         "confirmSecondFactor.code": "Code that the app shows.",
         "enrolSecondFactor.password": _PASSWORD,
         "removeSecondFactor.code": _CODE,

@@ -35,6 +35,7 @@ from wattgate.graphql.services.login import (
     verify_password,
 )
 from wattgate.graphql.services.message_variables import mail_address
+from wattgate.graphql.services.recent_login import require_recent_login
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import AuthScheme, Permission, Role
 
@@ -198,13 +199,17 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("POST", "/account/email"),
+    weight=PASSWORD_HASH_WEIGHT,
 )
-async def change_email(call: Call, *, email: str) -> types.Done:
+async def change_email(call: Call, *, email: str, password: str | None = None, code: str | None = None) -> types.Done:
     """Request a new e-mail address for the calling account. It is used after it is confirmed there.
 
     The new address gets a code for `confirmEmailChange`, valid for 24 hours. The old one gets a notice, and all mails
     until then. A further request replaces an earlier one. Log-outs and changes of the password cancel it.
+
+    A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
     """
+    await require_recent_login(call, password, code)
     await request_email_change(call, await require_account(call), parse_email(email))
     return types.Done(valid=True)
 

@@ -1,6 +1,6 @@
 """Log in and out; list and revoke tokens."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import strawberry
 from sqlmodel import col
@@ -29,6 +29,7 @@ from wattgate.graphql.services.login import (
     rows_for_login,
     rows_of_application,
 )
+from wattgate.graphql.services.recent_login import login_time
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission
 
@@ -144,15 +145,24 @@ async def token_status(call: Call) -> types.TokenStatus:
 async def new_token(call: Call) -> types.NewToken:
     """Issue an additional token for the calling account. The present token stays valid until it expires.
 
-    For an account of an external directory, the new token expires with the present one.
+    For an account of an external directory, the new token expires with the present one. For changes that need a recent
+    log-in, the new token has the log-in of the present one.
     """
     account = await require_account(call)
     application = await call.rows.application()
     is_external = application is None or account.directory_id != application.directory_id
     if is_external:
         await hold_directory(call.rows, account.directory_id)
-    issued = await issue_token(call.rows, account, until=call.principal.expires_at if is_external else None)
+    until = call.principal.expires_at if is_external else None
+    issued = await issue_token(call.rows, account, until=until, authenticated_at=await _login_of_caller(call))
     return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
+
+
+async def _login_of_caller(call: Call) -> datetime | None:
+    """Return the time of the log-in of the caller's token. None for a password, which is one itself."""
+    if call.principal.token_id is None:
+        return None
+    return login_time(await call.rows.get(models.Token, call.principal.token_id))
 
 
 @operation(

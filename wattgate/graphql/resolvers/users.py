@@ -22,6 +22,7 @@ from wattgate.graphql.services.login import (
     validate_new_username,
 )
 from wattgate.graphql.services.message_variables import mail_address
+from wattgate.graphql.services.recent_login import require_recent_login
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
@@ -93,11 +94,22 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     returns=account_types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("PUT", "/user/{userId}/username"),
+    weight=PASSWORD_HASH_WEIGHT,
 )
 async def rename_user(
-    call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
+    call: Call,
+    *,
+    user_id: strawberry.ID,
+    username: str,
+    status: str | None = None,
+    password: str | None = None,
+    code: str | None = None,
 ) -> account_types.Done:
-    """Change the username of a user in the application's own directory."""
+    """Change the username of a user in the application's own directory.
+
+    A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
+    """
+    await require_recent_login(call, password, code)
     await call.rows.require_present(user_id)
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):

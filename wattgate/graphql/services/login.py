@@ -127,11 +127,17 @@ async def require_account(call: Call) -> models.Account:
 
 
 async def issue_token(
-    rows: Rows, account: models.Account, *, until: datetime | None = None, **oauth: Any
+    rows: Rows,
+    account: models.Account,
+    *,
+    until: datetime | None = None,
+    authenticated_at: datetime | None = None,
+    **columns: Any,
 ) -> IssuedToken:
     """Issue a token that is valid for TOKEN_LIFETIME, and not after `until`.
 
-    `oauth` contains the columns of an OAuth client's token.
+    `authenticated_at` is the time of the log-in, by default the present one. `columns` contains other columns, such as
+    those of an OAuth client's token.
     """
     token = new_secret()
     expires_at = min(rows.now + TOKEN_LIFETIME, until or datetime.max.replace(tzinfo=UTC))
@@ -146,7 +152,8 @@ async def issue_token(
             account_id=account.account_id,
             digest=hash_secret(token),
             expires_at=expires_at,
-            **oauth,
+            authenticated_at=authenticated_at or rows.now,
+            **columns,
         )
     )
     return IssuedToken(token, to_ms(expires_at) // 1000)

@@ -22,6 +22,7 @@ from wattgate.errors import (
     PersistedQueryNotFound,
     QuotaExceeded,
     RateLimited,
+    ReauthenticationRequired,
     SecondFactorRequired,
     TooLarge,
     Unauthenticated,
@@ -58,6 +59,7 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
             }
         ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
+        ReauthenticationRequired: frozenset({"changeEmail", "renameUser"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise"}),
         NotFound: frozenset(
             {

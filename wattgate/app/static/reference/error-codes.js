@@ -24,6 +24,10 @@ export const ERROR_CODES = Object.freeze({
     cause: "The password is right. A code of the second factor is missing, wrong or used.",
     action: "Ask for the code, and log in with `code`.",
   },
+  REAUTHENTICATION_REQUIRED: {
+    cause: "The token is valid, but its log-in is too old for a change of the username or the e-mail address.",
+    action: "Log in again and repeat the request with the new token, or send `password`.",
+  },
   UNAUTHENTICATED: {
     cause: "The credentials are missing, wrong, expired or revoked.",
     action: "Log in again.",

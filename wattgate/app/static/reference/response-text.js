@@ -46,5 +46,6 @@ export function readError(body) {
  * @returns {boolean}
  */
 export function isExpired(status, code, credential) {
-  return status === 401 && credential === "token" && code !== "SECOND_FACTOR_REQUIRED";
+  const isMissingProof = code === "SECOND_FACTOR_REQUIRED" || code === "REAUTHENTICATION_REQUIRED";
+  return status === 401 && credential === "token" && !isMissingProof;
 }
