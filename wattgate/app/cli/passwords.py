@@ -30,7 +30,7 @@ class PasswordChoice:
     def _ask(self) -> str:
         while entered := _prompt(f"Password for {self.username} (Enter generates one)"):
             try:
-                check_new_password(entered)
+                check_new_password(entered, context=[self.username])
             except WeakPassword as error:
                 err.print(error.message, highlight=False)
                 continue

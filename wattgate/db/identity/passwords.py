@@ -12,11 +12,10 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from wattgate.db.identity.password_rules import normalize_password
 from wattgate.errors import Unavailable
 
 T = TypeVar("T")
-
-MIN_PASSWORD_LENGTH = 8
 
 RETRY_SECONDS = 2
 """Value of Retry-After if no hash can be computed now."""
@@ -59,8 +58,8 @@ HASH_POOL = HashPool()
 
 
 async def hash_password(password: str) -> str:
-    """Return the encoded Argon2id hash to store for a password."""
-    return await HASH_POOL.run(lambda: HASHER.hash(password))
+    """Return the encoded Argon2id hash to store for a password, in the form of `normalize_password`."""
+    return await HASH_POOL.run(lambda: HASHER.hash(normalize_password(password)))
 
 
 async def password_matches(stored_hash: str | None, password: str) -> bool:
@@ -76,6 +75,13 @@ def decoy_hash() -> str:
 
 
 def _verify(stored_hash: str, password: str) -> bool:
+    """Return whether a password has a hash. Hashes of older versions are of the password as it was typed."""
+    forms = dict.fromkeys((normalize_password(password), password))
+    results = [_has_hash(stored_hash, form) for form in forms]  # all of them, as for an unknown account
+    return any(results)
+
+
+def _has_hash(stored_hash: str, password: str) -> bool:
     try:
         return HASHER.verify(stored_hash, password)
     except (VerificationError, InvalidHashError):

@@ -200,7 +200,7 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "name": "Display name.",
         "names": "Names of the members to remove.",
         "negative": "Whether negative values are allowed.",
-        "newPassword": "New password of at least 8 characters.",
+        "newPassword": "New password of at least 8 characters, none of the most common ones.",
         "newToken": "Push token of an app, or the push subscription of a browser as JSON.",
         "newVirtualEntities": "Numbers of virtual entities that were added recently.",
         "notificationId": "ID of the notification.",

@@ -30,6 +30,7 @@ from wattgate.graphql.services.login import (
     hash_new_password,
     parse_email,
     parse_optional_email,
+    password_context,
     require_account,
     rows_for_login,
     verify_password,
@@ -258,7 +259,8 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     if not await verify_password(call, call.rows, account, old_password, account.username, account.directory_id):
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
-    hashed = await hash_new_password(new_password, ("newPassword",))
+    context = await password_context(call.rows, account.username, account.email)
+    hashed = await hash_new_password(new_password, ("newPassword",), context=context)
     await lock_user(call.rows, account.user_id)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)

@@ -30,11 +30,13 @@ from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.directories import require_own_directory
 from wattgate.graphql.services.login import (
     application_directory,
+    check_new_password,
     create_account,
     find_account,
     hash_new_password,
     normalize_username,
     parse_email,
+    password_context,
     rows_for_login,
     verify_password,
 )
@@ -233,7 +235,8 @@ async def reset_password(
     All tokens of the account are revoked, and all its push tokens are removed. The holder gets a mail about the change.
     """
     rows = rows_for_login(call, application_id)
-    hashed = await hash_new_password(new_password, ("newPassword",))
+    path, context = ("newPassword",), await password_context(rows, username)
+    hashed = await hash_new_password(new_password, path, context=context)
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET))
     valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]
@@ -242,6 +245,7 @@ async def reset_password(
     # of two requests with the token at the same time, only one deletes it
     if account is None or not valid or not await rows.delete(models.OneTimeCode, _is_code(valid[0])):
         raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
+    check_new_password(new_password, path, context=[account.email])  # not before, because it reveals the address
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash = hashed
     await end_account_credentials(call, rows, account.account_id)

@@ -1,5 +1,6 @@
 """Login: accounts, passwords and tokens, shared by the operations of the user system."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,6 +11,12 @@ from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.identity import passwords
 from wattgate.db.identity.login_backoff import LoginAttempt, backoff_id
+from wattgate.db.identity.password_rules import (
+    MIN_PASSWORD_LENGTH,
+    SERVICE_NAME,
+    find_weakness,
+    normalize_password,
+)
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
@@ -191,7 +198,10 @@ async def create_account(
     if directory is not None:
         return await _create_external_account(rows, user, directory, username, password, **columns)
     name = await validate_new_username(rows, username, own_directory_id)
-    hashed = await hash_new_password(password) if password is not None else None
+    hashed = None
+    if password is not None:
+        context = await password_context(rows, name, str(columns.get("email", "")))
+        hashed = await hash_new_password(password, context=context)
     return await rows.add(
         models.Account(
             user_id=user.user_id,
@@ -223,18 +233,24 @@ async def application_directory(rows: Rows) -> str:
     return application.directory_id
 
 
-async def hash_new_password(password: str, path: ProblemPath = ("password",)) -> str:
-    """Return the hash to store for a new password. Raise WeakPassword with a problem at `path` if it is too weak."""
-    check_new_password(password, path)
+async def hash_new_password(password: str, path: ProblemPath = ("password",), *, context: Iterable[str]) -> str:
+    """Return the hash to store for a new password. Raise WeakPassword as `check_new_password` does."""
+    check_new_password(password, path, context=context)
     return await passwords.hash_password(password)
 
 
-def check_new_password(password: str, path: ProblemPath = ("password",)) -> None:
-    """Raise WeakPassword with a problem at `path` if a new password is too weak."""
-    if len(password) < passwords.MIN_PASSWORD_LENGTH:
-        rule = f"at least {passwords.MIN_PASSWORD_LENGTH} characters"
-        problem = Problem(path, f"has {len(password)} characters and must have {rule}")
-        raise WeakPassword(f"The new password is too weak. Use {rule}.", problems=[problem])
+def check_new_password(password: str, path: ProblemPath = ("password",), *, context: Iterable[str]) -> None:
+    """Raise WeakPassword with a problem at `path` if a new password is too weak; `context` as for `find_weakness`."""
+    if weakness := find_weakness(password, (SERVICE_NAME, *context)):
+        is_short = len(normalize_password(password)) < MIN_PASSWORD_LENGTH
+        advice = f"Use at least {MIN_PASSWORD_LENGTH} characters" if is_short else f"It {weakness}. Choose another one"
+        raise WeakPassword(f"The new password is too weak. {advice}.", problems=[Problem(path, weakness)])
+
+
+async def password_context(rows: Rows, *names: str) -> list[str]:
+    """Return what is known about an account: these names of it, and the name of the application."""
+    application = await rows.application()
+    return [*names, application.name if application else ""]
 
 
 def parse_email(text: str, path: ProblemPath = ("email",)) -> str:

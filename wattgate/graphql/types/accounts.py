@@ -41,7 +41,9 @@ class NewAccount:
     name: str = strawberry.field(default="", description="Name of the person.")
     email: str = ""
     password: str | None = strawberry.field(
-        default=None, description="Password of at least 8 characters. Without a password, the account cannot log in."
+        default=None,
+        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
+        "account cannot log in.",
     )
 
 

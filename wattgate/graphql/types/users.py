@@ -63,7 +63,9 @@ class NewUser:
     name: str = strawberry.field(default="", description="Name of the person.")
     email: str = ""
     password: str | None = strawberry.field(
-        default=None, description="Password of at least 8 characters. Without a password, the account cannot log in."
+        default=None,
+        description="Password of at least 8 characters, none of the most common ones. Without a password, the "
+        "account cannot log in.",
     )
     culture_code: str | None = strawberry.field(
         default=None,
