@@ -45,14 +45,27 @@ def current_client() -> Client:
     return CURRENT_CLIENT.get() or Client()
 
 
+@dataclass(frozen=True, slots=True)
+class MailboxBound:
+    """Maximum mails of a kind to one mailbox at once: from one application, and from all. Both refill in `seconds`."""
+
+    kind: str
+    for_application: int
+    for_all: int
+    seconds: int
+
+
 class AddressLimiter(Protocol):
-    """Limits of work by client address."""
+    """Limits of work by client address, and of mails by mailbox."""
 
     async def charge(self, policy: AddressPolicy, client: Client) -> None:
         """Charge an attempt to the client's address. Raise RateLimited if none is left."""
 
     async def refund(self, policy: AddressPolicy, client: Client) -> None:
         """Return the charge of an attempt that succeeded."""
+
+    async def take_mail(self, bound: MailboxBound, mailbox: str, application_id: str) -> bool:
+        """Count a mail to a mailbox. Return False, and count nothing, if the bound is reached."""
 
 
 class UnlimitedAddresses:
@@ -63,6 +76,9 @@ class UnlimitedAddresses:
 
     async def refund(self, policy: AddressPolicy, client: Client) -> None:
         return
+
+    async def take_mail(self, bound: MailboxBound, mailbox: str, application_id: str) -> bool:
+        return True
 
 
 UNLIMITED_ADDRESSES = UnlimitedAddresses()

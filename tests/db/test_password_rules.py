@@ -1,4 +1,4 @@
-"""The rules for new passwords: length, common passwords, patterns, and what is known about the account."""
+"""The rules for new passwords: length, common passwords, patterns, and the names of the account."""
 
 import pytest
 from hypothesis import given

@@ -17,6 +17,7 @@ MAX_MAILBOX_LENGTH = 500
 
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
 _ENCODED_WORD_START = "=?"
+_GMAIL_DOMAINS = ("gmail.com", "googlemail.com")
 
 
 class NotMailable(ValueError):
@@ -84,6 +85,23 @@ def parse_mailbox(text: str) -> Mailbox:
     if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(mailbox.address.encode()) > MAX_ADDRESS_OCTETS:
         raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
     return mailbox
+
+
+def mailbox_key(text: str) -> str:
+    """Return a text that is equal for all spellings of the address of one mailbox, to count the mails to it.
+
+    Case does not count, nor does a part of the name behind `+`. For Gmail, dots do not count either. Some servers
+    deliver such spellings to different mailboxes, which then share a count. An invalid address is its own key.
+    """
+    try:
+        box = parse_mailbox(text)
+    except NotMailable:
+        return text.strip().casefold()
+    local, domain = unicodedata.normalize("NFKC", box.local).casefold(), box.domain
+    local = local.partition("+")[0] or local
+    if domain in _GMAIL_DOMAINS:
+        local, domain = local.replace(".", ""), _GMAIL_DOMAINS[0]
+    return f"{local}@{domain}"
 
 
 @dataclass(frozen=True, slots=True)

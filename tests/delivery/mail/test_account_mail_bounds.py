@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import func
 from sqlmodel import col
 from strawberry import ID
 
@@ -15,9 +16,10 @@ from wattgate.app.workers.deliveries import DeliveryHandler
 from wattgate.db.models import AccountMail, Delivery
 from wattgate.delivery.account_mails import CONFIRM_EMAIL, PASSWORD_CHANGED, RESET
 from wattgate.delivery.channels.channel import TemporaryFailure
+from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers import accounts, mail, registration, users
+from wattgate.graphql.resolvers import accounts, mail, provisioning, registration, users
 from wattgate.graphql.resolvers.registration import CODE_LIFETIME
 from wattgate.graphql.services import outbox as outbox_service
 from wattgate.graphql.services.account_mails import MAX_NOTICES
@@ -26,6 +28,7 @@ from wattgate.graphql.types.users import NewUser
 from wattgate.principal import Permission, Principal, Role
 
 Who = dict[str, str]
+SYSTEM = Principal(Role.SYSTEM)
 
 
 class Codes:
@@ -126,6 +129,45 @@ async def test_flood_of_codes_is_bounded_and_does_not_suppress_notices(codes: Co
     assert [mail.secret for mail in await codes.mails(last)] == [None]
     await codes.change_password(last)
     assert await codes.states(last, PASSWORD_CHANGED) == [(DeliveryState.WAITING, None)]
+
+
+@pytest.mark.parametrize(
+    ("spellings", "is_one"),
+    [
+        (("ada@example.org", "ADA@Example.ORG", "ada+a@example.org", "Ada+b+c@example.org", " ada@EXAMPLE.org "), True),
+        (("ada@gmail.com", "A.d.a@googlemail.com", "a.da+x@GMAIL.com"), True),
+        (("ada@b\u00fccher.example", "ada@xn--bcher-kva.example", "ADA@B\u00dcCHER.example"), True),
+        (("\uff21da@example.org", "ada@example.org"), True),
+        (("a.da@example.org", "ada@example.org"), False),
+        (("+a@example.org", "+b@example.org"), False),
+        (("ada@example.org", "ada@example.com"), False),
+        (("no address", "No Address "), True),
+    ],
+)
+def test_spellings_of_an_address_are_one_mailbox(spellings: tuple[str, ...], is_one: bool) -> None:
+    assert (len({mailbox_key(spelling) for spelling in spellings}) == 1) is is_one
+
+
+async def test_mailbox_is_bounded_in_each_spelling_and_over_all_applications(codes: Codes) -> None:
+    """Registrations with spellings of one address send as many codes as one spelling, and two applications twice."""
+    bound, runner, victim = MAIL_BOUNDS[DeliveryKind.ACCOUNT_MAIL], codes.post.tenant.gateway.runner, uuid4().hex
+    names = [codes.post.tenant.application_id]
+    for name in ("second", "third"):
+        new = {"name": name, "username": uuid4().hex}
+        names.append((await runner.run(provisioning.create_application, SYSTEM, new)).application_id)
+    spellings = [victim, victim.upper(), f"{victim}+1", f"{victim}+2.x", victim.title(), f"{victim}+", f"{victim}+3"]
+    waiting = []
+    for application_id in names:
+        anonymous = Principal(Role.ANONYMOUS, application_id=application_id)
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        for local in spellings:
+            user = {"name": "A", "username": uuid4().hex, "email": f"{local}@example.org", "password": PASSWORD}
+            await runner.run(registration.register, anonymous, user)
+        is_theirs = func.lower(col(Delivery.address)).startswith(victim)
+        found = await runner.read(system, Permission.SYSTEM, lambda rows, where=is_theirs: rows.all(Delivery, where))
+        assert len(found) == len(spellings)
+        waiting.append([delivery.state for delivery in found].count(DeliveryState.WAITING))
+    assert waiting == [bound.for_address, bound.for_mailbox - bound.for_address, 0]
 
 
 async def test_notices_to_an_account_are_bounded(codes: Codes) -> None:

@@ -248,7 +248,7 @@ def check_new_password(password: str, path: ProblemPath = ("password",), *, cont
 
 
 async def password_context(rows: Rows, *names: str) -> list[str]:
-    """Return what is known about an account: these names of it, and the name of the application."""
+    """Return these names of an account, and the name of the application."""
     application = await rows.application()
     return [*names, application.name if application else ""]
 

@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 from sqlmodel import col
 
+from wattgate.client import MailboxBound
 from wattgate.db.models import Delivery
+from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.outbox import enqueue
@@ -17,14 +19,19 @@ BOUND_WINDOW = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class MailBound:
-    """Maximum mails of a kind in BOUND_WINDOW: to one address of an application, and to all addresses of a user."""
+    """Maximum mails of a kind in BOUND_WINDOW.
+
+    They are to one address of an application, to all addresses of a user, and to one mailbox from all applications.
+    A mailbox is the same in each spelling of its address (`mailbox_key`).
+    """
 
     for_address: int
     for_user: int
+    for_mailbox: int
 
 
 MAIL_BOUNDS: Mapping[DeliveryKind, MailBound] = MappingProxyType(
-    {DeliveryKind.EMAIL: MailBound(20, 40), DeliveryKind.ACCOUNT_MAIL: MailBound(5, 10)}
+    {DeliveryKind.EMAIL: MailBound(20, 40, 40), DeliveryKind.ACCOUNT_MAIL: MailBound(5, 10, 10)}
 )
 
 
@@ -35,7 +42,10 @@ async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_i
 
 
 async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
-    """Return which bound another mail would exceed, or None. The statements are the same in each case."""
+    """Return which bound another mail would exceed, or None. Otherwise count it for the mailbox.
+
+    The statements are the same in each case.
+    """
     bound = MAIL_BOUNDS[kind]
     counted = (
         col(Delivery.kind) == kind,
@@ -52,4 +62,10 @@ async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: 
         # an address may belong to several users
         if await call.rows.count_in_application(Delivery, condition, *counted, limit=maximum) >= maximum
     ]
-    return exceeded[0] if exceeded else None
+    seconds = int(BOUND_WINDOW.total_seconds())
+    of_mailbox = MailboxBound(kind.value, bound.for_address, bound.for_mailbox, seconds)
+    if exceeded:
+        return exceeded[0]
+    if await call.address_limits.take_mail(of_mailbox, mailbox_key(address), call.rows.application_id):
+        return None
+    return "too many mails to this mailbox, in all spellings of its address and from all applications"
