@@ -1,4 +1,4 @@
-"""Changes of a username or an e-mail address need a recent log-in or the password."""
+"""Changes of a username or an e-mail address: a recent log-in, and waits after names of others."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,6 +12,7 @@ from tests.support import people
 from tests.support.house import PASSWORD, basic
 from tests.support.socket import socket
 from tests.support.timed import Timed
+from wattgate.db.identity.login_backoff import FREE_ATTEMPTS, MIN_WAIT
 
 OLD = timedelta(minutes=10, seconds=1)
 REFUSED = (401, "REAUTHENTICATION_REQUIRED")
@@ -96,6 +97,28 @@ async def test_password_and_code_prove_an_old_log_in(holder: Holder) -> None:
     assert await holder.refusals(token, password=PASSWORD, code=code) == [(401, "SECOND_FACTOR_REQUIRED")]  # used
     holder.timed.pass_time(timedelta(minutes=1))
     assert (await holder.rename(token, password=PASSWORD, code=pyotp.TOTP(secret).at(now()))).status_code == 200
+
+
+async def test_user_who_tries_names_of_others_must_wait(holder: Holder) -> None:
+    """A free name in between neither resets the wait nor passes it, on any interface."""
+    token, one = await holder.log_in(), holder.timed.house.one
+    others = [(await people.active(one))["username"] for _ in range(FREE_ATTEMPTS + 1)]
+    for name in others[:-2]:
+        assert (await holder.rename(token, username=name.upper())).status_code == 409
+    assert (await holder.rename(token, username=f"free-{holder.username}")).status_code == 200
+    assert (await holder.rename(token, username=others[-2])).status_code == 409
+    waiting = await holder.rename(token, username=others[-1])
+    assert (waiting.status_code, waiting.json()["code"]) == (429, "RATE_LIMITED")
+    assert (await holder.rename(token, username="made-up")).status_code == 429
+    assert (await holder.rename(await holder.log_in(), username=others[-1])).status_code == 429  # not for the token
+    response = await holder.timed.house.graphql(RENAME, token, id=holder.user_id, name=others[-1])
+    assert response["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+    for name in others * 2:  # an application lists all names, so it does not wait
+        assert (await holder.rename(one.headers["application"], username=name)).status_code == 409
+    holder.timed.pass_time(MIN_WAIT)
+    assert (await holder.rename(token, username=others[-1])).status_code == 409
+    holder.timed.pass_time(MIN_WAIT)
+    assert (await holder.rename(token, username=others[-1])).status_code == 429
 
 
 async def test_application_vouches_for_its_users(holder: Holder) -> None:

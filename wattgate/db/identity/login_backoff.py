@@ -48,6 +48,9 @@ MAX_BACKOFFS = 100_000
 ATTEMPT_KINDS = ("password", "passwordReset")
 """The kinds of attempts with a username."""
 
+TAKEN_NAME = "taken username"
+"""The kind of attempts of a user to get a username that another one has."""
+
 NO_ACCOUNT = ""
 """The account id in statements about an unknown username. No account has it."""
 

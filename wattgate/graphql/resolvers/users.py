@@ -19,10 +19,10 @@ from wattgate.graphql.services.login import (
     find_account,
     normalize_username,
     parse_optional_email,
-    validate_new_username,
 )
 from wattgate.graphql.services.message_variables import mail_address
 from wattgate.graphql.services.recent_login import require_recent_login
+from wattgate.graphql.services.renames import choose_new_username
 from wattgate.graphql.types import accounts as account_types
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
@@ -131,7 +131,7 @@ async def rename_user(
     if account is None:
         raise NotFound(f"User {user_id} has no account in the application's own directory.")
     if normalize_username(username) != account.username:
-        name = await validate_new_username(call.rows, username, directory_id)
+        name = await choose_new_username(call.rows, account, username)
         record = await call.rows.edit(models.Account, account.account_id)
         if call.rows.user_id is not None:  # mails go on to the address that was in use, not to an unconfirmed one
             record.email, record.mails_username = mail_address(record) or record.email, False

@@ -241,6 +241,7 @@ async def _issue_credential(rows: Rows, pairing: DisplayPairing, home: VirtualEn
         authentication_framework=DISPLAY_FRAMEWORK,
         grant_type=DEVICE_GRANT,
         created_at=rows.now,
+        authenticated_at=rows.now,
         expires_at=expires_at,
         **owner,
     )
