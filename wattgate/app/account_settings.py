@@ -32,6 +32,25 @@ class AccountSettings(PageSettings):
         ),
     )
 
+    max_account_tokens: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description=(
+            "Maximum valid log-in tokens of an account. A further log-in ends the oldest. Tokens of OAuth clients have "
+            "the same maximum of their own. Paired displays do not count."
+        ),
+    )
+    session_days: int = Field(
+        default=90,
+        ge=1,
+        le=3_650,
+        description=(
+            "Days after a log-in in which its token can be renewed. Then the user must log in again. Paired displays "
+            "and the grants of OAuth clients have lifetimes of their own."
+        ),
+    )
+
     consent_required: bool = Field(
         default=True,
         description=(
@@ -62,7 +81,11 @@ class AccountSettings(PageSettings):
     @property
     def account_policy(self) -> AccountPolicy:
         """The limits of the tokens of accounts."""
-        return AccountPolicy(recent_login=timedelta(minutes=self.recent_login_minutes))
+        return AccountPolicy(
+            recent_login=timedelta(minutes=self.recent_login_minutes),
+            max_tokens=self.max_account_tokens,
+            session_lifetime=timedelta(days=self.session_days),
+        )
 
     @property
     def consent_policy(self) -> ConsentPolicy:

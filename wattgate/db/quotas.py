@@ -97,7 +97,7 @@ NOT_COUNTED: Mapping[type[Tenanted], str] = MappingProxyType(
         models.RecoveryCode: "An account has ten.",
         models.MobileAppToken: "Its operation replaces the oldest token of an account.",
         models.OneTimeCode: "Its operation limits the open codes of an account.",
-        models.Token: "A log-in deletes expired tokens, and costs 1,000 units.",
+        models.Token: "A log-in deletes expired tokens, and ends the oldest above the maximum of an account.",
         models.DisplayPairing: "Its operation limits those of an application, and maintenance deletes old ones.",
         models.RefreshToken: "The token endpoint deletes expired tokens, and costs 1,000 units.",
         models.AuthorizationCode: "The token endpoint deletes expired codes.",

@@ -152,7 +152,7 @@ async def grant_oauth_tokens(
         raise _bad_input(
             "grantType", f"is not authorization_code, refresh_token or {DEVICE_GRANT}", "unsupported_grant_type"
         )
-    return await _issue_tokens(rows, source, grant_type)
+    return await _issue_tokens(call, rows, source, grant_type)
 
 
 @operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM)
@@ -295,12 +295,13 @@ async def _edit_source(rows: Rows, model: type[Source], user_id: str, key: str) 
         raise _invalid_grant() from None
 
 
-async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
+async def _issue_tokens(call: Call, rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
     """Issue an access and a refresh token in the family of the code or refresh token."""
     account = await rows.get(models.Account, source.account_id)
     if not account.active:
         raise _invalid_grant()
     access = await issue_token(
+        call,
         rows,
         account,
         scope=source.scope,

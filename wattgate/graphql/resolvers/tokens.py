@@ -102,10 +102,10 @@ async def authenticate(
     if verified is not None:
         account = await log_in_externally(rows, verified)
         until = rows.now + timedelta(seconds=verified.directory.session_seconds)
-        issued = await issue_token(rows, account, until=until)
+        issued = await issue_token(call, rows, account, until=until)
     else:
         account = await log_in(call, rows, *_require_password(username, password), directory_id, code)
-        issued = await issue_token(rows, account)
+        issued = await issue_token(call, rows, account)
     return types.Login(
         valid=True,
         token=issued.token,
@@ -146,7 +146,7 @@ async def new_token(call: Call) -> types.NewToken:
     """Issue an additional token for the calling account. The present token stays valid until it expires.
 
     For an account of an external directory, the new token expires with the present one. For changes that need a recent
-    log-in, the new token has the log-in of the present one.
+    log-in, the new token has the log-in of the present one. It expires when that log-in is too old for a renewal.
     """
     account = await require_account(call)
     application = await call.rows.application()
@@ -154,7 +154,7 @@ async def new_token(call: Call) -> types.NewToken:
     if is_external:
         await hold_directory(call.rows, account.directory_id)
     until = call.principal.expires_at if is_external else None
-    issued = await issue_token(call.rows, account, until=until, authenticated_at=await _login_of_caller(call))
+    issued = await issue_token(call, call.rows, account, until=until, authenticated_at=await _login_of_caller(call))
     return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
 
 

@@ -84,6 +84,25 @@ async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
     return _emit(call, CredentialsRevoked(token.account_id, (token.token_id,)))
 
 
+async def end_surplus_tokens(call: Call, rows: Rows, account_id: str, *, of_oauth: bool) -> None:
+    """End the oldest tokens of an account, so that one more fits. Displays do not count. The caller's token stays."""
+    token = models.Token
+    of_kind = (
+        col(token.account_id) == account_id,
+        col(token.ve_id).is_(None),
+        col(token.expires_at) > rows.now,
+        col(token.scope).is_not(None) if of_oauth else col(token.scope).is_(None),
+    )
+    maximum = call.account_policy.max_tokens
+    if await rows.count(token, *of_kind, limit=maximum) < maximum:
+        return
+    oldest_first = await rows.all(token, *of_kind, order_by=[col(token.created_at), col(token.token_id)])
+    others = [one.token_id for one in oldest_first if one.token_id != call.principal.token_id]
+    if token_ids := tuple(others[: len(oldest_first) - maximum + 1]):
+        await _delete_of_tokens(rows, token_ids)
+        _emit(call, CredentialsRevoked(account_id, token_ids))
+
+
 async def end_displays(call: Call, rows: Rows, displays: Collection[models.PairedDisplay]) -> None:
     """End the credentials of paired displays, and the displays with them."""
     for account_id in {display.account_id for display in displays}:

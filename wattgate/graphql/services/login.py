@@ -20,8 +20,17 @@ from wattgate.db.identity.password_rules import (
 from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
-from wattgate.errors import BadInput, Conflict, Forbidden, Problem, ProblemPath, Unauthenticated
+from wattgate.errors import (
+    BadInput,
+    Conflict,
+    Forbidden,
+    Problem,
+    ProblemPath,
+    ReauthenticationRequired,
+    Unauthenticated,
+)
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.credential_endings import end_surplus_tokens
 from wattgate.graphql.services.directories import (
     add_external_account,
     external_username,
@@ -134,6 +143,7 @@ async def require_account(call: Call) -> models.Account:
 
 
 async def issue_token(
+    call: Call,
     rows: Rows,
     account: models.Account,
     *,
@@ -141,25 +151,32 @@ async def issue_token(
     authenticated_at: datetime | None = None,
     **columns: Any,
 ) -> IssuedToken:
-    """Issue a token that is valid for TOKEN_LIFETIME, and not after `until`.
+    """Issue a token that is valid for TOKEN_LIFETIME, and not after `until` or the end of the session.
 
     `authenticated_at` is the time of the log-in, by default the present one. `columns` contains other columns, such as
-    those of an OAuth client's token.
+    those of an OAuth client's token. Above the maximum of an account, its oldest tokens end. Raise
+    ReauthenticationRequired if the session has ended.
     """
-    token = new_secret()
-    expires_at = min(rows.now + TOKEN_LIFETIME, until or datetime.max.replace(tzinfo=UTC))
+    token, login_at = new_secret(), authenticated_at or rows.now
+    session_end = login_at + call.account_policy.session_lifetime
+    expires_at = min(rows.now + TOKEN_LIFETIME, session_end, until or datetime.max.replace(tzinfo=UTC))
+    if session_end <= rows.now:
+        days = call.account_policy.session_lifetime.days
+        raise ReauthenticationRequired(f"The log-in of this token is more than {days} days old. Log in again.")
     await rows.delete(
         models.Token,
         col(models.Token.account_id) == account.account_id,
         col(models.Token.expires_at) <= rows.now,
     )
+    await end_surplus_tokens(call, rows, account.account_id, of_oauth="scope" in columns)
     await rows.add(
         models.Token(
             user_id=account.user_id,
             account_id=account.account_id,
             digest=hash_secret(token),
+            created_at=rows.now,
+            authenticated_at=login_at,
             expires_at=expires_at,
-            authenticated_at=authenticated_at or rows.now,
             **columns,
         )
     )

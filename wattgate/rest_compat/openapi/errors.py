@@ -59,7 +59,7 @@ DECLARED_CODES: Mapping[ErrorKind, frozenset[str]] = MappingProxyType(
             }
         ),
         NotSupported: frozenset({"meterRead", "rawReadings", "shareTemplatePreview", "startDisplayPairing"}),
-        ReauthenticationRequired: frozenset({"changeEmail", "renameUser"}),
+        ReauthenticationRequired: frozenset({"changeEmail", "newToken", "renameUser"}),
         SecondFactorRequired: frozenset({"authenticate", "authorise"}),
         NotFound: frozenset(
             {
