@@ -100,9 +100,9 @@ audit: .venv/installed-dev
 	@echo "wattgate: asking the registries of pip and npm about the locked packages (under a minute)"
 	@$(BIN)/python tools/dependency_audit.py $(AUDIT)
 
-# The same lock files give the same bytes.
+# The bill and the VEX file. The same lock files and statements give the same bytes.
 sbom: .venv/installed-dev
-	@echo "wattgate: writing the bill of materials"
+	@echo "wattgate: writing the bill of materials and the VEX file"
 	@$(BIN)/python tools/sbom.py
 
 # The wheel and the source archive of a release. Timestamps in the wheel are those of the commit.

@@ -4,8 +4,8 @@
     python tools/dependency_audit.py                     # fails on a finding
     python tools/dependency_audit.py --require-answers   # also fails if a registry cannot answer
 
-The registries are those that pip and npm are configured with. tools/supply/policy.toml lists the allowed licences and
-the accepted findings.
+The registries are those that pip and npm are configured with. tools/supply/policy.toml lists the allowed licences
+and the accepted yanked releases. tools/supply/vex.toml has the statements about vulnerabilities.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from supply.licences import licence_problems, outdated, run_time_names
 from supply.locks import DEVELOPMENT_LOCK, node_locks, read_pins
 from supply.policy import read_policy
 from supply.registries import ask_npm, ask_vulnerable, ask_yanked
+from supply.statements import accepted_findings, read_statements
 
 
 def main() -> int:
@@ -30,8 +31,9 @@ def main() -> int:
         return 1
     answers = [ask_yanked(pins), ask_vulnerable(pins), *map(ask_npm, node_locks())]
     policy = read_policy()
+    accepted = [*policy.accepted, *accepted_findings(read_statements())]
     names = run_time_names()
-    outcome = judge(answers, list(licence_problems(names, policy)), policy, datetime.now(UTC).date())
+    outcome = judge(answers, list(licence_problems(names, policy)), accepted, datetime.now(UTC).date())
     print("\n".join([*outcome.lines, f"licences: {len(names)} packages of run time checked"]))
     for problem in outcome.problems:
         print(f"PROBLEM: {problem}")

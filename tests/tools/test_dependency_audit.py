@@ -111,20 +111,31 @@ FINDING = Finding("poorpackage", "2.0", "PYSEC-2", "update to 99.0")
 def test_finding_is_a_problem_unless_it_is_accepted_until_a_later_day() -> None:
     answers = [Answer("question", 2, (FINDING,))]
     accepted = Accepted("poorpackage", "PYSEC-2", "The function is not used.", TODAY)
-    assert judge(answers, [], NO_POLICY, TODAY).problems == [str(FINDING)]
-    outcome = judge(answers, [], replace(NO_POLICY, accepted=(accepted,)), TODAY)
+    assert judge(answers, [], [], TODAY).problems == [str(FINDING)]
+    outcome = judge(answers, [], [accepted], TODAY)
     assert outcome.problems == []
     assert outcome.lines[-1].endswith("(accepted until 2026-11-22: The function is not used.)")
     expired = replace(accepted, until=date(2026, 11, 21))
-    (problem,) = judge(answers, [], replace(NO_POLICY, accepted=(expired,)), TODAY).problems
+    (problem,) = judge(answers, [], [expired], TODAY).problems
     assert "was accepted until 2026-11-21" in problem
     other = replace(accepted, finding="PYSEC-3")
-    assert judge(answers, [], replace(NO_POLICY, accepted=(other,)), TODAY).problems == [str(FINDING)]
+    assert judge(answers, [], [other], TODAY).problems == [str(FINDING)]
+    same_id_of_another_package = replace(accepted, package="soundpackage")
+    assert judge(answers, [], [same_id_of_another_package], TODAY).problems == [str(FINDING)]
+
+
+def test_finding_is_accepted_by_any_name_of_its_advisory() -> None:
+    finding = replace(FINDING, aliases=("CVE-2026-1", "GHSA-2"))
+    accepted = Accepted("poorpackage", "GHSA-2", "The function is not used.", TODAY)
+    assert judge([Answer("question", 2, (finding,))], [], [accepted], TODAY).problems == []
+    expired = Accepted("poorpackage", "CVE-2026-1", "It was not used.", date(2026, 11, 1))
+    assert judge([Answer("question", 2, (finding,))], [], [expired, accepted], TODAY).problems == []
+    assert judge([Answer("question", 2, (finding,))], [], [expired], TODAY).problems != []
 
 
 def test_unanswered_question_is_printed_and_counted() -> None:
     answers = [Answer("one", 2), Answer("two", 0, (), ("the service is down",)), Answer("three", 2, (), ("some",))]
-    outcome = judge(answers, [], NO_POLICY, TODAY)
+    outcome = judge(answers, [], [], TODAY)
     assert outcome.problems == []
     assert outcome.unanswered == 1
     assert "two: NOT ASKED: the service is down" in outcome.lines
@@ -134,8 +145,9 @@ def test_unanswered_question_is_printed_and_counted() -> None:
     "text",
     [
         "[licences]\nallowed = []\nother = 1",
-        '[licences]\nallowed = []\n[[accepted]]\npackage = "a"\nfinding = "b"\nreason = ""\nuntil = 2027-01-01',
-        '[licences]\nallowed = []\n[[accepted]]\npackage = "a"\nfinding = "b"\nreason = "c"',
+        '[licences]\nallowed = []\n[[yanked]]\npackage = "a"\nreason = ""\nuntil = 2027-01-01',
+        '[licences]\nallowed = []\n[[yanked]]\npackage = "a"\nreason = "c"',
+        '[licences]\nallowed = []\n[[yanked]]\npackage = "a"\nfinding = "CVE-1"\nreason = "c"\nuntil = 2027-01-01',
     ],
 )
 def test_policy_with_unknown_or_missing_members_is_rejected(tmp_path: Path, text: str) -> None:

@@ -114,6 +114,8 @@ def test_release_workflow_signs_what_it_built() -> None:
     assert steps["actions/attest-sbom@v3"]["sbom-path"] == "build/sbom.cdx.json"
     assert order.index("make sbom") < order.index("make dist") < order.index(signed[0])
     assert order[-1].startswith("actions/upload-artifact@")
+    assert steps[order[-1]]["path"].split() == ["dist/*", "build/sbom.cdx.json", "build/vex.cdx.json"]
+    assert "dist/* build/sbom.cdx.json build/vex.cdx.json" in jobs["release"]["steps"][-1]["run"]
     assert (jobs["publish"]["needs"], jobs["release"]["needs"]) == ("build", "publish")
     writes = {
         name: {key for key, right in job["permissions"].items() if right == "write"} for name, job in jobs.items()

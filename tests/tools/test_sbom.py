@@ -3,18 +3,14 @@
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import jsonschema_rs
 import pytest
 
 from supply.bom import MARKER, build_bom
 from supply.locks import DEVELOPMENT_LOCK, RUN_TIME_LOCK, node_locks, read_npm_packages, read_pins
 from supply.policy import read_policy
-
-SCHEMAS = files("cyclonedx.schema._res")
-BASE = "http://cyclonedx.org/schema/"
+from tests.support.cyclonedx import schema_problems
 
 
 @cache
@@ -38,14 +34,9 @@ def names(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
 @pytest.mark.long("builds the bill of all packages; its parts stay in the short form")
 @pytest.mark.parametrize("stamped", [False, True])
 def test_bill_is_valid_by_the_schema_of_cyclonedx(stamped: bool) -> None:
-    schemas = {name: json.loads((SCHEMAS / name).read_text()) for name in ("spdx.SNAPSHOT.schema.json",)}
-    schemas |= {"jsf-0.82.SNAPSHOT.schema.json": json.loads((SCHEMAS / "jsf-0.82.SNAPSHOT.schema.json").read_text())}
-    registry = jsonschema_rs.Registry([(BASE + name, schema) for name, schema in schemas.items()])
-    schema = json.loads((SCHEMAS / "bom-1.6.SNAPSHOT.schema.json").read_text())
-    validator = jsonschema_rs.validator_for(schema, registry=registry)
     content = json.loads(build_bom(read_policy(), stamped=stamped))
-    assert [error.message for error in validator.iter_errors(content)] == []
-    assert validator.is_valid(content | {"components": [{"name": "without a type"}]}) is False
+    assert schema_problems(content) == []
+    assert schema_problems(content | {"components": [{"name": "without a type"}]}) != []
 
 
 @pytest.mark.long("writes the whole bill again; its check by the schema stays in the short form")

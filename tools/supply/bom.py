@@ -41,7 +41,7 @@ _INTEGRITY = {"sha512": HashAlgorithm.SHA_512, "sha1": HashAlgorithm.SHA_1}
 
 def build_bom(policy: Policy, *, stamped: bool = False) -> str:
     """Return the bill of materials as JSON. It has a time and a serial number only if it is stamped."""
-    project = _project()
+    project = project_component()
     run_time = [_python_component(pin, ComponentScope.REQUIRED, policy) for pin in read_pins(RUN_TIME_LOCK)]
     bom = Bom(components=[*run_time, *_development_components(policy), *_npm_components()])
     bom.metadata.component = project
@@ -58,7 +58,8 @@ def build_bom(policy: Policy, *, stamped: bool = False) -> str:
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def _project() -> Component:
+def project_component() -> Component:
+    """Return wattgate itself, in the version of pyproject.toml."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     url = PackageURL("pypi", name="wattgate", version=version)
     licence = LicenseExpression("Apache-2.0")

@@ -1,4 +1,4 @@
-"""Rules of the dependency audit, from policy.toml: licences, and accepted findings with their end dates."""
+"""Rules of the dependency audit, from policy.toml: licences, and accepted yanked releases with their end dates."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 POLICY = Path(__file__).with_name("policy.toml")
+
+YANKED = "yanked"
+"""The finding that a release is yanked. Advisories have the names of their registries, and statements in vex.toml."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,10 @@ class LicenceRule:
 
 @dataclass(frozen=True)
 class Policy:
-    """The content of policy.toml. `stated` completes metadata, `exceptions` allows other licences."""
+    """The content of policy.toml.
+
+    `stated` completes metadata, `exceptions` allows other licences, `accepted` are yanked releases.
+    """
 
     allowed: frozenset[str]
     stated: Mapping[str, LicenceRule]
@@ -43,7 +49,7 @@ def read_policy(path: Path = POLICY) -> Policy:
     """Return the policy. Raise TypeError if an entry has an unknown member or lacks one, ValueError if one is empty."""
     content = tomllib.loads(path.read_text())
     licences = content.pop("licences")
-    accepted = tuple(Accepted(**entry) for entry in content.pop("accepted", []))
+    accepted = tuple(Accepted(finding=YANKED, **entry) for entry in content.pop("yanked", []))
     allowed = frozenset(licences.pop("allowed"))
     stated, exceptions = _rules(licences.pop("stated", [])), _rules(licences.pop("exception", []))
     if unknown := sorted({*content, *licences}):

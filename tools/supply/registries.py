@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from supply.locks import ROOT, Pin, read_npm_packages
+from supply.policy import YANKED
 
 YANKED_PROBE = "attrs==21.1.0"
 VULNERABLE_PROBE = "jinja2==2.10"
@@ -32,12 +33,13 @@ _YANKED = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A known problem of a locked package. `id` is that of the advisory, or `yanked`."""
+    """A known problem of a locked package. `id` is that of the advisory, or `yanked`. `aliases` are its other names."""
 
     package: str
     version: str
     id: str
     text: str
+    aliases: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}: {self.id}: {self.text}"
@@ -102,7 +104,7 @@ def _elsewhere(pins: Sequence[Pin]) -> tuple[str, ...]:
 def find_yanked(output: str) -> list[Finding]:
     """Return the yanked releases that pip warns about."""
     return [
-        Finding(name, version, "yanked", reason or "no reason is given")
+        Finding(name, version, YANKED, reason or "no reason is given")
         for name, version, reason in _YANKED.findall(output)
     ]
 
@@ -110,7 +112,13 @@ def find_yanked(output: str) -> list[Finding]:
 def find_vulnerable(report: dict[str, Any]) -> list[Finding]:
     """Return the vulnerabilities in a report of pip-audit."""
     return [
-        Finding(one["name"], one["version"], found["id"], _fixed_by(found["fix_versions"]))
+        Finding(
+            one["name"],
+            one["version"],
+            found["id"],
+            _fixed_by(found["fix_versions"]),
+            tuple(sorted(found.get("aliases", ()))),
+        )
         for one in report["dependencies"]
         for found in one.get("vulns", ())
     ]
