@@ -15,7 +15,7 @@ from supply.audit import judge
 from supply.locks import DEVELOPMENT_LOCK, ROOT, read_pins
 from supply.policy import read_policy
 from supply.registries import Answer, Finding
-from supply.statements import Statement, accepted_findings, read_statements
+from supply.statements import MAX_EXPLOITABLE, Statement, accepted_findings, read_statements
 from supply.vex import build_vex
 from tests.support.cyclonedx import schema_problems
 
@@ -169,6 +169,24 @@ def test_statement_with_wrong_or_missing_members_is_refused(tmp_path: Path, old:
     path.write_text(UNAFFECTED.replace(old, new))
     with pytest.raises((TypeError, ValueError)):
         read_statements(path)
+
+
+def test_statement_about_an_exploitable_vulnerability_ends_in_the_documented_time(tmp_path: Path) -> None:
+    policy = (ROOT / "SECURITY.md").read_text()
+    assert f"| other | {MAX_EXPLOITABLE.days} days |" in policy
+    exploitable = (
+        UNAFFECTED.replace('"not_affected"', '"exploitable"').replace("justification", "#").replace("tests", "#")
+    )
+    exploitable += 'responses = ["update"]\n'
+    path = tmp_path / "vex.toml"
+    path.write_text(exploitable.replace("2027-01-31", "2027-01-30"))
+    (statement,) = read_statements(path)
+    assert statement.until == statement.since + MAX_EXPLOITABLE
+    path.write_text(exploitable)
+    with pytest.raises(ValueError, match="more than 90 days after since"):
+        read_statements(path)
+    path.write_text(exploitable.replace('"exploitable"', '"false_positive"').replace("responses", "#"))
+    assert read_statements(path)[0].until == date(2027, 1, 31)
 
 
 def test_two_statements_about_one_advisory_are_refused(tmp_path: Path) -> None:

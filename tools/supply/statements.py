@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 from cyclonedx.model.impact_analysis import ImpactAnalysisJustification, ImpactAnalysisResponse, ImpactAnalysisState
@@ -16,6 +16,9 @@ ACCEPTED_STATES = frozenset(
     {ImpactAnalysisState.NOT_AFFECTED, ImpactAnalysisState.FALSE_POSITIVE, ImpactAnalysisState.EXPLOITABLE}
 )
 """States in which the audit accepts a finding, until a day. In the other ones, the finding is a problem."""
+
+MAX_EXPLOITABLE = timedelta(days=90)
+"""The longest time until an update that SECURITY.md allows for a vulnerability that affects the gateway."""
 
 UNUSED_STATES = frozenset({ImpactAnalysisState.RESOLVED_WITH_PEDIGREE})
 """States that need a component with patches of our own. The project has none."""
@@ -45,10 +48,11 @@ class Statement:
     def problems(self) -> Iterator[str]:
         """Yield a sentence for each member that is missing, or that does not fit the state."""
         is_unaffected = self.state is ImpactAnalysisState.NOT_AFFECTED
+        is_exploitable = self.state is ImpactAnalysisState.EXPLOITABLE
         expected = {
             "justification": (is_unaffected, self.justification is not None),
             "tests": (is_unaffected, bool(self.tests)),
-            "responses": (self.state is ImpactAnalysisState.EXPLOITABLE, bool(self.responses)),
+            "responses": (is_exploitable, bool(self.responses)),
             "until": (self.state in ACCEPTED_STATES, self.until is not None),
         }
         for member, (is_needed, is_present) in expected.items():
@@ -60,6 +64,8 @@ class Statement:
             yield "id, package or detail is empty"
         if self.until is not None and self.until < self.since:
             yield f"until {self.until} is before since {self.since}"
+        if is_exploitable and self.until is not None and self.until > self.since + MAX_EXPLOITABLE:
+            yield f"until {self.until} is more than {MAX_EXPLOITABLE.days} days after since {self.since}"
 
 
 def read_statements(path: Path = STATEMENTS) -> list[Statement]:
