@@ -40,7 +40,7 @@ def build_application(
     lifespan: Lifespan[Starlette] | None = None,
 ) -> Starlette:
     """Return an application with the routes, behind the middleware of every request."""
-    return Starlette(
+    application = Starlette(
         routes=routes,
         middleware=_middleware(settings, tracing),
         exception_handlers={
@@ -49,6 +49,9 @@ def build_application(
         },
         lifespan=lifespan,
     )
+    # A path is served with and without a slash at its end. Redirects of the router led from /static/ to /static/.
+    application.router.redirect_slashes = False
+    return application
 
 
 def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]:
