@@ -1,11 +1,13 @@
 """Requests that no client of the gateway sends: methods, paths and encodings that a scanner tries."""
 
+import asyncio
 from urllib.parse import quote
 
 import httpx
 
 from tests.support.house import House
 from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.security_headers import API
 
 METHODS = ("TRACE", "TRACK", "CONNECT", "DEBUG", "PROPFIND")
 PATHS = ("/", "/graphql", "/api/v0-1/account", "/display", "/healthz", "/static/shared/dom.js", "/nowhere")
@@ -61,6 +63,29 @@ async def test_no_path_redirects(served: House) -> None:
         answer = await raw(served, "GET", path, {"X-Forwarded-Host": "evil.example"})
         assert not answer.is_redirect, (path, answer.headers)
         assert answer.status_code in (200, 400, 404), (path, answer.status_code)
+
+
+async def test_refusals_of_the_protocol_have_the_security_headers(served: House) -> None:
+    """Requests that no route sees are refused by the protocol, with the headers of an answer that is data."""
+    for request, status in (
+        (b"\x16\x03\x01\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + 200_000 * b"x" + b"\r\n\r\n", 431),
+    ):
+        head = await refusal(served, request)
+        assert head.startswith(b"HTTP/1.1 %d " % status)
+        for name, value in (*API.headers, API.cache_header):
+            assert head.count(b"\r\n%b: %b\r\n" % (name, value)) == 1, (status, name)
+
+
+async def refusal(served: House, request: bytes) -> bytes:
+    """Send bytes and return the head of the answer, with the end of its last line."""
+    url = httpx.URL(served.url)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    writer.write(request)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+    writer.close()
+    return head
 
 
 async def raw(served: House, method: str, path: str, headers: dict[str, str]) -> httpx.Response:

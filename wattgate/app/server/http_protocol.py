@@ -36,6 +36,7 @@ from wattgate.app.server.request_heads import (
     malformed,
     too_large,
 )
+from wattgate.app.server.security_headers import API
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
@@ -349,6 +350,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._log_refusal(status_line, error)
         content = msgspec.json.encode({"error": error.message, **error.extensions})
         head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
+        head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
         if error.retry_after is not None:
             head.append(b"retry-after: %d\r\n" % error.retry_after)
         self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content]))
