@@ -1,14 +1,17 @@
 """The page of cryptographic functions lists those that the code uses, and no function is weak."""
 
 import ast
+import math
 import re
+import ssl
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from tests.support.passwords import GATEWAY_HASHER
 from wattgate.db.encryption.key_ring import KEY_BYTES
-from wattgate.db.identity.secrets import new_secret
+from wattgate.db.identity.secrets import new_readable_secret, new_secret
+from wattgate.graphql.services.second_factor import RECOVERY_ALPHABET
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "wattgate"
@@ -118,3 +121,16 @@ def test_strengths_of_the_page_are_those_of_the_code() -> None:
     assert KEY_BYTES * 8 == 256
     assert len(new_secret()) == 43  # 256 bits in base64url
     assert new_secret() != new_secret()
+    recovery_bits = math.floor(16 * math.log2(len(RECOVERY_ALPHABET)))
+    assert f"| recovery code | the gateway, {recovery_bits} bits |" in PAGE
+    assert len(new_readable_secret(RECOVERY_ALPHABET).replace("-", "")) == 16
+
+
+def test_contexts_refuse_old_versions_of_tls() -> None:
+    """Every connection of the gateway takes its context from this function, as the page lists."""
+    context = ssl.create_default_context()
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
+    lowered = re.compile(r"TLSVersion|set_ciphers|ssl\.PROTOCOL_|OP_NO_|OP_LEGACY")
+    assert [path.name for path in PACKAGE.rglob("*.py") if lowered.search(path.read_text())] == []
