@@ -72,6 +72,7 @@ PATTERNS = {
     "energy.storage_fields": ["_DATATYPE", "_INTERVAL"],
     "energy.tariffs": ["_HALF_HOUR_TIME"],
     "graphql.core.scalars": ["_OFFSET"],
+    "graphql.execution.document_tokens": ["_TOKEN"],
     "graphql.execution.enum_errors": ["_UNKNOWN_VALUE"],
     "graphql.execution.trusted_documents": ["_CUSTOM_ID"],
     "graphql.resolvers.alert_rules": ["_TIME_OF_DAY"],
@@ -231,7 +232,7 @@ def _sample(nodes: Any, count: int) -> Iterator[str]:
                 yield from _sample(argument[1][0], count)
             case "SUBPATTERN":
                 yield from _sample(argument[3], count)
-            case "MAX_REPEAT" | "MIN_REPEAT":
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 fewest, most, repeated = argument
                 for _ in range(min(max(int(fewest), count), int(most))):
                     yield from _sample(repeated, count)

@@ -27,7 +27,7 @@ from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_v
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.execution.enum_errors import list_enum_values
 from wattgate.graphql.execution.root_fields import RootField, collect_root_fields
-from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.execution.schema import Schema, shorten_message
 
 SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
 """Maximum characters of a short document, and the number of short documents in the cache.
@@ -44,8 +44,14 @@ MAX_LONG_DOCUMENTS = 50
 LONG_DOCUMENT_CHARACTERS = 2_000
 """Length from which a document is compiled in a thread: a document of the maximum size takes more than 100 ms."""
 
-MAX_VALIDATION_ERRORS = 20
-"""Maximum number of validation errors that are reported for a document."""
+MAX_VALIDATION_ERRORS = 5
+"""Maximum number of validation errors that are reported for a document. Each may contain the text of a large value."""
+
+MAX_CACHED_NAME_CHARACTERS = 200
+"""Maximum characters of an operation name in the cache. Clients choose the names, also for known documents."""
+
+MAX_ERROR_LOCATIONS = 20
+"""Maximum number of locations of one error."""
 
 
 @dataclass(slots=True, eq=False)
@@ -139,12 +145,21 @@ class DocumentCache:
         return self._short.find(key) or self._anonymous.find(key)
 
     def _store(self, text: str, name: str | None, result: _CachedResult, *, is_known: bool) -> None:
+        if len(name or "") > MAX_CACHED_NAME_CHARACTERS:
+            return
         if len(text) <= SHORT_DOCUMENT_CHARACTERS:
             (self._short if is_known else self._anonymous).store((text, name), result)
         elif len(text) <= self._limits.characters and is_known:
             self._long.store((text, name), result)
 
     def _parse_and_validate(self, text: str, name: str | None) -> _CachedResult:
+        result = self._read(text, name)
+        if not isinstance(result, Document):
+            for error in result:
+                shorten_message(error)
+        return result
+
+    def _read(self, text: str, name: str | None) -> _CachedResult:
         try:
             node = parse_document(text, self._limits)
         except GraphQLError as error:
@@ -182,15 +197,19 @@ def _merge_equal_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
     """Return one error for each message of a validation rule, with the locations of all errors that have it.
 
     A repeated mistake then adds its locations to the response, and not a complete error for each. Errors of scalars
-    stay separate, because each has its own cause.
+    stay separate, because each has its own cause. An error has at most MAX_ERROR_LOCATIONS locations.
     """
     merged: dict[object, list[GraphQLError]] = {}
     for error in errors:
         merged.setdefault(error.message if error.original_error is None else id(error), []).append(error)
-    return [
-        equal[0] if len(equal) == 1 else GraphQLError(equal[0].message, [node for e in equal for node in e.nodes or ()])
-        for equal in merged.values()
-    ]
+    return [_join_equal_errors(equal) for equal in merged.values()]
+
+
+def _join_equal_errors(errors: Sequence[GraphQLError]) -> GraphQLError:
+    nodes = [node for error in errors for node in error.nodes or ()]
+    if len(errors) == 1 and len(nodes) <= MAX_ERROR_LOCATIONS:
+        return errors[0]
+    return GraphQLError(errors[0].message, nodes[:MAX_ERROR_LOCATIONS])
 
 
 def _document_or_error(result: _CachedResult) -> Document:

@@ -19,7 +19,8 @@ from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.compiled.value_bounds import BoundValues
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
-from wattgate.graphql.execution.documents import Document, DocumentCache
+from wattgate.graphql.execution.document_tokens import parse_cost
+from wattgate.graphql.execution.documents import Document, DocumentCache, InvalidRequest
 from wattgate.graphql.execution.input_worker import InputWorker
 from wattgate.graphql.execution.json_encoding import LARGE_COST, PIECE_VALUES, encode_large_json
 from wattgate.graphql.execution.operation_spans import operation_span
@@ -122,6 +123,7 @@ class GraphQLPipeline:
         self._inputs = InputWorker()
         self._persisted_documents = persisted_documents
         self._budgets = budgets
+        self._limits = limits
         self._documents = DocumentCache(schema, limits, clock)
         self._document_queue = document_queue or DocumentQueue()
         self._time_limit = TimeLimit(time_limit_seconds)
@@ -131,11 +133,21 @@ class GraphQLPipeline:
     ) -> tuple[OperationRequest, Document]:
         """Return the request with the text of its document, and the requested operation.
 
-        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Documents of
-        anonymous callers are charged to the client's address before they are parsed.
+        Raise InvalidRequest if the document is missing or invalid; see also `PersistedDocuments.resolve`. Raise
+        BudgetExhausted if the budget of the caller does not cover a new document. The size of a request that is
+        invalid is charged, as `execute` charges that of others.
         """
         if principal.role is Role.ANONYMOUS:
             await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
+        try:
+            return await self._resolve_document(principal, request)
+        except InvalidRequest:
+            await self.charge_size(principal, request)
+            raise
+
+    async def _resolve_document(
+        self, principal: Principal, request: OperationRequest
+    ) -> tuple[OperationRequest, Document]:
         persisted = self._persisted_documents
         if persisted is None or not needs_resolution(principal, request):
             return request, self._find_document(request) or await self._parse_document(principal, request)
@@ -152,9 +164,15 @@ class GraphQLPipeline:
         return self._documents.find(request.query, request.operation_name)
 
     async def _parse_document(self, principal: Principal, request: OperationRequest) -> Document:
-        """Parse the document of a request when it is the turn of the caller."""
+        """Charge a known caller for the tokens of a new document, and parse it when it is the turn of the caller.
+
+        The charge is not a part of the cost of the operation, because the next request with the document has none.
+        Documents of anonymous callers are charged to their address: they must not use up the budget of others.
+        """
         assert request.query is not None  # see `_find_document`
         is_known = principal.role is not Role.ANONYMOUS
+        if is_known and (cost := parse_cost(request.query, self._limits)):
+            await self._settled(OperationCharge.flat(self._budgets, principal, cost))
         parse = partial(self._documents.get, request.query, request.operation_name, is_known=is_known)
         return await self._document_queue.run(principal, parse)
 

@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 MAX_REPORTED_ERRORS = 50
 """Maximum number of errors that are reported for an operation."""
 
+MAX_ERROR_CHARACTERS = 1_000
+"""Maximum characters of an error message. graphql-core repeats texts and whole values of the client in messages."""
+
 ROOT_DESCRIPTIONS = {
     "Query": "Read operations. An account sees the records of its user and the shared records of the application. "
     "Administrators and applications see all records of the application, template editors all templates. The acting "
@@ -60,7 +63,11 @@ class Schema(strawberry.Schema):
 
 
 def normalize_error(error: GraphQLError) -> None:
-    """Set the code of the error contract on a GraphQL error. Mask the message of an internal error and log it."""
+    """Set the code of the error contract on a GraphQL error. Mask the message of an internal error and log it.
+
+    A long message is shortened.
+    """
+    shorten_message(error)
     original = error.original_error
     if isinstance(original, GatewayError):
         log_access_error(original)
@@ -72,6 +79,14 @@ def normalize_error(error: GraphQLError) -> None:
     log.error("Resolver failed at %s", error.path, exc_info=original)
     masked = Internal("an unexpected error has occurred")
     error.message, error.extensions = masked.message, masked.extensions
+
+
+def shorten_message(error: GraphQLError) -> None:
+    """Shorten the message of an error to MAX_ERROR_CHARACTERS. It ends with the number of its characters."""
+    count = len(error.message)
+    if count > MAX_ERROR_CHARACTERS:
+        note = f"... (a message of {count:,} characters)"
+        error.message = error.message[: MAX_ERROR_CHARACTERS - len(note)] + note
 
 
 def normalize_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:

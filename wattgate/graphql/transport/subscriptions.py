@@ -153,6 +153,8 @@ class SubscriptionService:
             return ResolvedOperation(*await self.pipeline.resolve_document(principal, request))
         except InvalidRequest as invalid:
             raise _rejection(invalid.errors) from None
+        except BudgetExhausted as exhausted:
+            raise exhausted.error from None
 
     async def start_operation(
         self, principal: Principal, request: OperationRequest, prepared: PreparedOperation | None = None
