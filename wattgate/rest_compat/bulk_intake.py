@@ -6,7 +6,7 @@ reports their number.
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -20,14 +20,18 @@ from wattgate.clock import to_ms
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.plain_columns import parse_instants
 from wattgate.errors import MAX_LISTED_PROBLEMS, Problem, RateLimited
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.graphql.resolvers.bulk_recording import SeriesKey
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk_recorder import (
+    FREE_WORK,
+    YIELD_EVERY_LINES,
     BulkRecorder,
     BulkReport,
     InvalidLine,
     RunOperation,
     UnreadableInput,
+    WorkCharge,
     decode_line,
     parse_number,
     parse_quality,
@@ -40,7 +44,12 @@ NDJSON = "application/x-ndjson"
 MAX_LINE_BYTES = 64 * 1024
 """Maximum length of an NDJSON line; a longer line is refused."""
 
+MAX_REASON_CHARACTERS = 300
+"""Maximum characters of the reason of a refusal, which may repeat a text of the line."""
+
 NEWLINE = ord("\n")
+
+LineText = Annotated[str, Meta(max_length=MAX_ID_CHARACTERS)]
 
 ByteChunks = AsyncIterator[bytes]
 BodyReader = Callable[[ByteChunks, BulkRecorder], Awaitable[None]]
@@ -50,10 +59,10 @@ BodyReader = Callable[[ByteChunks, BulkRecorder], Awaitable[None]]
 class NdjsonReading(msgspec.Struct, rename="camel"):
     """A line of NDJSON: one reading. Unknown members are ignored."""
 
-    resource_id: str
+    resource_id: LineText
     at: Annotated[datetime, Meta(tz=True)]
     value: float | str
-    field: str | None = None
+    field: LineText | None = None
     quality: str = ""
 
 
@@ -63,10 +72,10 @@ _DECODER = msgspec.json.Decoder(NdjsonReading)
 class PlainNdjsonReading(msgspec.Struct, rename="camel", gc=False):
     """A line of NDJSON, as in `NdjsonReading`, whose time is not parsed yet."""
 
-    resource_id: str
+    resource_id: LineText
     at: str
     value: float | str
-    field: str | None = None
+    field: LineText | None = None
     quality: str = ""
 
 
@@ -76,20 +85,29 @@ _PLAIN_DECODER = msgspec.json.Decoder(PlainNdjsonReading)
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read newline-delimited JSON with one reading on each line. Blank lines are ignored but counted."""
     number = 0
-    async for block in _split_blocks(chunks):
+    async for block in _split_blocks(chunks, bulk):
         count = block.count(b"\n") + 1
+        await bulk.charge_read(lines=count)
         columns = _parse_plain_lines(block, count)
         if columns is None:
-            for position, text in enumerate(block.split(b"\n"), number + 1):
-                await _add_line(bulk, position, text)
+            await _add_lines(bulk, number + 1, block.split(b"\n"))
         else:
             await bulk.add_columns(number + 1, *columns)
         number += count
 
 
+async def _add_lines(bulk: BulkRecorder, first: int, texts: Sequence[bytes]) -> None:
+    """Add lines one by one. Other tasks may run after each YIELD_EVERY_LINES of them that are not empty."""
+    read = 0
+    for number, text in enumerate(texts, first):
+        if text and not text.isspace():
+            await _add_line(bulk, number, text)
+            read += 1
+            if read % YIELD_EVERY_LINES == 0:
+                await bulk.charge_read()
+
+
 async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
-    if not text.strip():
-        return
     try:
         line = _parse_line(text)
         value = line.value if isinstance(line.value, float) else parse_number(line.value)
@@ -102,29 +120,40 @@ async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """Read an Apache Arrow IPC stream with one reading in each row."""
-    async for rows, rejected_rows in arrow.read_arrays(chunks):
+    async for rows, rejected_rows, more_rejected in arrow.read_arrays(_charged(chunks, bulk), bulk.charge_read):
         for line, reason in rejected_rows:
             bulk.refuse_line(line, reason)
+        bulk.refuse_lines(more_rejected)
         await bulk.add_arrays(*rows)
+
+
+async def _charged(chunks: ByteChunks, bulk: BulkRecorder) -> ByteChunks:
+    """Yield the chunks, each after it is charged."""
+    async for chunk in chunks:
+        await bulk.charge_read(len(chunk))
+        yield chunk
 
 
 BODY_READERS: Mapping[str, BodyReader] = MappingProxyType({NDJSON: read_ndjson, ARROW: read_arrow})
 """The body readers by media type."""
 
 
-async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOperation) -> dict[str, Any]:
+async def record_stream(
+    read_body: BodyReader, chunks: ByteChunks, run: RunOperation, charge: WorkCharge = FREE_WORK
+) -> dict[str, Any]:
     """Record the readings of a body and return the response body.
 
-    The response counts the recorded and refused readings and lists the first refusals. Raise UnreadableInput if the
-    body becomes unreadable; the readings before that point are recorded.
+    `run` charges each batch, and `charge` the read bytes and lines. The response counts the recorded and refused
+    readings and lists the first refusals. Raise UnreadableInput if the body becomes unreadable; the readings before
+    that point are recorded.
     """
     listed_problems: list[Problem] = []
 
     def refuse(line: int, reason: str) -> None:
         if len(listed_problems) < MAX_LISTED_PROBLEMS:
-            listed_problems.append(Problem((line,), reason))
+            listed_problems.append(Problem((line,), reason[:MAX_REASON_CHARACTERS]))
 
-    bulk = BulkRecorder(run, refuse)
+    bulk = BulkRecorder(run, refuse, charge=charge, max_reasons=MAX_LISTED_PROBLEMS)
     try:
         report = await _record_body(read_body, chunks, bulk)
     except UnreadableInput as error:
@@ -132,6 +161,7 @@ async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOpera
         message = f"{error.message}; {report.recorded:,} readings before this point are recorded"
         raise UnreadableInput(message, problems=listed_problems) from None
     except RateLimited as error:
+        await bulk.abandon()
         message = f"{error.message} {bulk.report.recorded:,} readings before this point are recorded."
         raise RateLimited(message, retry_after=error.retry_after, problems=listed_problems) from None
     body: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
@@ -193,13 +223,14 @@ def _has_short_lines(text: bytes) -> bool:
     return bool(np.diff(newlines, prepend=-1, append=len(text)).max() <= MAX_LINE_BYTES + 1)
 
 
-async def _split_blocks(chunks: ByteChunks) -> AsyncIterator[bytes]:
+async def _split_blocks(chunks: ByteChunks, bulk: BulkRecorder) -> AsyncIterator[bytes]:
     """Yield the lines of a body, those that end in a chunk together, without the newline of the last one.
 
-    At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect that it is too long.
+    Each chunk is charged first. At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect
+    that it is too long.
     """
     unfinished = b""
-    async for chunk in chunks:
+    async for chunk in _charged(chunks, bulk):
         lines, newline, tail = chunk.rpartition(b"\n")
         if newline:
             yield unfinished + lines

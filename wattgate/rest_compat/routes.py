@@ -44,6 +44,7 @@ from wattgate.rest_compat.formats import DEFAULT_FORMAT, INPUT_REQUEST_PATHS, LE
 from wattgate.rest_compat.formats.legacy_format import FORM, LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 from wattgate.rest_compat.row_renderer import build_renderer, render_field, wire_name
+from wattgate.rest_compat.upload_charge import UploadCharge
 
 OPERATION_HEADER = "x-graphql-operation"
 
@@ -126,7 +127,7 @@ class ParsedRequest:
     """
 
     arguments: dict[str, Any]
-    source: LegacyRequest | Callable[[RunOperation], Awaitable[dict[str, Any]]]
+    source: LegacyRequest | Callable[[RunOperation, UploadCharge], Awaitable[dict[str, Any]]]
 
 
 class Dispatcher:
@@ -193,9 +194,11 @@ class Dispatcher:
         cost = call_cost(endpoint.operation, parsed.arguments, [edge for _, edge in endpoint.edges], self._clock)
         size_units = charge.charged
         await charge.add(cost.estimate)
-        run_part = self._run_parts(principal, charge)
         if not isinstance(parsed.source, LegacyRequest):
-            return json_response(await parsed.source(run_part), endpoint.rest.status, headers)
+            upload = UploadCharge(charge)
+            report = await parsed.source(self._run_parts(principal, upload), upload)
+            return json_response(report, endpoint.rest.status, headers)
+        run_part = self._run_parts(principal, charge)
         result = await self._runner.run(endpoint.operation, principal, parsed.arguments)
         rows = result if endpoint.operation.returns_list else [result]
         await charge.raise_to(size_units + cost.for_rows(len(rows)))
@@ -229,7 +232,7 @@ class Dispatcher:
                 await charge.add(extra)
         return edges
 
-    def _run_parts(self, principal: Principal, charge: CallCharge) -> RunOperation:
+    def _run_parts(self, principal: Principal, charge: CallCharge | UploadCharge) -> RunOperation:
         """Return a function that runs an operation for each part of a stream, in the body or in the response.
 
         It charges each part first, and waits for the budget if necessary. It raises Unauthenticated when the

@@ -1,5 +1,6 @@
 """Record readings given as arrays, from streams and files: validate and sort them with NumPy, not one by one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,7 +35,8 @@ class BulkReadingBatch:
     """Readings of several series, one array element for each reading.
 
     `series_index` is the position in `series`. `at` is in ms since 1970. `value` is the nearest double. `quality` is a
-    code of `storage_fields.QUALITY_CODES`.
+    code of `storage_fields.QUALITY_CODES`. `max_reasons` is the number of rejected readings, the first ones, for which
+    the caller needs a reason; None means all.
     """
 
     series: list[SeriesKey]
@@ -42,14 +44,16 @@ class BulkReadingBatch:
     at: IntArray
     value: FloatArray
     quality: IntArray
+    max_reasons: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedArrays:
-    """The number of stored readings, and the index and reason of each rejected one."""
+    """The number of stored readings, the index and reason of rejected ones, and the number of further rejected ones."""
 
     recorded: int
     refused: list[tuple[int, str]]
+    more_refused: int = 0
 
 
 def _batch_cost(now: datetime, batch: Any) -> int:
@@ -68,26 +72,26 @@ def _batch_cost(now: datetime, batch: Any) -> int:
 )
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does. The caller limits their number."""
-    targets, readings, refused = await validate_batch(call, batch)
+    targets, readings, refused, more = await validate_batch(call, batch)
     await store_readings(call, targets, readings)
-    return RecordedArrays(len(readings.at), refused)
+    return RecordedArrays(len(readings.at), refused, more)
 
 
 async def validate_batch(
     call: Call, batch: BulkReadingBatch
-) -> tuple[ReadingTargets, ReadingColumns, list[tuple[int, str]]]:
-    """Return the targets of a batch, its valid readings, and the index and reason of each rejected one."""
+) -> tuple[ReadingTargets, ReadingColumns, list[tuple[int, str]], int]:
+    """Return the targets of a batch, its valid readings, and the rejected ones as `RecordedArrays` has them."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
     validator = _BatchValidator(targets, batch)
     readings = validator.build_readings()
-    return targets, readings, validator.refused
+    return targets, readings, *validator.list_rejected(batch.max_reasons)
 
 
 class _BatchValidator:
-    """Validates a batch. Collects the index and reason of each rejected reading in `refused`."""
+    """Validates a batch in columns. Only the reason of a rejected reading takes work of its own."""
 
     def __init__(self, targets: ReadingTargets, batch: BulkReadingBatch) -> None:
-        self.refused: list[tuple[int, str]] = []
+        self._rejected: list[tuple[IntArray, Callable[[int], str]]] = []
         self._targets = targets
         self._batch = batch
         self._known_targets: list[ReadingTarget] = []
@@ -108,8 +112,19 @@ class _BatchValidator:
             hourly[target_index],
         )
         kept, conflicting = sort_and_deduplicate(columns[:3], columns[3:5])
-        self.refused += [(int(position), CONFLICTING_DUPLICATE) for position in index[conflicting]]
+        self._rejected.append((index[conflicting], lambda position: CONFLICTING_DUPLICATE))
         return ReadingColumns(*(column[kept] for column in columns))
+
+    def list_rejected(self, max_reasons: int | None) -> tuple[list[tuple[int, str]], int]:
+        """Return the index and reason of the first rejected readings, and the number of further ones."""
+        positions = np.concatenate([rejected for rejected, _ in self._rejected])
+        reasons = np.repeat(np.arange(len(self._rejected)), [len(rejected) for rejected, _ in self._rejected])
+        first = np.argsort(positions, kind="stable")[:max_reasons]
+        listed = [
+            (position, self._rejected[reason][1](position))
+            for position, reason in zip(positions[first].tolist(), reasons[first].tolist(), strict=True)
+        ]
+        return listed, len(positions) - len(listed)
 
     def _resolve_targets(self) -> IntArray:
         """Return for each reading the position of its target in `_known_targets`, or -1 if it has none."""
@@ -124,10 +139,9 @@ class _BatchValidator:
                 target_of_series[series_index] = len(self._known_targets)
                 self._known_targets.append(target)
         target_index = target_of_series[self._batch.series_index]
-        self.refused += [
-            (int(position), reasons[int(self._batch.series_index[position])])
-            for position in np.flatnonzero(target_index < 0)
-        ]
+        self._rejected.append(
+            (np.flatnonzero(target_index < 0), lambda position: reasons[int(self._batch.series_index[position])])
+        )
         return target_index
 
     def _validate_values(self, index: IntArray) -> tuple[IntArray, IntArray]:
@@ -141,10 +155,11 @@ class _BatchValidator:
         without_consent = find_without_consent(bounds, target_index, batch.at[index])
         if without_consent is not None:
             valid &= ~without_consent
-        for position in index[~valid]:
-            target = self._known_targets[self._target_index[position]]
-            reason = target.rejection_reason(
-                int(batch.at[position]), float(batch.value[position]), self._targets.now_ms
-            )
-            self.refused.append((int(position), reason))
+        self._rejected.append((index[~valid], self._value_reason))
         return index[valid], scaled[valid]
+
+    def _value_reason(self, position: int) -> str:
+        target = self._known_targets[self._target_index[position]]
+        at, value = int(self._batch.at[position]), float(self._batch.value[position])
+        reason: str = target.rejection_reason(at, value, self._targets.now_ms)
+        return reason

@@ -75,7 +75,7 @@ async def resources_by_id(call: Call, *, resource_ids: list[strawberry.ID]) -> l
 @operation(OperationKind.QUERY, returns=CheckedArrays, needs=Permission.SYSTEM)
 async def check_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> CheckedArrays:
     """Return what `record_reading_arrays` would do with a batch. Store nothing."""
-    _, readings, refused = await validate_batch(call, batch)
+    _, readings, refused, _ = await validate_batch(call, batch)
     unchanged, replaced = await call.rows.readings.count_stored(readings)
     return CheckedArrays(len(readings.at) - unchanged - replaced, replaced, unchanged, refused)
 

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,7 +14,7 @@ from wattgate.decimals import MAX_NUMBER_CHARACTERS, InvalidDecimal, parse_decim
 from wattgate.energy.arrays import FloatArray, IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
-from wattgate.errors import BadInput
+from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, SeriesKey, record_reading_arrays
 
@@ -33,6 +34,23 @@ YIELD_EVERY_LINES = 500
 
 MAX_EXACT_CHARACTERS = 15
 """Numbers with at most this many characters are exact as a double."""
+
+
+class WorkCharge(Protocol):
+    """Charges the sender of an upload."""
+
+    async def add_work(self, size: int, lines: int, refused: int) -> None:
+        """Charge `size` bytes and `lines` that are read, and lines that are refused. Raise RateLimited."""
+
+
+class FreeWork:
+    """Charges nothing: the command of an operator."""
+
+    async def add_work(self, size: int, lines: int, refused: int) -> None:
+        return
+
+
+FREE_WORK = FreeWork()
 
 
 class InvalidLine(ValueError):
@@ -57,13 +75,23 @@ class BulkRecorder:
 
     While one batch is stored, the next one is collected, but never more. A reading that cannot be stored is refused
     with its line and the reason; the others are stored. A later reading of the same series and time replaces an earlier
-    one.
+    one. With `max_reasons`, only the first refusals are reported, and further ones are counted.
     """
 
-    def __init__(self, run: RunOperation, report_refusal: ReportRefusal) -> None:
+    def __init__(
+        self,
+        run: RunOperation,
+        report_refusal: ReportRefusal,
+        *,
+        charge: WorkCharge = FREE_WORK,
+        max_reasons: int | None = None,
+    ) -> None:
         self.report = BulkReport()
         self._run = run
         self._report_refusal = report_refusal
+        self._charge = charge
+        self._max_reasons = max_reasons
+        self._invalid_lines = 0
         self._buffer = _ReadingBuffer()
         self._storing: asyncio.Task[None] | None = None
 
@@ -71,11 +99,8 @@ class BulkRecorder:
         """Add the reading of a line: time in ms since 1970, value, and quality code."""
         self._buffer.add(line, series, at, value, quality)
         self.report.lines += 1
-        buffered = len(self._buffer.lines)
-        if buffered >= BATCH_SIZE:
+        if len(self._buffer.lines) >= BATCH_SIZE:
             await self._flush()
-        elif buffered % YIELD_EVERY_LINES == 0:
-            await asyncio.sleep(0)
 
     async def add_columns(
         self, first_line: int, series: Sequence[SeriesKey], at: IntArray, value: FloatArray, quality: IntArray
@@ -101,13 +126,38 @@ class BulkRecorder:
     def refuse_line(self, line: int, reason: str) -> None:
         """Refuse a line without a valid reading."""
         self.report.lines += 1
+        self._invalid_lines += 1
         self._count_refusal(line, reason)
 
+    def refuse_lines(self, count: int) -> None:
+        """Refuse further lines, without reasons."""
+        self.report.lines += count
+        self.report.refused += count
+        self._invalid_lines += count
+
+    @property
+    def open_reasons(self) -> int | None:
+        """The number of further refusals that are reported. None means all."""
+        return None if self._max_reasons is None else max(0, self._max_reasons - self.report.refused)
+
+    async def charge_read(self, size: int = 0, lines: int = 0) -> None:
+        """Charge bytes and lines before they are parsed, and the lines refused before. Other tasks run meanwhile."""
+        invalid, self._invalid_lines = self._invalid_lines, 0
+        await self._charge.add_work(size, lines, invalid)
+        await asyncio.sleep(0)
+
     async def finish(self) -> BulkReport:
-        """Store the buffered readings and return the report."""
+        """Store the buffered readings, charge the refused lines, and return the report."""
         await self._flush()
         await self._wait_until_stored()
+        await self.charge_read()
         return self.report
+
+    async def abandon(self) -> None:
+        """Drop the buffered readings, and wait for the batch that is being stored."""
+        self._buffer = _ReadingBuffer()
+        with suppress(GatewayError):
+            await self._wait_until_stored()
 
     async def _flush(self) -> None:
         if self._buffer.lines:
@@ -126,10 +176,11 @@ class BulkRecorder:
             await storing
 
     async def _store_batch(self, lines: list[int], batch: BulkReadingBatch) -> None:
-        result = await self._run(record_reading_arrays, {"batch": batch})
+        result = await self._run(record_reading_arrays, {"batch": replace(batch, max_reasons=self.open_reasons)})
         self.report.recorded += result.recorded
         for index, reason in sorted(result.refused):
             self._count_refusal(lines[index], reason)
+        self.report.refused += result.more_refused
 
     def _count_refusal(self, line: int, reason: str) -> None:
         self.report.refused += 1

@@ -4,7 +4,7 @@ pyarrow takes 25 MB of memory, and many gateways never get such a stream. The fi
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from importlib import import_module
 from types import ModuleType
@@ -21,10 +21,12 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
             yield piece
 
 
-async def read_arrays(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[tuple[Any, Any], list[tuple[int, str]]]]:
+async def read_arrays(
+    chunks: AsyncIterator[bytes], charge: Callable[[int, int], Awaitable[None]]
+) -> AsyncIterator[tuple[tuple[Any, Any], list[tuple[int, str]], int]]:
     """Yield the rows of a stream as `readings.read_arrays` does."""
     readings = await _import_readings()
-    async with aclosing(readings.read_arrays(chunks)) as batches:
+    async with aclosing(readings.read_arrays(chunks, charge)) as batches:
         async for batch in batches:
             yield batch
 

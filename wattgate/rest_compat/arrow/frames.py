@@ -5,8 +5,9 @@ buffer expands to. This module therefore checks the announced sizes first and re
 https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format
 """
 
+import asyncio
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -17,6 +18,15 @@ from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20
 """Maximum size of a message, and of all dictionaries together."""
+
+INLINE_BYTES = 256 * 1024
+"""Maximum bytes that are decoded on the event loop. A thread decodes more."""
+
+MESSAGE_LINES = 256
+"""Lines as which a record batch is charged, beside its bytes: to decode one of any size takes as long."""
+
+ChargeRead = Callable[[int, int], Awaitable[None]]
+"""Charges bytes and lines before they are read."""
 
 CONTINUATION = 0xFFFFFFFF
 END_OF_STREAM = struct.pack("<II", CONTINUATION, 0)
@@ -37,24 +47,31 @@ class Frame(NamedTuple):
     content: bytes
 
 
-async def read_record_batches(chunks: AsyncIterator[bytes]) -> AsyncIterator[pa.RecordBatch]:
-    """Yield the validated record batches of a stream. Raise UnreadableInput if it is invalid or too large."""
-    preceding = list[bytes]()
+async def read_record_batches(chunks: AsyncIterator[bytes], charge: ChargeRead) -> AsyncIterator[pa.RecordBatch]:
+    """Yield the validated record batches of a stream. Raise UnreadableInput if it is invalid or too large.
+
+    Each batch is decoded together with the schema and the dictionaries before it, and charged for them again.
+    """
+    preceding, preceding_size = list[bytes](), 0
     async for frame in _read_frames(chunks):
         if frame.kind == MessageKind.RECORD_BATCH:
-            yield _read_batch(b"".join([*preceding, frame.content, END_OF_STREAM]))
+            await charge(preceding_size, MESSAGE_LINES)
+            parts = [*preceding, frame.content, END_OF_STREAM]
+            is_small = preceding_size + len(frame.content) <= INLINE_BYTES
+            yield _read_batch(parts) if is_small else await asyncio.to_thread(_read_batch, parts)
         elif frame.kind in (MessageKind.SCHEMA, MessageKind.DICTIONARY_BATCH):
             preceding.append(frame.content)
-            if sum(map(len, preceding)) > MAX_BODY_BYTES + MAX_METADATA_BYTES:
+            preceding_size += len(frame.content)
+            if preceding_size > MAX_BODY_BYTES + MAX_METADATA_BYTES:
                 raise UnreadableInput(f"the dictionaries are larger than {MAX_BODY_BYTES:,} bytes")
         else:
             raise UnreadableInput("the stream contains a message that is not a schema, a dictionary or a record batch")
 
 
-def _read_batch(stream: bytes) -> pa.RecordBatch:
-    """Return the only record batch of a complete stream."""
+def _read_batch(parts: Sequence[bytes]) -> pa.RecordBatch:
+    """Return the only record batch of the parts of a complete stream."""
     try:
-        with pa.ipc.open_stream(stream) as reader:
+        with pa.ipc.open_stream(b"".join(parts)) as reader:
             batch = reader.read_next_batch()
         batch.validate(full=True)
     except (pa.ArrowException, OSError, StopIteration) as error:

@@ -11,11 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wattgate.energy.arrays import IntArray
-from wattgate.energy.storage_fields import parse_fields
+from wattgate.energy.storage_fields import QUALITY_CODES, parse_fields
+from wattgate.enums import ReadingQuality
+from wattgate.errors import MAX_LISTED_PROBLEMS
+from wattgate.graphql.core.input_limits import MAX_ID_CHARACTERS
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch
 from wattgate.graphql.resolvers.raw_readings import RawReadingsResult
 from wattgate.graphql.transport.bulk_recorder import BATCH_SIZE, InvalidLine, UnreadableInput, parse_quality
-from wattgate.rest_compat.arrow.frames import END_OF_STREAM, read_record_batches
+from wattgate.rest_compat.arrow.frames import END_OF_STREAM, ChargeRead, read_record_batches
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
 
 INSTANT_TYPE = pa.timestamp("ms", tz="UTC")
@@ -30,7 +33,9 @@ READINGS_SCHEMA = pa.schema(
 """Schema of the response: instants, each value as the nearest double, the storage field and the quality name."""
 
 RejectedRows = list[tuple[int, str]]
-"""The rejected rows: number and reason."""
+"""Rejected rows: number and reason."""
+
+_QUALITY_CODES = {"": 0, **{quality.name: QUALITY_CODES[quality] for quality in ReadingQuality}}
 
 
 async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIterator[bytes]:
@@ -65,17 +70,20 @@ def _encode_batch(page: RawReadingsResult) -> bytes:
 
 
 async def read_arrays(
-    chunks: AsyncIterator[bytes],
-) -> AsyncIterator[tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]]:
+    chunks: AsyncIterator[bytes], charge: ChargeRead
+) -> AsyncIterator[tuple[tuple[IntArray, BulkReadingBatch], RejectedRows, int]]:
     """Yield the rows of a stream in batches: the numbers and content of the readings, and the rejected rows.
+
+    Of the rejected rows, yield the first MAX_LISTED_PROBLEMS with their reasons, and the number of the others.
 
     Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and optionally field
     and quality (text). The defaults are the resource's first field and ACTUAL. Text may be dictionary-encoded.
     Raise UnreadableInput if the stream cannot be decoded.
     """
     first = 1
-    async for batch in read_record_batches(chunks):
+    async for batch in read_record_batches(chunks, charge):
         for start in range(0, batch.num_rows, BATCH_SIZE):
+            await charge(0, min(batch.num_rows - start, BATCH_SIZE))
             try:
                 yield _parse_batch(batch.slice(start, BATCH_SIZE), first + start)
             except UnicodeDecodeError:  # pyarrow validates text values, but not the names of columns and time zones
@@ -83,7 +91,7 @@ async def read_arrays(
         first += batch.num_rows
 
 
-def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]:
+def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, BulkReadingBatch], RejectedRows, int]:
     lines = np.arange(first, first + batch.num_rows)
     ids, id_index = _text_column(batch, "resourceId", required=True)
     names, field_index = _text_column(batch, "field", required=False)
@@ -91,11 +99,19 @@ def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, Bul
     instants = _column(batch, "timestamp", _is_instant).cast(INSTANT_TYPE, safe=False).cast(pa.int64())
     values = _column(batch, "value", _is_number).cast(pa.float64())
     complete = (id_index >= 0) & _is_valid(instants) & _is_valid(values)
-    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~complete]]
-    codes, reasons = _quality_codes(quality_names)
-    quality = codes[quality_index]
-    accepted = complete & (quality >= 0)
-    refused += [(int(lines[row]), reasons[int(quality_index[row])]) for row in np.flatnonzero(complete & ~accepted)]
+    fits = np.array([*(len(text) <= MAX_ID_CHARACTERS for text in ids), True])[id_index]
+    quality = np.array([*(_QUALITY_CODES.get(name.upper(), -1) for name in quality_names), 0])[quality_index]
+    accepted = complete & fits & (quality >= 0)
+
+    def reason(row: int) -> str:
+        if not complete[row]:
+            return "has no resourceId, timestamp or value"
+        if not fits[row]:
+            return f"its resourceId is longer than {MAX_ID_CHARACTERS} characters"
+        return _quality_error(quality_names[quality_index[row]])
+
+    rejected = np.flatnonzero(~accepted)
+    listed = [(int(lines[row]), reason(row)) for row in rejected[:MAX_LISTED_PROBLEMS].tolist()]
     fields = [*names, None]  # index -1 selects the default
     pairs, series_index = np.unique((id_index * len(fields) + field_index + 1)[accepted], return_inverse=True)
     arrays = BulkReadingBatch(
@@ -103,24 +119,17 @@ def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, Bul
         series_index=series_index.astype(np.int64),
         at=_to_numpy(instants)[accepted].astype(np.int64),
         value=_to_numpy(values)[accepted].astype(np.float64),
-        quality=quality[accepted],
+        quality=quality[accepted].astype(np.int64),
     )
-    return (lines[accepted], arrays), sorted(refused)
+    return (lines[accepted], arrays), listed, len(rejected) - len(listed)
 
 
-def _quality_codes(names: list[str]) -> tuple[IntArray, dict[int, str]]:
-    """Return the code of each quality name, and the reason for each invalid name, whose code is -1.
-
-    The last code is that of ACTUAL, which index -1 selects for rows without a quality.
-    """
-    codes, reasons = [], dict[int, str]()
-    for index, name in enumerate(names):
-        try:
-            codes.append(parse_quality(name))
-        except InvalidLine as bad:
-            codes.append(-1)
-            reasons[index] = str(bad)
-    return np.array([*codes, 0], dtype=np.int64), reasons
+def _quality_error(name: str) -> str:
+    try:
+        parse_quality(name)
+    except InvalidLine as bad:
+        return str(bad)
+    raise AssertionError(f"{name!r} is rejected in a batch, but is a quality")
 
 
 def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[list[str], IntArray]:
@@ -131,8 +140,11 @@ def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[l
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise UnreadableInput(f"the dictionary of the column {name} contains nulls")
-    texts = encoded.dictionary.cast(pa.string()).to_pylist()
-    return texts, _to_numpy(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
+    indices = _to_numpy(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
+    used, index = np.unique(indices, return_inverse=True)  # a dictionary may have millions of other texts
+    has_null = int(used.size > 0 and used[0] < 0)
+    texts = encoded.dictionary.take(pa.array(used[has_null:])).cast(pa.string()).to_pylist()
+    return texts, index.astype(np.int64).reshape(-1) - has_null
 
 
 def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataType], bool]) -> pa.Array:
