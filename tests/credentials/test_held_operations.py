@@ -152,7 +152,7 @@ class HeldPool(HashPool):
         super().__init__(threads=1)
         self.reached, self.may_end = asyncio.Event(), asyncio.Event()
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T], owner: str = "") -> T:
         if not self.reached.is_set():
             self.reached.set()
             await self.may_end.wait()

@@ -78,7 +78,7 @@ async def test_readers_and_sessions_share_the_connections_of_the_pool(database: 
 
 
 async def test_pool_without_a_free_connection_refuses_a_reader_after_its_timeout(database: Database) -> None:
-    pool_of(database)._timeout = 0.01
+    database.shares._max_wait_seconds = 0.01
     async with database.session(EVERYTHING), database.reader(EVERYTHING), database.reader(EVERYTHING):
         with pytest.raises(Unavailable):
             await read_pid(database)
@@ -92,7 +92,7 @@ async def test_reader_that_waits_and_is_cancelled_takes_no_connection(database: 
             await held.__aenter__()
             cancelled, other = (asyncio.create_task(read_pid(database)) for _ in range(2))
             await asyncio.sleep(0)
-            assert pool_of(database)._pool._queue._getters  # type: ignore[attr-defined]
+            assert len(database.shares._waiting) == 2
             await held.__aexit__(None, None, None)  # gives the connection to the first that waits, in the next turn
             cancelled.cancel()
             await other

@@ -2,25 +2,17 @@
 
 import asyncio
 import logging
-import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, cast
 
-import asyncpg
 import orjson
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.exc import (
-    DataError,
-    DBAPIError,
     DisconnectionError,
-    IntegrityError,
-    InterfaceError,
-    OperationalError,
-    StatementError,
-    TimeoutError,
 )
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
@@ -28,14 +20,15 @@ from sqlalchemy.orm import Session
 from wattgate.db.column_types import new_id
 from wattgate.db.credential_changes import listen_to_changes, watch_credentials
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing
+from wattgate.db.engine_errors import database_unavailable, translate_error, translate_errors, unavailable
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
 from wattgate.db.reading_pool import LentConnection, ReadingPool, is_alive, record_return
-from wattgate.db.row_scope import Scope, ScopeHolder
+from wattgate.db.row_scope import Scope, ScopeHolder, owner_of
 from wattgate.db.scoped_connection import ROW_ROLE, PooledConnection, ScopedConnection
 from wattgate.db.sqlite_files import create_private_file
 from wattgate.db.tenancy_guard import check_tenant_scope
-from wattgate.errors import BadInput, Conflict, GatewayError, Unavailable
-from wattgate.stored_json import UnstorableJson, encode_stored
+from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
+from wattgate.stored_json import encode_stored
 from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
@@ -52,32 +45,11 @@ SQLITE_PRAGMAS = (
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
 
-UNAVAILABLE_SQLSTATES = ("08", "53", "57", "25006", "40P01")
-"""Beginnings of SQLSTATEs that mean "unavailable".
+RESERVED_PART = 4
+"""One application leaves at least the fourth part of the connections to others."""
 
-They are: connection, insufficient resources, operator intervention, a server that is read-only or a standby, and a
-deadlock, after which nothing was changed.
-"""
-
-DISK_FULL_SQLSTATE = "53100"
-DISK_FULL_RETRY_SECONDS = 60
-"""Seconds after which a client may try again while the disk of the database is full."""
-
-LOST_STATEMENT_SQLSTATES = ("26000", "42P05")
-"""A prepared statement does not exist, or exists already: the pooler has changed the process of the server."""
-
-POOLER_REMEDY = (
-    "is behind a pooler of transactions, which loses the prepared statements of a session: set "
-    "WATTGATE_DATABASE_POOLER=transaction, or let the pooler pool sessions"
-)
-
-UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
-"""Errors of the drivers that mean that the database is unavailable."""
-
-DATA_EXCEPTION_SQLSTATE_CLASS = "22"
-"""The class of SQLSTATE for invalid values, such as a text with U+0000."""
-
-INVALID_VALUE_MESSAGE = "A value cannot be stored: it is out of range or has invalid characters, such as U+0000."
+MAX_WAIT_SECONDS = 30.0
+"""Maximum time for which a session or a reader waits for a connection."""
 
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -106,6 +78,9 @@ class Database:
     `engine` uses transactions. `autocommit_engine` shares its connection pool. On PostgreSQL `autocommit_engine` has
     no transactions: each statement commits, and a checkout from the pool sets no option of the connection.
 
+    `shares` bounds the connections that sessions and readers of one application have at a time. The others stay free
+    for other applications.
+
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used. `key_ring`
     encrypts the stored secrets. With `has_transaction_pooler`, nothing needs a session of the server.
     """
@@ -132,6 +107,9 @@ class Database:
         self.on_credentials_changed: Callable[[], None] = _ignore
         """Called when a session has changed credentials, before its commit returns."""
         self._tracer = tracer
+        self.shares = FairShare(
+            pool_size, share=pool_size - pool_size // RESERVED_PART, max_wait_seconds=MAX_WAIT_SECONDS
+        )
         self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
             **({} if self.is_sqlite else _postgresql_options(has_transaction_pooler)),
@@ -173,12 +151,14 @@ class Database:
         On SQLite the session takes the write lock immediately, because two transactions that begin as readers cannot
         both become writers. If the task is cancelled, its statement is interrupted.
         """
-        with translate_errors():
-            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
-                session.info["scope"] = ScopeHolder(scope)
-                watch_credentials(session, self.on_credentials_changed)
-                await session.connection()
-                yield session
+        async with (
+            self._connection_slot(owner_of(scope)),
+            AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session,
+        ):
+            session.info["scope"] = ScopeHolder(scope)
+            watch_credentials(session, self.on_credentials_changed)
+            await session.connection()
+            yield session
 
     def reader(self, scope: Scope) -> AbstractAsyncContextManager[DatabaseReader]:
         """Open a read-only session without a transaction, restricted to the rows of the scope as in `session`.
@@ -198,10 +178,40 @@ class Database:
         The wrapper would translate the driver's errors, so they are translated here.
         """
         pool = cast(ReadingPool, self.autocommit_engine.pool)
+        owner = NO_OWNER if holder is None else owner_of(holder.scope)
+        await self._take_slot(owner)
         try:
-            return pool.lend_ready(holder) or await pool.lend(holder)
+            connection = pool.lend_ready(holder) or await pool.lend(holder)
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
-            raise _database_unavailable(error) from error
+            self.shares.give_back(owner)
+            raise database_unavailable(error) from error
+        except BaseException:
+            self.shares.give_back(owner)
+            raise
+        connection.on_close = partial(self.shares.give_back, owner)
+        return connection
+
+    @asynccontextmanager
+    async def _connection_slot(self, owner: str) -> AsyncIterator[None]:
+        """Hold a slot for a connection, and translate errors of the database."""
+        await self._take_slot(owner)
+        try:
+            with translate_errors():
+                yield
+        finally:
+            self.shares.give_back(owner)
+
+    async def _take_slot(self, owner: str) -> None:
+        """Take a slot for a connection. Raise Unavailable if none is free in time."""
+        if self.shares.try_take(owner):
+            return
+        try:
+            await self.shares.take(owner)
+        except NoFreeSlot:
+            log.warning(
+                "No connection of the pool was free for application %s in %g s.", owner or "-", MAX_WAIT_SECONDS
+            )
+            raise unavailable() from None
 
     def build_reader(self, connection: LentConnection, holder: ScopeHolder) -> DatabaseReader:
         """Return a reader on a borrowed connection."""
@@ -294,63 +304,6 @@ def _ignore() -> None:
 def _postgresql_options(has_transaction_pooler: bool) -> dict[str, Any]:
     connection_class = PooledConnection if has_transaction_pooler else ScopedConnection
     return {"isolation_level": "AUTOCOMMIT", "connect_args": {"connection_class": connection_class}}
-
-
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Translate errors of the database to GatewayErrors."""
-    try:
-        yield
-    except Exception as error:
-        if (translated := translate_error(error)) is None:
-            raise
-        raise translated from error
-
-
-def translate_error(error: Exception) -> GatewayError | None:
-    """Return an error of the database as a GatewayError; None for any other error."""
-    if isinstance(error, IntegrityError):
-        log.info("The database rejected a change: %s", error.orig)
-        return Conflict("The record already exists, or other records refer to it.")
-    if isinstance(error, DataError | sqlite3.DataError):
-        return BadInput(INVALID_VALUE_MESSAGE)
-    if isinstance(error, (OperationalError, InterfaceError, *UNAVAILABLE_DRIVER_ERRORS, TimeoutError, OSError)):
-        return _database_unavailable(error)
-    if isinstance(error, DBAPIError | asyncpg.PostgresError):
-        if _sqlstate_of(error).startswith(DATA_EXCEPTION_SQLSTATE_CLASS):
-            return BadInput(INVALID_VALUE_MESSAGE)
-        if _sqlstate_of(error) in LOST_STATEMENT_SQLSTATES:
-            log.error("The database %s.", POOLER_REMEDY)
-            return _database_unavailable(error)
-        invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
-        if invalidated or _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATES):
-            return _database_unavailable(error)
-    elif isinstance(error, StatementError) and isinstance(error.orig, UnstorableJson):  # the statement was not sent
-        return BadInput(f"A JSON value cannot be stored: it {error.orig}.")
-    return None
-
-
-def _database_unavailable(error: Exception) -> Unavailable:
-    if _is_disk_full(error):
-        log.error("The disk of the database is full: delete files or move the database to a larger disk. %r", error)
-        return Unavailable(
-            "The database cannot store changes: its disk is full. Try again later.", retry_after=DISK_FULL_RETRY_SECONDS
-        )
-    log.warning("The database is unavailable: %r", error)
-    return Unavailable("The database is unavailable at the moment. Try again.", retry_after=1)
-
-
-def _is_disk_full(error: Exception) -> bool:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    return (
-        getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        or getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
-    )
-
-
-def _sqlstate_of(error: DBAPIError | asyncpg.PostgresError) -> str:
-    """Return the SQLSTATE of an error of PostgreSQL, or an empty string if it has none."""
-    return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None) or ""
 
 
 def _load_json(stored: Any) -> Any:

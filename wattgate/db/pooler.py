@@ -11,7 +11,8 @@ from typing import Any
 
 import asyncpg
 
-from wattgate.db.engine import POOLER_REMEDY, Database
+from wattgate.db.engine import Database
+from wattgate.db.engine_errors import POOLER_REMEDY
 
 ROUNDS = 20
 """Statements of each client. Without other clients, the first one shows the mode of PgBouncer."""

@@ -11,6 +11,7 @@ limited to version 2.1, and `tests/db/test_reading_pool.py` fails if they change
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import asyncpg
@@ -27,11 +28,13 @@ PING_AFTER_SECONDS = 1.0
 class LentConnection(PoolProxiedConnection):
     """A connection of the pool until `close` returns it. SQLAlchemy can execute statements on it, as on its own."""
 
-    __slots__ = ("_entry", "_pool", "dbapi_connection", "driver_connection")
+    __slots__ = ("_entry", "_pool", "dbapi_connection", "driver_connection", "on_close")
 
     def __init__(self, pool: "ReadingPool", entry: Any) -> None:
         self._pool = pool
         self._entry = entry
+        self.on_close: Callable[[], None] | None = None
+        """Called after the connection was returned."""
         self.dbapi_connection: Any = entry.dbapi_connection
         self.driver_connection = entry.driver_connection
 
@@ -69,6 +72,8 @@ class LentConnection(PoolProxiedConnection):
         entry, self._entry = self._entry, None
         if entry is not None:
             self._pool.take_back(entry)
+            if self.on_close is not None:
+                self.on_close()
 
     def _forget(self) -> None:
         self.dbapi_connection = self.driver_connection = None

@@ -28,7 +28,8 @@ from sqlalchemy import CursorResult, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from wattgate.db.engine import Database, translate_error
+from wattgate.db.engine import Database
+from wattgate.db.engine_errors import translate_error
 from wattgate.db.reader import DatabaseReader, PostgresqlReader, ResultRows
 from wattgate.db.reading_pool import LentConnection
 from wattgate.db.row_scope import Scope, ScopeHolder

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from wattgate.fair_share import NO_OWNER
+
 
 class RowScope(msgspec.Struct, frozen=True, gc=False):
     """The rows of one application, or only those of one of its users if `user_id` is set.
@@ -43,6 +45,11 @@ class SystemAccess(Enum):
 
 
 Scope = RowScope | SystemAccess
+
+
+def owner_of(scope: Scope) -> str:
+    """Return the owner of work in a scope, as `fair_share` counts it: the application, or "" for all of them."""
+    return scope.application_id if isinstance(scope, RowScope) else NO_OWNER
 
 
 @dataclass(slots=True)

@@ -16,8 +16,7 @@ from tests.support.openid import (
     real_provider,
 )
 from wattgate.delivery.http.egress import PUBLIC_HTTPS_ONLY, EgressPolicy
-from wattgate.delivery.openid import client as client_module
-from wattgate.delivery.openid.client import OpenIdClient, ProviderClient
+from wattgate.delivery.openid.client import MAX_OWNER_QUESTIONS, MAX_QUESTIONS, OpenIdClient, ProviderClient
 from wattgate.delivery.openid.keys import MAX_CANDIDATES, MAX_KEYS, find_keys, parse_keys
 from wattgate.delivery.openid.provider_cache import (
     FRESH_SECONDS,
@@ -175,16 +174,17 @@ async def test_callers_that_wait_for_keys_are_bounded(provider: ChosenProvider, 
     assert sum(isinstance(outcome, Unavailable) for outcome in outcomes) == 10
 
 
-async def test_questions_about_tokens_are_bounded(
-    provider: ChosenProvider, client: OpenIdClient, monkeypatch: pytest.MonkeyPatch
+async def test_questions_about_tokens_are_bounded_for_all_and_for_one_application(
+    provider: ChosenProvider, client: OpenIdClient
 ) -> None:
-    monkeypatch.setattr(client_module, "MAX_QUESTIONS", 3)
     how = ProviderClient(TokenCheck.INTROSPECTION, "gateway", "hush")
-    questions = [client.confirm("token", "ada", provider.issuer, how, "application") for _ in range(5)]
+    owners = ["slow"] * (MAX_QUESTIONS + 5) + ["other"] * 2
+    questions = [client.confirm("token", "ada", provider.issuer, how, owner) for owner in owners]
     outcomes = await asyncio.gather(*questions, return_exceptions=True)
-    assert [outcome is True for outcome in outcomes].count(True) == 3
-    assert sum(isinstance(outcome, Unavailable) for outcome in outcomes) == 2
-    assert client._questions == 0
+    assert outcomes[:MAX_QUESTIONS].count(True) == MAX_OWNER_QUESTIONS
+    assert outcomes[-2:] == [True, True]
+    assert sum(isinstance(outcome, Unavailable) for outcome in outcomes) == len(owners) - MAX_OWNER_QUESTIONS - 2
+    assert client._questions.owner_count == 0
 
 
 async def test_missing_endpoint_is_a_fault_of_the_directory(provider: ChosenProvider, client: OpenIdClient) -> None:

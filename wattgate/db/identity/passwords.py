@@ -4,7 +4,6 @@ The cost is OWASP's second recommendation: 19 MiB, 2 passes, 1 lane.
 """
 
 import asyncio
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,6 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from wattgate.db.identity.password_rules import normalize_password
 from wattgate.errors import Unavailable
+from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
 
 T = TypeVar("T")
 
@@ -27,26 +27,28 @@ HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 class HashPool:
     """Threads for hashes. Each hash takes 19 MiB and a core, so further ones wait: a bounded number for a bounded time.
 
-    `run_count` is the number of hashes that have been started.
+    One application has all threads but one. `run_count` is the number of hashes that have been started.
     """
 
     def __init__(self, *, threads: int = 4, max_waiting: int = 100, max_wait_seconds: float = 5.0) -> None:
         self.run_count = 0
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords")
-        self._slots = threading.Semaphore(threads + max_waiting)
-        self._max_wait_seconds = max_wait_seconds
+        self._slots = FairShare(
+            threads, share=max(1, threads - 1), max_waiting=max_waiting, max_wait_seconds=max_wait_seconds
+        )
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Return the result of the work. Raise Unavailable if too many wait, or if it has not begun in time."""
-        if not self._slots.acquire(blocking=False):
-            raise _too_busy()
+    async def run(self, work: Callable[[], T], owner: str = NO_OWNER) -> T:
+        """Return the result of the work. Raise Unavailable if too many wait, or if no thread is free in time.
+
+        `owner` is the application. A hash that has begun holds its thread to the end, even if nobody waits for it.
+        """
+        try:
+            await self._slots.take(owner)
+        except NoFreeSlot:
+            raise _too_busy() from None
         future = self._threads.submit(self._count_and_run, work)
-        future.add_done_callback(lambda _: self._slots.release())
-        waiter = asyncio.wrap_future(future)
-        await asyncio.wait([waiter], timeout=self._max_wait_seconds)
-        if not waiter.done() and future.cancel():  # it fails if the work has begun
-            raise _too_busy()
-        return await waiter
+        future.add_done_callback(lambda _: self._slots.give_back(owner))
+        return await asyncio.wrap_future(future)
 
     def _count_and_run(self, work: Callable[[], T]) -> T:
         self.run_count += 1
@@ -57,14 +59,17 @@ HASH_POOL = HashPool()
 """The pool of the process."""
 
 
-async def hash_password(password: str) -> str:
-    """Return the encoded Argon2id hash to store for a password, in the form of `normalize_password`."""
-    return await HASH_POOL.run(lambda: HASHER.hash(normalize_password(password)))
+async def hash_password(password: str, owner: str = NO_OWNER) -> str:
+    """Return the encoded Argon2id hash to store for a password, in the form of `normalize_password`.
+
+    `owner` is the application.
+    """
+    return await HASH_POOL.run(lambda: HASHER.hash(normalize_password(password)), owner)
 
 
-async def password_matches(stored_hash: str | None, password: str) -> bool:
+async def password_matches(stored_hash: str | None, password: str, owner: str = NO_OWNER) -> bool:
     """Return whether the password has the stored hash. For an unknown account (None) it takes as long."""
-    matches = await HASH_POOL.run(lambda: _verify(stored_hash or decoy_hash(), password))
+    matches = await HASH_POOL.run(lambda: _verify(stored_hash or decoy_hash(), password), owner)
     return matches and stored_hash is not None
 
 

@@ -1,4 +1,4 @@
-"""Look-ups of host names that users provide: in threads, bounded for each owner, with a memory of names that failed."""
+"""Look-ups of host names that users provide: in threads, with a share for each owner, and a memory of failed names."""
 
 import asyncio
 import socket
@@ -6,6 +6,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+
+from wattgate.fair_share import FairShare
 
 LOOKUP_THREADS = 64
 """Maximum number of concurrent look-ups. Each uses a thread for as long as the name's DNS servers take."""
@@ -48,16 +50,15 @@ class HostResolver:
     ) -> None:
         self._look_up = look_up
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="look-up")
-        self._max_owner_lookups = max_owner_lookups
+        self._places = FairShare(threads, share=min(threads, max_owner_lookups))
         self._clock = clock
-        self._places: dict[str, _OwnerPlaces] = {}
         self._failures: OrderedDict[str, float] = OrderedDict()
         """Names that failed, and the times at which they may be looked up again, oldest first."""
 
     @property
     def owner_count(self) -> int:
         """The number of owners that have or wait for look-ups."""
-        return len(self._places)
+        return self._places.owner_count
 
     async def resolve(self, host: str, owner: str) -> Sequence[str]:
         """Return the addresses of a name. Wait for a place of the owner first.
@@ -66,14 +67,13 @@ class HostResolver:
         """
         if self._failures.get(host, 0.0) > self._clock():
             raise socket.gaierror(socket.EAI_AGAIN, "the name was not resolved a short time ago")
-        await self._take_place(owner)
+        await self._places.take(owner)
         try:
             lookup = self._threads.submit(self._look_up, host)
         except BaseException:
-            self._free_place(owner)
+            self._places.give_back(owner)
             raise
-        loop = asyncio.get_running_loop()
-        lookup.add_done_callback(lambda _: _call_in_loop(loop, lambda: self._free_place(owner)))
+        lookup.add_done_callback(lambda _: self._places.give_back(owner))
         return await self._wait(host, lookup)
 
     async def _wait(self, host: str, lookup: "Future[Sequence[str]]") -> Sequence[str]:
@@ -85,41 +85,8 @@ class HostResolver:
         self._failures.pop(host, None)
         return addresses
 
-    async def _take_place(self, owner: str) -> None:
-        places = self._places.setdefault(owner, _OwnerPlaces(asyncio.Semaphore(self._max_owner_lookups)))
-        places.users += 1
-        try:
-            await places.semaphore.acquire()
-        except BaseException:
-            self._leave(owner, places)
-            raise
-
-    def _free_place(self, owner: str) -> None:
-        places = self._places[owner]
-        places.semaphore.release()
-        self._leave(owner, places)
-
-    def _leave(self, owner: str, places: "_OwnerPlaces") -> None:
-        places.users -= 1
-        if not places.users:
-            del self._places[owner]
-
     def _remember_failure(self, host: str) -> None:
         self._failures[host] = self._clock() + FAILURE_SECONDS
         self._failures.move_to_end(host)
         while len(self._failures) > MAX_FAILURES:
             self._failures.popitem(last=False)
-
-
-class _OwnerPlaces:
-    """The places of an owner, and the number of look-ups that have or wait for one."""
-
-    def __init__(self, semaphore: asyncio.Semaphore) -> None:
-        self.semaphore = semaphore
-        self.users = 0
-
-
-def _call_in_loop(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-    """Call a function in an event loop from a thread, unless the loop is closed."""
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(function)

@@ -19,6 +19,7 @@ from wattgate.delivery.openid.provider import (
 from wattgate.delivery.openid.provider_cache import ProviderCache, unavailable
 from wattgate.delivery.openid.tokens import ExternalToken, TokenRules, WrongSignature, read_header, verify_token
 from wattgate.enums import TokenCheck
+from wattgate.fair_share import FairShare
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,9 @@ REQUEST_SECONDS = 5.0
 
 MAX_QUESTIONS = 100
 """Maximum concurrent questions about tokens. Further callers get an error."""
+
+MAX_OWNER_QUESTIONS = 25
+"""Maximum concurrent questions of one application, so that its slow provider leaves questions for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class OpenIdClient:
     ) -> None:
         self._policy = policy
         self._monotonic = monotonic
-        self._questions = 0
+        self._questions = FairShare(MAX_QUESTIONS, share=MAX_OWNER_QUESTIONS)
 
     @cached_property
     def _http(self) -> OutboundHttpClient:
@@ -87,20 +91,21 @@ class OpenIdClient:
             return True
         provider = await self._providers.get(issuer, owner)
         if client.check is TokenCheck.USERINFO:
-            return await self._ask(issuer, lambda: is_accepted_by_userinfo(self._http, provider, token, subject, owner))
+            return await self._ask(
+                issuer, owner, lambda: is_accepted_by_userinfo(self._http, provider, token, subject, owner)
+            )
         secret = client.client_id, client.client_secret
         return await self._ask(
-            issuer, lambda: is_active_by_introspection(self._http, provider, token, subject, secret, owner)
+            issuer, owner, lambda: is_active_by_introspection(self._http, provider, token, subject, secret, owner)
         )
 
-    async def _ask(self, issuer: str, question: Callable[[], Awaitable[bool]]) -> bool:
-        if self._questions >= MAX_QUESTIONS:
+    async def _ask(self, issuer: str, owner: str, question: Callable[[], Awaitable[bool]]) -> bool:
+        if not self._questions.try_take(owner):
             raise unavailable(issuer)
-        self._questions += 1
         try:
             return await question()
         except ProviderFault as fault:
             log.warning("The OpenID provider %s cannot confirm a token: %s", issuer, fault)
             raise unavailable(issuer) from None
         finally:
-            self._questions -= 1
+            self._questions.give_back(owner)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.delivery.openid.provider import Provider, ProviderFault, fetch_provider
 from wattgate.errors import Unavailable
+from wattgate.fair_share import FairShare, NoFreeSlot
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ MAX_WAIT_SECONDS = 12.0
 """Maximum seconds that a caller waits for the keys of a provider."""
 
 MAX_WAITING = 200
-"""Maximum callers that wait for the keys of a provider. Further ones get an error."""
+"""Maximum callers that fetch or wait for the keys of a provider. Above it, the application with most gets an error."""
 
 MAX_PROVIDERS = 500
 """Maximum providers in memory. Above it, the least recently used is dropped."""
@@ -48,8 +49,7 @@ class _Entry:
     fetched_at: float = -math.inf
     requested_at: float = -math.inf
     fault: str = ""
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waiting: int = 0
+    turn: FairShare = field(default_factory=lambda: FairShare(1, share=1, max_waiting=MAX_WAITING - 1))
 
 
 class ProviderCache:
@@ -87,17 +87,12 @@ class ProviderCache:
     async def _wait_and_refresh(
         self, entry: _Entry, issuer: str, owner: str, is_enough: Callable[[Provider], bool]
     ) -> None:
-        if entry.waiting >= MAX_WAITING:
-            raise unavailable(issuer)
-        entry.waiting += 1
         try:
-            async with asyncio.timeout(MAX_WAIT_SECONDS), entry.lock:
+            async with asyncio.timeout(MAX_WAIT_SECONDS), entry.turn.slot(owner):
                 if not self._is_good(entry, is_enough):
                     await self._refresh(entry, issuer, owner)
-        except TimeoutError:
+        except (TimeoutError, NoFreeSlot):
             raise unavailable(issuer) from None
-        finally:
-            entry.waiting -= 1
 
     async def _refresh(self, entry: _Entry, issuer: str, owner: str) -> None:
         try:

@@ -9,8 +9,8 @@ import json
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,9 +24,13 @@ from wattgate.delivery.templates.scope import DEFAULT_SCOPE, RenderScope
 from wattgate.delivery.templates.tasks import TASKS, TemplateData
 from wattgate.delivery.templates.worker import LENGTH_BYTES, TEMPLATE_ERRORS, encode_message
 from wattgate.errors import Unavailable
+from wattgate.fair_share import NO_OWNER, FairShare, NoFreeSlot
 
 MAX_INLINE_CHARACTERS = 8_000
 """Maximum characters of the sources and data of a template that is rendered in a thread of this process."""
+
+MAX_INLINE_TASKS = 3
+"""Maximum number of templates that are rendered in threads at a time. They share one core with the event loop."""
 
 INLINE_LIMITS = RenderLimits(max_seconds=0.1, max_iterations=300, max_characters=20_000)
 """Limits of a rendering in a thread. A template that exceeds them is rendered again in a process."""
@@ -41,7 +45,7 @@ class WorkerLimits:
     """Limits of the processes that render templates.
 
     `cpu_seconds` is the processor time of a task, and `max_seconds` the time that it may take on a busy machine.
-    `max_waiting` tasks wait for a process, each at most `max_seconds`.
+    `max_waiting` tasks wait for a process, each at most `max_seconds`. One application has all processes but one.
     """
 
     max_workers: int = 2
@@ -65,35 +69,48 @@ class TemplateRenderer:
 
     def __init__(self, limits: WorkerLimits = DEFAULT_WORKER_LIMITS) -> None:
         self._limits = limits
-        self._slots = asyncio.Semaphore(limits.max_workers)
-        self._waiting = 0
+        self._slots = self._share_of(limits.max_workers)
+        self._threads = self._share_of(MAX_INLINE_TASKS)
         self._idle: dict[Process, asyncio.TimerHandle] = {}
         self._processes: set[Process] = set()
         self._ending: set[asyncio.Task[None]] = set()
         """The tasks that end idle processes."""
+
+    def _share_of(self, slots: int) -> FairShare:
+        limits = self._limits
+        return FairShare(
+            slots, share=max(1, slots - 1), max_waiting=limits.max_waiting, max_wait_seconds=limits.max_seconds
+        )
 
     @property
     def process_ids(self) -> list[int]:
         """The ids of the running processes."""
         return [process.pid for process in self._processes if process.returncode is None]
 
-    async def check(self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE) -> list[Finding]:
+    async def check(
+        self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE, *, owner: str = NO_OWNER
+    ) -> list[Finding]:
         """Return the errors that prevent the parts of a template from being parsed, and names outside its contract."""
-        findings: list[Finding] = await self._run("check", source, None, scope)
+        findings: list[Finding] = await self._run("check", source, None, scope, owner)
         return findings
 
     async def render(
-        self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE
+        self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE, *, owner: str = NO_OWNER
     ) -> RenderedTemplate:
         """Return the message of a template. Raise a TemplateError if it has errors or exceeds a limit."""
-        rendered: RenderedTemplate = await self._run("render", source, data, scope)
+        rendered: RenderedTemplate = await self._run("render", source, data, scope, owner)
         return rendered
 
     async def preview(
-        self, source: TemplateSource, data: TemplateData | None = None, scope: RenderScope = DEFAULT_SCOPE
+        self,
+        source: TemplateSource,
+        data: TemplateData | None = None,
+        scope: RenderScope = DEFAULT_SCOPE,
+        *,
+        owner: str = NO_OWNER,
     ) -> Preview:
         """Return a preview with the data, or with sample data. Raise TemplateLimitExceeded if it exceeds a limit."""
-        preview: Preview = await self._run("preview", source, data, scope)
+        preview: Preview = await self._run("preview", source, data, scope, owner)
         return preview if data is None else replace(preview, data=data)
 
     async def close(self) -> None:
@@ -103,11 +120,14 @@ class TemplateRenderer:
             await self._kill(process)
         await asyncio.gather(*self._ending)
 
-    async def _run(self, name: str, source: TemplateSource, data: TemplateData | None, scope: RenderScope) -> Any:
+    async def _run(
+        self, name: str, source: TemplateSource, data: TemplateData | None, scope: RenderScope, owner: str
+    ) -> Any:
         if is_small(source, data):
             with suppress(TemplateLimitExceeded):
                 task, _ = TASKS[name]
-                result = await asyncio.to_thread(task, source, data, INLINE_LIMITS, scope)
+                async with _free_slot(self._threads, owner):
+                    result = await asyncio.to_thread(task, source, data, INLINE_LIMITS, scope)
                 if not isinstance(result, Preview) or not _exceeds_limits(result):
                     return result
         try:
@@ -121,25 +141,11 @@ class TemplateRenderer:
             )
         except RecursionError:
             raise _limit_exceeded("the data is nested too deeply") from None
-        return _read_response(name, await self._run_in_process(request))
+        return _read_response(name, await self._run_in_process(request, owner))
 
-    async def _run_in_process(self, request: bytes) -> dict[str, Any]:
-        if self._waiting >= self._limits.max_waiting:
-            raise Unavailable(
-                "Too many templates wait to be rendered. Try again later.", retry_after=RETRY_AFTER_SECONDS
-            )
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(self._limits.max_seconds):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise _busy() from None
-        finally:
-            self._waiting -= 1
-        try:
+    async def _run_in_process(self, request: bytes, owner: str) -> dict[str, Any]:
+        async with _free_slot(self._slots, owner):
             return await self._use_process(request)
-        finally:
-            self._slots.release()
 
     async def _use_process(self, request: bytes) -> dict[str, Any]:
         """Send a request to an idle or a new process. Kill the process unless it answers."""
@@ -269,6 +275,19 @@ def _read_response(name: str, response: Mapping[str, Any]) -> Any:
 def _limit_exceeded(message: str) -> TemplateLimitExceeded:
     hint = "use fewer elements, styles and repetitions, or less data"
     return TemplateLimitExceeded([Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message, hint=hint)])
+
+
+@asynccontextmanager
+async def _free_slot(slots: FairShare, owner: str) -> AsyncIterator[None]:
+    """Hold a slot until the context exits. Raise Unavailable if too many wait, or if none is free in time."""
+    try:
+        await slots.take(owner)
+    except NoFreeSlot:
+        raise _busy() from None
+    try:
+        yield
+    finally:
+        slots.give_back(owner)
 
 
 def _busy() -> Unavailable:

@@ -7,11 +7,13 @@ the time of the process. The applications of known callers are served in turn.
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from wattgate.errors import RateLimited, Unavailable
+from wattgate.fair_share import NO_OWNER, FairQueue
 from wattgate.principal import Principal, Role
 
 T = TypeVar("T")
@@ -67,8 +69,8 @@ class DocumentQueue:
         self._anonymous_share = anonymous_share
         self._clock = clock
         self._anonymous = deque[_Job[Any]]()
-        self._known: OrderedDict[str | None, deque[_Job[Any]]] = OrderedDict()
-        """The waiting work of known callers by application. The application that was served least recently is first."""
+        self._known: FairQueue[_Job[Any]] = FairQueue()
+        """The waiting work of known callers by application."""
         self._anonymous_at = 0.0
         """The time from which the next document of an anonymous caller may be served."""
         self._turn_taken = False
@@ -86,12 +88,16 @@ class DocumentQueue:
             if is_free and not self._anonymous and self._clock() >= self._anonymous_at:
                 self._take_turn()
                 return self._run_anonymous(work)
-            return await self._wait(self._anonymous, work, self._max_waiting_anonymous, _anonymous_refusal())
+            if len(self._anonymous) >= self._max_waiting_anonymous:
+                raise _anonymous_refusal()
+            return await self._wait(self._anonymous.append, work, _anonymous_refusal())
         if is_free:
             self._take_turn()
             return work()
-        waiting = self._known.setdefault(caller.application_id, deque())
-        return await self._wait(waiting, work, self._max_waiting_application, _application_refusal())
+        owner = caller.application_id or NO_OWNER
+        if self._known.count(owner) >= self._max_waiting_application:
+            raise _application_refusal()
+        return await self._wait(partial(self._known.push, owner), work, _application_refusal())
 
     def _take_turn(self) -> None:
         self._turn_taken = True
@@ -101,12 +107,10 @@ class DocumentQueue:
         self._turn_taken = False
 
     async def _wait(
-        self, waiting: deque[_Job[Any]], work: Callable[[], T], max_waiting: int, refusal: RateLimited | Unavailable
+        self, enqueue: Callable[[_Job[Any]], None], work: Callable[[], T], refusal: RateLimited | Unavailable
     ) -> T:
-        if len(waiting) >= max_waiting:
-            raise refusal
         job = _Job(work, asyncio.get_running_loop().create_future())
-        waiting.append(job)
+        enqueue(job)
         self._arrived.set()
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._serve())
@@ -120,20 +124,14 @@ class DocumentQueue:
         while self._known or self._anonymous:
             self._arrived.clear()
             pause = self._anonymous_at - self._clock()
-            if self._known:
-                self._serve_known()
+            if known := self._known.pop():
+                _, job = known
+                job.run()
             elif pause <= 0:
                 self._run_anonymous(self._anonymous.popleft().run)
             else:
                 await _wait_for(self._arrived, pause)
             await asyncio.sleep(0)
-
-    def _serve_known(self) -> None:
-        application_id, waiting = self._known.popitem(last=False)
-        job = waiting.popleft()
-        if waiting:
-            self._known[application_id] = waiting
-        job.run()
 
     def _run_anonymous(self, work: Callable[[], T]) -> T:
         started_at = self._clock()

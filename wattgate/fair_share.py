@@ -1,0 +1,207 @@
+"""Fair shares of a bound that all applications use, such as connections, threads, processes and places in a queue.
+
+An owner is an application, or "" for all callers whose application is not known yet. A name that a caller makes up must
+never be an owner, because it would get a share of its own.
+"""
+
+import asyncio
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+NO_OWNER = ""
+"""The owner of work for callers whose application is not known."""
+
+
+class NoFreeSlot(Exception):
+    """No slot was free in time, or too many wait already."""
+
+
+class FairQueue(Generic[T]):
+    """A queue of items of owners. The owners are served in turn, and each owner's items in their order."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[str, deque[T]] = OrderedDict()
+        """The items by owner. The owner that was served least recently is first."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self._items.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+    def owners(self) -> set[str]:
+        """Return the owners that have items in the queue."""
+        return set(self._items)
+
+    def count(self, owner: str) -> int:
+        """Return the number of items of an owner."""
+        return len(self._items.get(owner, ()))
+
+    def push(self, owner: str, item: T) -> None:
+        """Add an item as the last one of its owner."""
+        self._items.setdefault(owner, deque()).append(item)
+
+    def pop(self, may_have: Callable[[str], bool] = lambda _: True) -> tuple[str, T] | None:
+        """Remove and return the next owner and its first item; None if no owner that may have one waits."""
+        owner = next(filter(may_have, self._items), None)
+        if owner is None:
+            return None
+        items = self._items.pop(owner)
+        item = items.popleft()
+        if items:
+            self._items[owner] = items
+        return owner, item
+
+    def pop_surplus(self, newcomer: str) -> T | None:
+        """Remove and return the last item of the owner with most, if it has more than the newcomer with one more."""
+        owner = max(self._items, key=self.count, default=newcomer)
+        if self.count(owner) <= self.count(newcomer) + 1:
+            return None
+        items = self._items[owner]
+        return items.pop()
+
+    def remove(self, owner: str, item: T) -> None:
+        """Remove an item, if it is in the queue."""
+        items = self._items.get(owner)
+        if items is not None and item in items:
+            items.remove(item)
+            if not items:
+                del self._items[owner]
+
+
+class _Waiter:
+    """A task that waits for a slot. Other threads may grant it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.granted: asyncio.Future[bool] = self._loop.create_future()
+
+    def answer(self, *, is_granted: bool, on_refusal: Callable[[], None]) -> bool:
+        """Wake the task. Call `on_refusal` if it waits no more. Return whether its event loop still runs."""
+
+        def wake() -> None:
+            if self.granted.done():
+                on_refusal()
+            else:
+                self.granted.set_result(is_granted)
+
+        try:
+            self._loop.call_soon_threadsafe(wake)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
+
+
+class FairShare:
+    """A bound of `slots`, of which one owner has at most `share` at a time.
+
+    The other slots stay free for other owners, so that one whose work takes long leaves them served. Those who wait are
+    served in turn by owner. If `max_waiting` wait already, the owner with most of them loses its last one.
+
+    Slots can be taken in event loops, and given back in any thread.
+    """
+
+    def __init__(
+        self, slots: int, *, share: int, max_waiting: int | None = None, max_wait_seconds: float | None = None
+    ) -> None:
+        if not 1 <= share <= slots:
+            raise ValueError(f"a share of {share} is not between 1 and the number of slots, {slots}")
+        self._free = slots
+        self._share = share
+        self._max_waiting = max_waiting
+        self._max_wait_seconds = max_wait_seconds
+        self._used = Counter[str]()
+        self._waiting: FairQueue[_Waiter] = FairQueue()
+        self._lock = threading.Lock()
+
+    @property
+    def owner_count(self) -> int:
+        """The number of owners that have or wait for slots."""
+        with self._lock:
+            return len(self._used.keys() | self._waiting.owners())
+
+    @asynccontextmanager
+    async def slot(self, owner: str) -> AsyncIterator[None]:
+        """Hold a slot for an owner until the context exits. Raise NoFreeSlot as `take` does."""
+        await self.take(owner)
+        try:
+            yield
+        finally:
+            self.give_back(owner)
+
+    def try_take(self, owner: str) -> bool:
+        """Take a slot for an owner if it need not wait. Return whether it has one."""
+        with self._lock:
+            return self._take(owner)
+
+    async def take(self, owner: str) -> None:
+        """Take a slot for an owner, and wait for it. Raise NoFreeSlot if too many wait, or after the maximum time."""
+        with self._lock:
+            if self._take(owner):
+                return
+            waiter = _Waiter()
+            if not self._enqueue(owner, waiter):
+                raise NoFreeSlot
+        try:
+            async with asyncio.timeout(self._max_wait_seconds):
+                is_granted = await waiter.granted
+        except BaseException as error:
+            self._leave(owner, waiter)
+            if isinstance(error, TimeoutError):
+                raise NoFreeSlot from None
+            raise
+        if not is_granted:
+            raise NoFreeSlot
+
+    def give_back(self, owner: str) -> None:
+        """Give a slot of an owner back. The next one that waits gets it."""
+        with self._lock:
+            self._release(owner)
+            self._grant()
+
+    def _has_share_left(self, owner: str) -> bool:
+        return self._used[owner] < self._share
+
+    def _take(self, owner: str) -> bool:
+        if not self._free or not self._has_share_left(owner):
+            return False
+        self._free -= 1
+        self._used[owner] += 1
+        return True
+
+    def _release(self, owner: str) -> None:
+        self._free += 1
+        self._used[owner] -= 1
+        if not self._used[owner]:
+            del self._used[owner]
+
+    def _grant(self) -> None:
+        """Give free slots to those who wait and have a share left."""
+        while self._free and (waiting := self._waiting.pop(self._has_share_left)):
+            owner, waiter = waiting
+            self._take(owner)
+            if not waiter.answer(is_granted=True, on_refusal=partial(self.give_back, owner)):
+                self._release(owner)
+
+    def _enqueue(self, owner: str, waiter: _Waiter) -> bool:
+        """Let a waiter wait. Return False if too many wait already."""
+        if self._max_waiting is not None and len(self._waiting) >= self._max_waiting:
+            surplus = self._waiting.pop_surplus(owner)
+            if surplus is None:
+                return False
+            surplus.answer(is_granted=False, on_refusal=lambda: None)
+        self._waiting.push(owner, waiter)
+        return True
+
+    def _leave(self, owner: str, waiter: _Waiter) -> None:
+        """Give up waiting. A slot that was granted meanwhile goes to the next one."""
+        with self._lock:
+            self._waiting.remove(owner, waiter)
+        if waiter.granted.done() and not waiter.granted.cancelled() and waiter.granted.result():
+            self.give_back(owner)
