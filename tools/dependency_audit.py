@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Audit the locked packages: yanked releases, known vulnerabilities, and licences of run time.
+"""Audit the locked packages and the interpreter: yanked releases, known vulnerabilities, and licences of run time.
 
     python tools/dependency_audit.py                     # fails on a finding
     python tools/dependency_audit.py --require-answers   # also fails if a registry cannot answer
@@ -13,6 +13,7 @@ import sys
 from datetime import UTC, datetime
 
 from supply.audit import judge
+from supply.interpreter import check_interpreter
 from supply.licences import licence_problems, outdated, run_time_names
 from supply.locks import DEVELOPMENT_LOCK, node_locks, read_pins
 from supply.policy import read_policy
@@ -29,7 +30,8 @@ def main() -> int:
     if missing := outdated(pins):
         print(f"Not installed in the locked version: {', '.join(missing)}. Run `make check` to install them.")
         return 1
-    answers = [ask_yanked(pins), ask_vulnerable(pins), *map(ask_npm, node_locks())]
+    answers = [check_interpreter(sys.version_info), ask_yanked(pins), ask_vulnerable(pins)]
+    answers += map(ask_npm, node_locks())
     policy = read_policy()
     accepted = [*policy.accepted, *accepted_findings(read_statements())]
     names = run_time_names()

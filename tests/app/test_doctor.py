@@ -24,6 +24,7 @@ from tests.support.redis_server import redis_server
 from tests.support.smtp import mail_server
 from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
 from wattgate.app.cli.checks.clocks import check_clock
+from wattgate.app.cli.checks.hardening import check_bounds, check_files, check_interpreter
 from wattgate.app.cli.checks.result import CheckState
 from wattgate.app.server.components import build_components
 from wattgate.app.settings import Settings
@@ -86,6 +87,51 @@ def test_an_empty_folder_stays_empty(tmp_path: Path) -> None:
         checked.stdout
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_interpreter_is_compared_with_the_releases_that_correct_it() -> None:
+    expected = {
+        (3, 11, 7): {"CVE-2024-4032", "CVE-2024-6923", "CVE-2024-7592", "CVE-2024-8088"},
+        (3, 11, 10): set[str](),
+        (3, 12, 5): {"CVE-2024-7592", "CVE-2024-8088"},
+        (3, 12, 6): set(),
+        (3, 13, 0): set(),
+    }
+    for version, ids in expected.items():
+        result = check_interpreter((*version, "final", 0))  # type: ignore[arg-type]
+        assert set(re.findall(r"CVE-[0-9-]+", result.text)) == ids
+        assert result.state is (CheckState.WARNING if ids else CheckState.OK)
+    assert check_interpreter((3, 11, 7)).text.endswith("Install Python 3.11.10 or newer")
+
+
+def test_bounds_that_are_off_or_far_above_their_default_are_named() -> None:
+    usual = Settings(_env_file=None, database_url="sqlite:///:memory:")
+    assert check_bounds(usual).state is CheckState.OK
+    chosen = {"max_connections": 100_000, "budget_seconds": 86_400, "address_codes": 1_000, "head_seconds": 60.0}
+    assert check_bounds(usual.model_copy(update=chosen)).state is CheckState.OK
+    opened = check_bounds(
+        usual.model_copy(update={"caller_budget": 0, "max_body_bytes": 2**40, "address_logins": 10**9})
+    )
+    assert opened.state is CheckState.WARNING
+    assert "WATTGATE_CALLER_BUDGET is 0, which means no limit" in opened.text
+    assert "WATTGATE_MAX_BODY_BYTES is 1,099,511,627,776, more than 100 times its default" in opened.text
+    assert "WATTGATE_ADDRESS_LOGINS is 1,000,000,000" in opened.text
+
+
+def test_files_that_others_can_read_are_named(tmp_path: Path) -> None:
+    """The database, and the log of SQLite and the keys beside it."""
+    database, keys = tmp_path / "old.sqlite3", tmp_path / "old.sqlite3.keys"
+    settings = Settings(_env_file=None, database_url=f"sqlite:///{database}")
+    assert check_files(settings) == []
+    log = tmp_path / "old.sqlite3-wal"
+    for file in (database, log, keys):
+        file.touch(mode=0o600)
+    assert [result.state for result in check_files(settings)] == [CheckState.OK]
+    for file, mode in ((database, 0o644), (log, 0o640), (keys, 0o604)):
+        file.chmod(mode)
+        (result,) = check_files(settings)
+        assert result.text == f"other users can read {file}. Run: chmod 600 {file}"
+        file.chmod(0o600)
 
 
 def test_every_line_of_the_output_says_how_its_check_ended(tmp_path: Path) -> None:
@@ -183,6 +229,7 @@ async def test_postgresql_that_is_read_only_or_lacks_partitions_is_named(tmp_pat
         found = await results_of(tmp_path, 0, DATABASE_URL=url)
         assert "partitions: this month and the next have partitions" in found["ok"]
         assert "clock and database: agree" in found["ok"]
+        assert any(text.startswith("database: the role postgres is a superuser") for text in found["warning"])
         connection = await asyncpg.connect(url.replace("+asyncpg", ""))
         try:
             for row in await connection.fetch(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from supply.audit import judge
+from supply.interpreter import check_interpreter
 from supply.licences import installed_licence, is_allowed, licence_problems, run_time_names
 from supply.locks import DEPLOYMENT_LOCK, DEVELOPMENT_LOCK, RUN_TIME_LOCK, Pin, node_locks, read_npm_packages, read_pins
 from supply.policy import Accepted, LicenceRule, Policy, read_policy
@@ -250,3 +251,14 @@ def test_every_lock_file_of_npm_is_read() -> None:
     packages = [read_npm_packages(lock) for lock in node_locks()]
     assert len(packages) >= 2
     assert all(one.integrity and one.licence for found in packages for one in found)
+
+
+def test_interpreter_is_a_question_of_the_audit() -> None:
+    """A finding of the interpreter is a problem, unless the policy accepts it until a date."""
+    answer = check_interpreter((3, 12, 5))
+    assert [finding.id for finding in answer.findings] == ["CVE-2024-7592", "CVE-2024-8088"]
+    assert len(judge([answer], [], NO_POLICY, TODAY).problems) == 2
+    accepted = replace(NO_POLICY, accepted=(Accepted("cpython", "CVE-2024-7592", "a reason", TODAY),))
+    (problem,) = judge([answer], [], accepted, TODAY).problems
+    assert problem.startswith("cpython 3.12.5: CVE-2024-8088")
+    assert check_interpreter((3, 12, 6)).findings == ()

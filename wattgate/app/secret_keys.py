@@ -8,11 +8,11 @@ from sqlalchemy.engine import make_url
 
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import NO_KEYS, KeyRing, new_key, parse_keys, read_keys
+from wattgate.private_files import PRIVATE_FILE_MODE
 
 log = logging.getLogger(__name__)
 
 KEY_FILE_SUFFIX = ".keys"
-KEY_FILE_MODE = 0o600
 
 KEYS_REQUIRED = (
     "PostgreSQL needs a key that encrypts the stored secrets. Print one with `wattgate keys new`, and set "
@@ -55,7 +55,7 @@ def _create_key_file(file: Path) -> None:
     The file gets its name only with its content, so that no process reads a partial file.
     """
     draft = file.with_name(f"{file.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, KEY_FILE_MODE)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE)
     with os.fdopen(descriptor, "w") as writing:
         writing.write(f"# Keys of the secrets in {file.name.removesuffix(KEY_FILE_SUFFIX)}.\n{new_key()}\n")
     try:

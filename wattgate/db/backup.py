@@ -11,9 +11,7 @@ from pathlib import Path
 
 from wattgate.db.file_sync import sync_to_disk
 from wattgate.errors import BadInput, Conflict, Unavailable
-
-FILE_MODE = 0o600
-"""Only the owner can read a backup, because it has personal data."""
+from wattgate.private_files import PRIVATE_FILE_MODE
 
 REQUIRED_TABLES = {"alembic_version", "application", "reading"}
 """Tables that every version of the schema has."""
@@ -31,7 +29,7 @@ def back_up_sqlite(source: Path, target: Path) -> int:
         raise BadInput(f"The database {source} does not exist. Check WATTGATE_DATABASE_URL.")
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
         _copy(source, draft)
         sync_to_disk(draft)
         os.link(draft, target)  # fails if another process has created the file

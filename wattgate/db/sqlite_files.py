@@ -4,8 +4,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-PRIVATE_FILE_MODE = 0o600
-"""The mode of files with personal data."""
+from wattgate.private_files import PRIVATE_FILE_MODE
 
 
 def create_private_file(dialect: Any, record: Any, arguments: Any, parameters: Any) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 from wattgate.app.cli.checks.certificates import check_certificate, tls_servers
 from wattgate.app.cli.checks.database import check_database
 from wattgate.app.cli.checks.erasure_list import check_erasure_list
+from wattgate.app.cli.checks.hardening import check_hardening
 from wattgate.app.cli.checks.login_pages import check_login_pages
 from wattgate.app.cli.checks.result import CheckResult, CheckState, failed, passed
 from wattgate.app.cli.consoles import out
@@ -64,7 +65,7 @@ async def _run_checks(settings: Settings) -> list[CheckResult]:
         results.append(await _check_broker(settings))
     results += await _check_mail_server(settings)
     results += [await check_certificate(server) for server in tls_servers(settings)]
-    return results
+    return [*results, *check_hardening(settings)]
 
 
 async def _check_database_and_pages(settings: Settings, database: Database) -> list[CheckResult]:

@@ -25,9 +25,7 @@ import msgspec
 from wattgate.db.encryption.key_ring import KeyRing, SecretKeyError
 from wattgate.db.file_sync import sync_to_disk
 from wattgate.errors import Unavailable
-
-FILE_MODE = 0o600
-"""Only the owner can read the list."""
+from wattgate.private_files import PRIVATE_FILE_MODE
 
 FIRST_DIGEST = hashlib.sha256(b"wattgate erasure list 1").digest()
 """The digest before the first line: the name and version of the form."""
@@ -197,7 +195,7 @@ class ErasureList:
     def _locked(self) -> Iterator[BufferedReader]:
         """Open the file, or create it, and lock it against other processes that add lines."""
         try:
-            descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+            descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_FILE_MODE)
         except OSError as error:
             raise self._not_written(error) from None
         with os.fdopen(descriptor, "rb") as stream:

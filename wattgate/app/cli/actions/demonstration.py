@@ -23,6 +23,7 @@ from wattgate.db.database_name import database_name
 from wattgate.db.migrate import is_current, is_empty, upgrade
 from wattgate.errors import BadInput, Conflict
 from wattgate.graphql.core.row_reader import RowReader
+from wattgate.private_files import make_private_folder
 
 DEMO_FOLDER = Path(".wattgate")
 """Folder of the database of the demonstration."""
@@ -30,7 +31,7 @@ DEMO_FOLDER = Path(".wattgate")
 
 def demo() -> None:
     """Serve a demonstration with simulated homes and print its logins."""
-    DEMO_FOLDER.mkdir(exist_ok=True)
+    make_private_folder(DEMO_FOLDER)
     settings = demo_settings(DEMO_FOLDER)
     if settings.environment == "production":
         raise BadInput(

@@ -15,6 +15,7 @@ from wattgate.app.cli.gateway_context import with_gateway
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.transport.bulk_recorder import BulkReport, ReportRefusal
+from wattgate.private_files import write_private
 
 R = TypeVar("R", bound=BulkReport, covariant=True)
 
@@ -52,7 +53,7 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
         file.open("rb") as source,
-        refused.open("w") if refused else nullcontext() as refused_file,
+        write_private(refused) if refused else nullcontext() as refused_file,
         Progress(*columns, console=err, transient=True) as bar,
     ):
         task = bar.add_task("", total=size.st_size)

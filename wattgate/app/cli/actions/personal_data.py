@@ -27,6 +27,7 @@ from wattgate.graphql.resolvers import data_exports, erasures, users
 from wattgate.graphql.services.login import find_account
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission, Principal, Role
+from wattgate.private_files import PRIVATE_FILE_MODE
 
 POLL_SECONDS = 0.2
 """Seconds between two looks at a job that a running gateway has taken."""
@@ -81,7 +82,7 @@ class _Export:
             state = await runner.run(data_exports.data_export, system, {})
         if state.state is JobState.FAILED:
             raise BadInput(f"The export has failed: {state.reason}.")
-        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE)
         with os.fdopen(descriptor, "wb") as target:
             for number in range(state.parts or 0):
                 arguments = {"number": number, "export_id": state.export_id}

@@ -38,6 +38,8 @@ async def check_database(database: Database) -> list[CheckResult]:
     if server is not None:
         if server.write_problem:
             results.append(failed(SUBJECT, server.write_problem))
+        if server.role_problem:
+            results.append(warning(SUBJECT, server.role_problem))
         results.append(check_clock("database", server.clock_offset))
         results += await _check_replica(database)
     return results + disk

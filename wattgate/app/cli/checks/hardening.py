@@ -1,0 +1,81 @@
+"""Check what an operator may have left open: the interpreter, bounds that are off, files that others can read."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from wattgate.app.cli.checks.result import CheckResult, passed, warning
+from wattgate.app.client_limit_settings import ClientLimitSettings
+from wattgate.app.erasure_list import LIST_FILE_SUFFIX
+from wattgate.app.python_advisories import find_advisories
+from wattgate.app.secret_keys import KEY_FILE_SUFFIX
+from wattgate.app.settings import Settings
+from wattgate.db.database_name import sqlite_file
+from wattgate.private_files import others_can_read
+
+FAR_FACTOR = 100
+"""A bound above this multiple of its default counts as open."""
+
+NO_BOUNDS = {"caller_budget_seconds", "budget_seconds", "trusted_proxies"}
+"""Settings of the limits for clients that bound nothing when they grow."""
+
+OTHER_BOUNDS = ("application_records", "max_body_bytes")
+"""Bounds among the other settings."""
+
+
+def check_hardening(settings: Settings) -> list[CheckResult]:
+    """Run all checks that need no server."""
+    return [check_interpreter(sys.version_info), check_bounds(settings), *check_files(settings)]
+
+
+def check_interpreter(version: Sequence[int]) -> CheckResult:
+    """Check a version of CPython against the known vulnerabilities."""
+    name = ".".join(map(str, version[:3]))
+    advisories = find_advisories(version)
+    if not advisories:
+        return passed("Python", f"{name} has none of the known vulnerabilities that concern the gateway")
+    release = max(advisory.corrected[version[0], version[1]] for advisory in advisories)
+    effects = "; ".join(f"{advisory.id}: {advisory.effect}" for advisory in advisories)
+    return warning(
+        "Python",
+        f"{name} has known vulnerabilities, unless its distributor has corrected them: {effects}. Install Python "
+        f"{version[0]}.{version[1]}.{release} or newer",
+    )
+
+
+def check_bounds(settings: Settings) -> CheckResult:
+    """Check that no bound is switched off or far above its default."""
+    if opened := [f"WATTGATE_{name.upper()} {problem}" for name, problem in _open_bounds(settings)]:
+        return warning("bounds", f"{', '.join(opened)}: a few clients can take the gateway from all others")
+    return passed("bounds", "no limit for clients is switched off or far above its default")
+
+
+def _open_bounds(settings: Settings) -> Iterator[tuple[str, str]]:
+    for name in (*(name for name in ClientLimitSettings.model_fields if name not in NO_BOUNDS), *OTHER_BOUNDS):
+        value, default = getattr(settings, name), Settings.model_fields[name].default
+        if value == 0:
+            yield name, "is 0, which means no limit"
+        elif value > FAR_FACTOR * default:
+            yield name, f"is {value:,}, more than {FAR_FACTOR} times its default"
+
+
+def check_files(settings: Settings) -> list[CheckResult]:
+    """Check that no file with personal data or keys can be read by others."""
+    files = [file for file in _private_files(settings) if file.exists()]
+    if not files:
+        return []
+    if open_files := [str(file) for file in files if others_can_read(file)]:
+        names = " ".join(open_files)
+        return [warning("files", f"other users can read {', '.join(open_files)}. Run: chmod 600 {names}")]
+    return [passed("files", "only their owner can read the files with personal data and keys")]
+
+
+def _private_files(settings: Settings) -> list[Path]:
+    files = [settings.secret_keys_file, settings.erasure_list]
+    database = sqlite_file(make_url(settings.database_url))
+    if database is not None:
+        suffixes = ("", "-wal", "-shm", KEY_FILE_SUFFIX, LIST_FILE_SUFFIX)
+        files += [database.with_name(f"{database.name}{suffix}") for suffix in suffixes]
+    return [file for file in files if file is not None]
