@@ -91,6 +91,23 @@ async def test_new_key_is_fetched_and_old_one_ends(
         await verify(client, provider.issuer, old)
 
 
+async def test_new_key_under_the_same_id_is_fetched_and_forgeries_cause_few_requests(
+    provider: ChosenProvider, client: OpenIdClient, seconds: Seconds
+) -> None:
+    await verify(client, provider.issuer, provider.sign())
+    provider.keys = {"first": RSA_KEYS[1]}
+    with pytest.raises(RejectedToken, match="not signed by a key"):  # too early to fetch them again
+        await verify(client, provider.issuer, provider.sign())
+    seconds.now += MIN_REFRESH_SECONDS
+    await verify(client, provider.issuer, provider.sign())
+    for _ in range(3):
+        seconds.now += MIN_REFRESH_SECONDS
+        for _ in range(10):
+            with pytest.raises(RejectedToken, match="not signed by a key"):
+                await verify(client, provider.issuer, provider.sign(key=RSA_KEYS[0]))
+    assert provider.requests["/keys"] == 2 + 3
+
+
 async def test_keys_without_an_id_are_tried_and_replaced(client: OpenIdClient, seconds: Seconds) -> None:
     async with chosen_provider() as provider:
         provider.keys = {"": RSA_KEYS[0]}

@@ -40,7 +40,9 @@ class ExternalAccount(Tenanted, table=True):
     """The user of an external directory to whom an account belongs, and the newest token of the directory.
 
     `token` is the JSON Web Token, and `access_token` the one with which the provider answers questions, if it is
-    another one. Both are encrypted. They serve only to find out whether they are still valid.
+    another one. Both are encrypted. They serve only to find out whether they are still valid. `used_tokens` has the
+    digests of the tokens with which the user has logged in, each with the time when it is too old, in seconds since
+    1970: a token logs in once.
     """
 
     __tablename__ = "external_account"
@@ -56,5 +58,6 @@ class ExternalAccount(Tenanted, table=True):
     access_token: str | None = None
     token_issued_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     token_expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    used_tokens: dict[str, int] | None = Field(default=None, sa_type=JsonColumn)
     created_at: datetime = created_at_field()
     updated_at: datetime = updated_at_field()

@@ -13,6 +13,8 @@ from wattgate.delivery.openid.keys import find_keys
 from wattgate.delivery.openid.provider import (
     Provider,
     ProviderFault,
+    ProviderUnreachable,
+    fetch_provider,
     is_accepted_by_userinfo,
     is_active_by_introspection,
 )
@@ -75,12 +77,31 @@ class OpenIdClient:
         keys = find_keys(provider.keys, header.key_id, header.algorithm)
         try:
             return verify_token(token, keys, rules, now)
-        except WrongSignature:
-            if header.key_id and all(key.key_id for key in keys):
-                raise
-        # it is not known which key has signed the token, and the provider may have replaced the only one
+        except WrongSignature as wrong:
+            rejected = wrong
+        # the provider may have replaced the key, even under the same ID
         newer = await self._providers.get(rules.issuer, owner, lambda fetched: fetched is not provider)
+        if newer is provider:
+            raise rejected
         return verify_token(token, find_keys(newer.keys, header.key_id, header.algorithm), rules, now)
+
+    async def check_issuer(self, issuer: str, owner: str) -> str | None:
+        """Return why a provider with this issuer cannot be used, by its metadata and keys; None if it can.
+
+        A provider that does not respond now may respond later, so there is no reason then.
+        """
+        if self._questions >= MAX_QUESTIONS:
+            raise unavailable(issuer)
+        self._questions += 1
+        try:
+            await fetch_provider(self._http, issuer, owner)
+        except ProviderUnreachable as fault:
+            log.warning("The OpenID provider %s of a new directory does not respond: %s", issuer, fault)
+        except ProviderFault as fault:
+            return str(fault)
+        finally:
+            self._questions -= 1
+        return None
 
     async def confirm(self, token: str, subject: str, issuer: str, client: ProviderClient, owner: str) -> bool:
         """Return whether the provider says that a token of the subject is still good.

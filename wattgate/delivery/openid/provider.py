@@ -15,12 +15,17 @@ log = logging.getLogger(__name__)
 
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 OK = 200
+SERVER_FAULTS = 500
 REJECTIONS = (400, 401, 403)
 """The statuses with which userinfo endpoints reject a token. RFC 6750 demands 401; others are seen in practice."""
 
 
 class ProviderFault(Exception):
     """A provider does not respond, or its response cannot be used. The message says why."""
+
+
+class ProviderUnreachable(ProviderFault):
+    """A provider does not respond now, or reports a fault of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +100,13 @@ async def _send(
     try:
         return await http.send(method, url, headers=headers, body=body, owner=owner)
     except OutboundRequestFailed as error:
-        raise ProviderFault(f"{url}: {error.message}") from None
+        raise ProviderUnreachable(f"{url}: {error.message}") from None
 
 
 def _json_object(response: OutboundResponse, url: str) -> dict[str, Any]:
     if response.status != OK:
-        raise ProviderFault(f"{url} responds with status {response.status}")
+        kind = ProviderUnreachable if response.status >= SERVER_FAULTS else ProviderFault
+        raise kind(f"{url} responds with status {response.status}")
     try:
         document = json.loads(response.body)
     except (ValueError, RecursionError):

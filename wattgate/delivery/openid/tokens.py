@@ -13,8 +13,14 @@ from wattgate.delivery.openid.keys import SigningKey
 from wattgate.errors import Unauthenticated
 from wattgate.stored_json import is_storable_text
 
-MAX_TOKEN_CHARACTERS = 8_192
-"""Maximum characters of a token of a provider."""
+MAX_TOKEN_CHARACTERS = 16_384
+"""Maximum characters of a token of a provider. Entra ID sends up to 200 groups, which are 11,000 characters."""
+
+MAX_TOKEN_LIFETIME = timedelta(days=31)
+"""Maximum time between `iat` and `exp`. Auth0 issues access tokens for up to 30 days."""
+
+MAX_LOGIN_AGE = timedelta(hours=24)
+"""Maximum age (`iat`) of a token that logs in. Providers issue ID tokens for up to 24 hours."""
 
 MAX_SUBJECT_CHARACTERS = 255
 """Maximum characters of a subject (OpenID Connect Core, section 2)."""
@@ -34,7 +40,7 @@ _OPTIONS: Options = {
     "verify_iat": False,
 }
 
-_JWT = re.compile(r"ey[A-Za-z0-9_-]{0,8192}\.[A-Za-z0-9_-]{0,8192}\.[A-Za-z0-9_-]{0,8192}")
+_JWT = re.compile(r"ey[A-Za-z0-9_-]{0,16384}\.[A-Za-z0-9_-]{0,16384}\.[A-Za-z0-9_-]{0,16384}")
 """The form of a JSON Web Token: its header is an object, and {" begins with ey in base64url."""
 
 
@@ -52,12 +58,13 @@ class WrongSignature(RejectedToken):
 
 @dataclass(frozen=True, slots=True)
 class TokenRules:
-    """The conditions that the token of a directory must meet."""
+    """The conditions that the token of a directory must meet. `azp` may be an audience or the `client_id`."""
 
     issuer: str
     audiences: tuple[str, ...]
     algorithms: tuple[str, ...]
     clock_skew: timedelta
+    client_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +123,47 @@ def read_issuer(token: str) -> str | None:
 def verify_token(token: str, keys: Sequence[SigningKey], rules: TokenRules, now: datetime) -> ExternalToken:
     """Return the claims of a token that one of these keys has signed. Raise RejectedToken if it is not valid now."""
     claims = _verify_signature(token, keys, rules)
+    _check_purpose(claims, rules)
     issued_at, expires_at = _instant(claims, "iat"), _instant(claims, "exp")
     not_before = _instant(claims, "nbf") if "nbf" in claims else issued_at
     if expires_at <= now - rules.clock_skew:
         raise RejectedToken("has expired")
     if max(not_before, issued_at) > now + rules.clock_skew:
         raise RejectedToken("is not valid yet")
+    if expires_at - issued_at > MAX_TOKEN_LIFETIME:
+        raise RejectedToken(f"is valid for more than {MAX_TOKEN_LIFETIME.days} days (iat, exp), which is not accepted")
     subject = claims["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or not is_storable_text(subject):
         raise RejectedToken(f"has a subject (sub) that is not a text of 1 to {MAX_SUBJECT_CHARACTERS} characters")
-    is_verified = claims.get("email_verified") is True
     return ExternalToken(
         issuer=rules.issuer,
         subject=subject,
         issued_at=issued_at,
         expires_at=expires_at,
-        email=_text(claims, "email", MAX_EMAIL_CHARACTERS) if is_verified else "",
+        email=_text(claims, "email", MAX_EMAIL_CHARACTERS) if _has_verified_email(claims) else "",
         name=_text(claims, "name", MAX_CLAIM_CHARACTERS),
     )
+
+
+def _check_purpose(claims: Mapping[str, Any], rules: TokenRules) -> None:
+    """Raise RejectedToken for a token of another client, and for a logout or event token, whatever its type is."""
+    if "events" in claims:
+        raise RejectedToken("reports events, such as a log-out; ID tokens and access tokens are accepted")
+    if "azp" in claims and claims["azp"] not in (*rules.audiences, *filter(None, (rules.client_id,))):
+        raise RejectedToken(
+            "was issued to another client (azp) than the directory accepts. If it is yours, add it to the audiences"
+        )
+
+
+def _has_verified_email(claims: Mapping[str, Any]) -> bool:
+    """Return whether the provider states that the address of a token is verified.
+
+    Amazon Cognito and Apple send the boolean as a text. Entra ID sends no `email_verified`, but its optional claim
+    `xms_edov` says whether the owner of the domain is verified. Without either, an address counts as not verified:
+    in Entra ID, administrators of any tenant can set it.
+    """
+    stated = claims.get("email_verified", claims.get("xms_edov"))
+    return stated is True or str(stated).lower() == "true" or ("email_verified" not in claims and stated in (1, "1"))
 
 
 def _verify_signature(token: str, keys: Sequence[SigningKey], rules: TokenRules) -> Mapping[str, Any]:

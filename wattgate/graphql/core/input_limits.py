@@ -12,6 +12,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import strawberry
 
+from wattgate.delivery.openid.tokens import MAX_TOKEN_CHARACTERS
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.decoded_readings import DecodedReadings
@@ -36,7 +37,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "MPRN": _CODE,
         "address": 500,
         "after": 500,
-        "accessToken": 8_192,
+        "accessToken": MAX_TOKEN_CHARACTERS,
         "alertTypeId": _NAME,
         "algorithms": _CODE,
         "audiences": _NAME,
@@ -60,7 +61,7 @@ TEXT_LIMITS: Mapping[str, int] = MappingProxyType(
         "datatype": _CODE,
         "description": _TEXT,
         "deviceCode": _SECRET,
-        "directoryToken": 8_192,
+        "directoryToken": 4 * MAX_TOKEN_CHARACTERS,
         "email": 254,
         "end": _CODE,
         "eui": _CODE,

@@ -11,7 +11,8 @@ from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
+from wattgate.graphql.services.directories import MAX_CLOCK_SKEW_SECONDS
 from wattgate.graphql.types import directories as types
 from wattgate.principal import Permission
 
@@ -21,8 +22,13 @@ DIRECTORY_PATH = DIRECTORIES_PATH + "/{directoryId}"
 MAX_AUDIENCES = 20
 """Maximum audiences of a directory."""
 
-CLOCK_SKEW_SECONDS = range(301)
+CLOCK_SKEW_SECONDS = range(MAX_CLOCK_SKEW_SECONDS + 1)
 SESSION_SECONDS = range(60, 604_801)
+
+
+async def _check_issuer(preparation: Preparation, *, input: types.NewDirectory) -> str | None:
+    """Return why the issuer cannot be used, by the metadata of the provider; None if it can."""
+    return await preparation.openid.check_issuer(input.issuer, preparation.principal.application_id or "")
 
 
 @operation(
@@ -30,9 +36,14 @@ SESSION_SECONDS = range(60, 604_801)
     returns=types.Directory,
     needs=Permission.DIRECTORY_MANAGE,
     rest=RestRoute("POST", DIRECTORIES_PATH, status=201),
+    prepare=_check_issuer,
 )
 async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Directory:
-    """Add an OpenID Connect provider as a directory. Its users log in with tokens that it has issued."""
+    """Add an OpenID Connect provider as a directory. Its users log in with tokens that it has issued.
+
+    The gateway reads the metadata of the provider, which must name the same issuer. A provider that does not respond
+    is added without this check.
+    """
     directory = models.Directory(
         directory_id=new_id(),
         name=input.name.strip(),
@@ -91,7 +102,9 @@ def _issuer_problems(call: Call, issuer: str) -> list[Problem]:
         egress.parse_destination(issuer, call.outbound_policy.egress)
     except egress.BlockedDestination as blocked:
         return [Problem(path, str(blocked))]
-    return [Problem(path, "has a query")] if "?" in issuer else []
+    if "?" in issuer:
+        return [Problem(path, "has a query")]
+    return [Problem(path, f"cannot be used: {call.prepared}")] if call.prepared else []
 
 
 def _problems(directory: models.Directory) -> list[Problem]:

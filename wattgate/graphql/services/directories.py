@@ -12,10 +12,22 @@ from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.delivery.openid.client import ProviderClient
-from wattgate.delivery.openid.tokens import MAX_SUBJECT_CHARACTERS, ExternalToken, RejectedToken, TokenRules
+from wattgate.delivery.openid.tokens import (
+    MAX_LOGIN_AGE,
+    MAX_SUBJECT_CHARACTERS,
+    ExternalToken,
+    RejectedToken,
+    TokenRules,
+)
 from wattgate.enums import AccountRule, TokenCheck
-from wattgate.errors import BadInput, Forbidden, Problem, Unauthenticated
+from wattgate.errors import BadInput, Forbidden, Problem, RateLimited, Unauthenticated
 from wattgate.graphql.core.operation import Preparation
+
+MAX_CLOCK_SKEW_SECONDS = 300
+"""Maximum tolerated difference between the clocks of a directory and the gateway."""
+
+MAX_USED_TOKENS = 200
+"""Maximum log-ins of a subject with tokens of its directory in MAX_LOGIN_AGE."""
 
 UNKNOWN_DIRECTORY = Problem(("directoryId",), "is not known")
 
@@ -64,6 +76,7 @@ def token_rules(directory: models.Directory) -> TokenRules:
         tuple(directory.audiences),
         tuple(directory.algorithms),
         timedelta(seconds=directory.clock_skew_seconds),
+        directory.client_id,
     )
 
 
@@ -108,6 +121,9 @@ async def log_in_externally(rows: Rows, verified: VerifiedToken) -> models.Accou
     """
     directory = await find_directory(rows, verified.directory.directory_id)  # it may have changed in the meantime
     assert directory is not None
+    if rows.now - verified.claims.issued_at > MAX_LOGIN_AGE + timedelta(seconds=directory.clock_skew_seconds):
+        hours = MAX_LOGIN_AGE // timedelta(hours=1)
+        raise RejectedToken(f"was issued more than {hours} hours ago (iat). Get a new one from the directory")
     external = await find_external_account(rows, directory, verified.claims.subject)
     if external is None:  # concurrent log-ins of a new subject wait for each other
         await rows.edit(models.Directory, directory.directory_id)
@@ -224,9 +240,31 @@ def _usable_email(claims: ExternalToken) -> str:
         return ""
 
 
+def _use_up(record: models.ExternalAccount, verified: VerifiedToken, now: int) -> None:
+    """Record that a token has logged in. Raise RejectedToken if it has before, and RateLimited after too many.
+
+    The digest is of the signed part: a signature can have several forms.
+    """
+    signed, _, _ = verified.token.rpartition(".")
+    digest = hashlib.sha256(signed.encode()).hexdigest()[:32]
+    known = {known: end for known, end in (record.used_tokens or {}).items() if end > now}
+    if digest in known:
+        raise RejectedToken("has logged in before, and each token does so once. Get a new one from the directory")
+    if len(known) >= MAX_USED_TOKENS:
+        retry_after = min(known.values()) - now
+        raise RateLimited(
+            f"The subject of the token has logged in {MAX_USED_TOKENS} times in a day. Use the tokens of the gateway.",
+            retry_after=retry_after,
+        )
+    skew = timedelta(seconds=MAX_CLOCK_SKEW_SECONDS)
+    too_old_at = verified.claims.issued_at + MAX_LOGIN_AGE + skew
+    record.used_tokens = {**known, digest: int(too_old_at.timestamp()) + 1}
+
+
 async def _store_token(rows: Rows, account_id: str, verified: VerifiedToken) -> None:
-    """Keep the newest token of an account, to find out later whether it is still good."""
+    """Keep the newest token of an account, to find out later whether it is still good. Raise as `_use_up` does."""
     record = await rows.edit(models.ExternalAccount, account_id)
+    _use_up(record, verified, int(rows.now.timestamp()))
     rows.encrypt(record, "token", verified.token)
     if verified.access_token is None:
         record.access_token = None
