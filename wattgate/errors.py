@@ -156,6 +156,10 @@ ENDED_CREDENTIALS = "The credentials have ended: they were revoked or changed, o
 """The message for a caller whose credentials ended between their check and the operation. Nothing was changed."""
 
 
+EXPIRED_CREDENTIALS = "The token has expired. Send a new one, or log in again. Until then, only newToken is executed."
+"""The message for a caller on an open connection whose token has expired."""
+
+
 class Forbidden(GatewayError):
     code, status = "FORBIDDEN", 403
 

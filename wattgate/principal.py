@@ -2,9 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from types import MappingProxyType
+
+TOKEN_GRACE = timedelta(seconds=25)
+"""Time after the end of a token in which an open connection may renew it, and do nothing else."""
 
 
 class AuthScheme(Enum):
@@ -312,6 +315,10 @@ class Principal:
     def sees_own_records_only(self) -> bool:
         """Whether the caller is an account that sees no records of other users. A template editor is one too."""
         return self.role in (Role.ACCOUNT, Role.DISPLAY, Role.TEMPLATE_EDITOR, Role.UNENROLLED_ADMINISTRATOR)
+
+    def has_expired(self, now: datetime, grace: timedelta = timedelta(0)) -> bool:
+        """Return whether the token of the caller expired `grace` ago or earlier. No other credential expires."""
+        return self.expires_at is not None and self.expires_at + grace <= now
 
     @property
     def acts_for_user(self) -> bool:

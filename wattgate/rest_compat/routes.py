@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from wattgate.clock import Clock, utc_now
 from wattgate.enums import to_camel_case
-from wattgate.errors import Forbidden, GatewayError, RateLimited, Unauthenticated
+from wattgate.errors import ENDED_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, OperationKind, RestRoute
@@ -246,7 +246,7 @@ class Dispatcher:
             now = self._clock()
             if now - checked_at >= CREDENTIAL_CHECK_INTERVAL:
                 if await self._find_revoked([principal]):
-                    raise Unauthenticated("The credentials were revoked during the request.")
+                    raise Unauthenticated(ENDED_CREDENTIALS)
                 checked_at = now
             return await self._runner.run(operation, principal, arguments)
 

@@ -4,15 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from sqlalchemy import delete
+from sqlmodel import col
 
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support import people
 from tests.support.live import NEVER, READINGS, LiveHouse, Settled
+from tests.support.scopes import EVERYTHING
 from tests.support.socket import Socket, socket
+from wattgate.db.models import Token
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.graphql.resolvers import tokens
 from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.realtime.connections.limits import ConnectionLimits
@@ -127,6 +133,82 @@ async def test_connection_without_a_new_token_is_closed_after_the_grace_period(o
             assert await client.closed() == (4403, "the token has expired")
             await assert_open(unaffected)
         await house.until(lambda: house.listening(resource_id) == 0)
+
+
+async def answer(client: Socket, query: str) -> tuple[Any, str | None]:
+    """Return the data of an operation, and the code of its first error."""
+    await client.subscribe(query, operation_id="asked")
+    message = await client.hear()
+    if message["type"] == "error":
+        return None, message["payload"][0]["extensions"]["code"]
+    assert (await client.hear())["type"] == "complete"
+    errors = message["payload"].get("errors") or [{"extensions": {"code": None}}]
+    return message["payload"]["data"], errors[0]["extensions"]["code"]
+
+
+async def test_expired_token_only_renews_itself_within_the_grace_period(open_house: OpenHouse) -> None:
+    """Queries, changes, nodes and new subscriptions are refused; newToken is executed, and its token is accepted."""
+    async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
+        resource_id, dying = await house.one.add_resource(), await house.dying_token(seconds=60)
+        refused = (
+            "{ tokenStatus { valid } }",
+            "{ viewer { user { userId } } }",
+            f'{{ resource(resourceId: "{resource_id}") {{ name }} }}',
+            'mutation { changeName(name: "Mallory") { valid } }',
+            'mutation { newToken { token } changeName(name: "Mallory") { valid } }',
+            "mutation { deleteToken { valid } }",
+            f'subscription {{ readings(resourceIds: ["{resource_id}"]) {{ value }} }}',
+        )
+        async with house.socket(token=dying) as client:
+            house.pass_time(60)
+            assert await client.hear(pings=True) == EXPIRED
+            answers = [await answer(client, query) for query in refused]
+            assert [code for _, code in answers] == ["UNAUTHENTICATED"] * len(refused)
+            by_http = await house.call("GET", "/auth/newToken", {"token": dying})
+            assert by_http.status_code == 401
+            house.pass_time(24)
+            renewed, code = await answer(client, "mutation { newToken { token } }")
+            assert code is None
+            await renew_token(client, renewed["newToken"]["token"])
+            assert await answer(client, refused[0]) == ({"tokenStatus": {"valid": True}}, None)
+            house.pass_time(1_000)
+            await assert_open(client)
+
+
+async def test_token_that_ended_in_the_grace_period_does_not_renew_itself(
+    open_house: OpenHouse, settled: Settled
+) -> None:
+    async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
+        dying = await house.dying_token(seconds=60)
+        caller = await house.gateway.authenticator.authenticate({"token": dying})
+        async with house.socket(token=dying) as client:
+            house.pass_time(60)
+            assert await client.hear(pings=True) == EXPIRED
+            async with settled.one.gateway.database.session(EVERYTHING) as session:  # without an event
+                is_token = col(Token.token_id) == caller.token_id
+                await session.execute(delete(Token).where(is_token), execution_options=SCOPED_OPTION)
+                await session.commit()
+            assert (await answer(client, "mutation { newToken { token } }"))[1] == "UNAUTHENTICATED"
+
+
+async def test_expiry_is_no_revocation(open_house: OpenHouse) -> None:
+    """Neither the periodic check nor another log-in of the account ends the grace period."""
+    async with open_house(limits=NO_PINGS) as house:
+        house.clock.stop()
+        dying = await house.dying_token(seconds=60)
+        async with house.socket(token=dying) as client, house.socket() as unaffected:
+            house.pass_time(60)
+            assert await client.hear(pings=True) == EXPIRED
+            for _ in range(4):
+                await house.gateway.realtime.connections.recheck_credentials()
+                await house.one.add_token()
+                house.pass_time(6)
+                await assert_open(client)
+            house.pass_time(1.5)
+            assert await client.closed() == (4403, "the token has expired")
+            await assert_open(unaffected)
 
 
 async def test_expired_token_opens_no_connection(open_house: OpenHouse) -> None:

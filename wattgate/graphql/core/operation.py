@@ -143,6 +143,7 @@ class Operation:
     rows of all applications. The system cannot run it without an application unless it declares one. `prepare` runs
     before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
     it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
+    An operation that `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection.
     `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, REST the old ones.
     """
 
@@ -162,6 +163,7 @@ class Operation:
     prepare: Prepare | None = None
     delegates: bool = False
     deprecation: str | None = None
+    renews_token: bool = False
     renamed_arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -224,6 +226,7 @@ def operation(
     prepare: Prepare | None = None,
     delegates: bool = False,
     deprecation: str | None = None,
+    renews_token: bool = False,
     renamed_arguments: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
@@ -249,6 +252,7 @@ def operation(
             prepare=prepare,
             delegates=delegates,
             deprecation=deprecation,
+            renews_token=renews_token,
             renamed_arguments=renamed_arguments,
         )
 

@@ -5,6 +5,7 @@ publish events.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
+from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
@@ -30,19 +31,21 @@ from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
-from wattgate.errors import ENDED_CREDENTIALS, GatewayError, Unauthenticated
+from wattgate.errors import ENDED_CREDENTIALS, EXPIRED_CREDENTIALS, GatewayError, Unauthenticated
 from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
 from wattgate.graphql.core.row_reader import RowReader, check_permission, scope_of_rows
-from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, Principal, Role
+from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.realtime.shared_events import store_events
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
+
+NO_GRACE = timedelta(0)
 
 
 class Runner(RowReader):
@@ -113,6 +116,8 @@ class Runner(RowReader):
         selected: frozenset[str] | None,
     ) -> Any:
         scope = check_permission(principal, operation.needs)
+        if principal.has_expired(self._clock(), TOKEN_GRACE if operation.renews_token else NO_GRACE):
+            raise Unauthenticated(EXPIRED_CREDENTIALS)
         arguments = operation.rename_arguments(arguments)
         check_arguments(operation, arguments)
         if operation.delegates:
@@ -174,7 +179,8 @@ class Runner(RowReader):
         reader = await transaction_reader(session)
         hold_credential(reader, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
         with system_access(session, SystemAccess.FIND_CREDENTIALS):
-            if await self._credential_states.find_ended(reader, [principal], self._clock()):
+            since = self._clock() - (TOKEN_GRACE if operation.renews_token else NO_GRACE)
+            if await self._credential_states.find_ended(reader, [principal], since):
                 raise Unauthenticated(ENDED_CREDENTIALS)
 
     async def _run_delegated(

@@ -141,9 +141,12 @@ async def token_status(call: Call) -> types.TokenStatus:
     returns=types.NewToken,
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("GET", "/auth/newToken"),
+    renews_token=True,
 )
 async def new_token(call: Call) -> types.NewToken:
     """Issue an additional token for the calling account. The present token stays valid until it expires.
+
+    A WebSocket can also call this in the 25 seconds after the end of its token.
 
     For an account of an external directory, the new token expires with the present one. For changes that need a recent
     log-in, the new token has the log-in of the present one. It expires when that log-in is too old for a renewal.

@@ -38,7 +38,7 @@ from wattgate.graphql.services.directories import (
     require_own_directory,
 )
 from wattgate.graphql.services.second_factor import check_code
-from wattgate.principal import Principal
+from wattgate.principal import TOKEN_GRACE, Principal
 
 TOKEN_LIFETIME = timedelta(days=7)
 
@@ -160,13 +160,12 @@ async def issue_token(
     token, login_at = new_secret(), authenticated_at or rows.now
     session_end = login_at + call.account_policy.session_lifetime
     expires_at = min(rows.now + TOKEN_LIFETIME, session_end, until or datetime.max.replace(tzinfo=UTC))
-    if session_end <= rows.now:
-        days = call.account_policy.session_lifetime.days
-        raise ReauthenticationRequired(f"The log-in of this token is more than {days} days old. Log in again.")
+    if expires_at <= rows.now:
+        raise ReauthenticationRequired("The session of this token has ended, so it cannot be renewed. Log in again.")
     await rows.delete(
         models.Token,
         col(models.Token.account_id) == account.account_id,
-        col(models.Token.expires_at) <= rows.now,
+        col(models.Token.expires_at) <= rows.now - TOKEN_GRACE,  # one that has just expired may still renew itself
     )
     await end_surplus_tokens(call, rows, account.account_id, of_oauth="scope" in columns)
     await rows.add(

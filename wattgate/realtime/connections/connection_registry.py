@@ -252,7 +252,8 @@ class ConnectionRegistry:
         principals = {caller for caller in callers if caller.role is not Role.ANONYMOUS}
         if principals:
             revoked = await self._service.find_revoked(principals)
-            self._close_revoked(revoked.__contains__)
+            now = self._service.now()  # the connection itself ends after its token has expired, with its grace period
+            self._close_revoked({caller for caller in revoked if not caller.has_expired(now)}.__contains__)
 
     async def drain(self, seconds: float) -> None:
         """Close all connections before a shutdown, evenly over `seconds`. Return when all are closed.

@@ -167,7 +167,9 @@ class EventStreamRegistry:
         if served.topic != topic:
             raise NotFound(NO_STREAM)
         if await self._runtime.service.find_revoked([served.stream.principal]):
-            served.stream.close(CloseCode.FORBIDDEN, "the credentials were revoked")
+            has_expired = served.stream.principal.has_expired(self._runtime.service.now())
+            reason = "the token has expired" if has_expired else "the credentials were revoked"
+            served.stream.close(CloseCode.FORBIDDEN, reason)
             raise NotFound(NO_STREAM)
         return served.stream
 

@@ -6,6 +6,8 @@ enforces the maxima of connections for each account, paired display and applicat
 
 from dataclasses import dataclass
 
+from wattgate.principal import TOKEN_GRACE
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
@@ -20,7 +22,7 @@ class ConnectionLimits:
     pong_timeout_seconds: float = 10.0
     """Time to reply to a ping. The reply proves that the client has read all earlier messages."""
 
-    token_grace_seconds: float = 25.0
+    token_grace_seconds: float = TOKEN_GRACE.total_seconds()
     """Time for the client to send a new token after its token has expired."""
 
     slow_reader_seconds: float = 15.0

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from wattgate.enums import TRACE_ID
-from wattgate.errors import GatewayError, Internal, RateLimited, Unauthenticated
+from wattgate.errors import ENDED_CREDENTIALS, GatewayError, Internal, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, OPEN_SUBSCRIPTIONS
 from wattgate.principal import Principal
 from wattgate.realtime.connections.runtime import RealtimeRuntime
@@ -133,7 +133,7 @@ class Operations:
     ) -> None:
         """Send the result of a query or mutation, or start a subscription. The task then ends."""
         if checks_credentials and await self._runtime.service.find_revoked([self._client.principal]):
-            raise Unauthenticated("the credentials were revoked")
+            raise Unauthenticated(ENDED_CREDENTIALS)
         started = await self._runtime.service.start_operation(self._client.principal, request, prepared)
         if isinstance(started, OperationResult):
             self._client.send_result(operation_id, started.payload)
