@@ -21,7 +21,8 @@ class AddressPolicy(Enum):
 class Client:
     """The client of a request. Operations of the gateway itself have none of these values.
 
-    `host` is the address of the client. `address` is the one that limits count: the IPv4 address or the IPv6 network.
+    `host` is the address of the client. `address` is the one that limits count: the IPv4 address or the IPv6 network of
+    64 bits. `network` is the IPv6 network of 48 bits, which has a higher limit; None for IPv4.
     `device` is the secret that the browser got at an earlier login. `keeps_devices` is true if it would return another
     one. A login then sets `new_device`. `purpose` is the declared purpose of reading households' data. `origin` is the
     address of the gateway in the request, such as https://energy.example.
@@ -29,6 +30,7 @@ class Client:
 
     host: str | None = None
     address: str | None = None
+    network: str | None = None
     device: str | None = None
     keeps_devices: bool = False
     new_device: str | None = None

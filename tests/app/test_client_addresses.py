@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from wattgate.app.server.client_addresses import group_address, parse_address, resolve_client_address
+from wattgate.app.server.client_addresses import group_address, parse_address, resolve_client_address, site_network
 from wattgate.app.server.client_middleware import DEVICE_COOKIE, MAX_DEVICE_LENGTH, begin_client
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
@@ -79,3 +79,19 @@ def test_malformed_addresses_are_none(text: str) -> None:
 def test_device_is_found_in_the_header_of_all_cookies(cookies: str, device: str | None) -> None:
     scope = {"type": "http", "scheme": "http", "client": ("198.51.100.1", 0)}
     assert begin_client(scope, {"cookie": cookies}, [])[1].device == device
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("2001:db8:1:2::3", "2001:db8:1::/48"),
+        ("[2001:db8:1:ffff::1]:443", "2001:db8:1::/48"),
+        ("fe80::1%eth0", "fe80::/48"),
+        ("::ffff:192.0.2.1", None),
+        ("192.0.2.1", None),
+        ("a name", None),
+        ("", None),
+    ],
+)
+def test_ipv6_networks_of_48_bits_share_a_limit(address: str, network: str | None) -> None:
+    assert site_network(address) == network

@@ -24,6 +24,7 @@ from wattgate.errors import Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import OperationKind
 from wattgate.principal import Permission
+from wattgate.realtime.rate_limit.address_limits import NETWORK_FACTOR
 
 LIMIT = 12
 """The limit of each kind of work for an address. It is above the number of free attempts with a name."""
@@ -329,6 +330,8 @@ async def test_addresses_of_one_ipv6_network_share_a_limit(proxied: House) -> No
 
     assert [await register(f"2001:db8:1:2::{n}") for n in range(LIMIT + 1)] == [400] * LIMIT + [429]
     assert await register("2001:db8:1:3::1") == 400
+    elsewhere = [await register(f"2001:db8:2:{n:x}::1") for n in range(NETWORK_FACTOR * LIMIT + 1)]
+    assert elsewhere == [400] * NETWORK_FACTOR * LIMIT + [429]  # a site with many networks of one address each
 
 
 def test_every_mutation_without_credentials_is_limited_by_address() -> None:

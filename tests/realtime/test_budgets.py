@@ -30,7 +30,7 @@ from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.primary import create_finder
 from wattgate.realtime.bus.redis_client import RedisClient
-from wattgate.realtime.rate_limit.address_limits import AddressLimits
+from wattgate.realtime.rate_limit.address_limits import NETWORK_FACTOR, AddressLimits
 from wattgate.realtime.rate_limit.budgets import (
     FULL_BUCKET,
     UNLIMITED_BUDGETS,
@@ -163,6 +163,26 @@ async def test_address_is_limited_and_gets_refunds(under_test: StoreUnderTest) -
     await limits.charge(AddressPolicy.LOGIN, other)
     under_test.pass_time(2)
     await limits.charge(AddressPolicy.LOGIN, client)
+
+
+async def test_network_of_many_addresses_is_limited_and_gets_refunds(under_test: StoreUnderTest) -> None:
+    limits = AddressLimits({AddressPolicy.LOGIN: Allowance(2, 0.5)}, under_test.store)
+    sites = [uuid4().hex, uuid4().hex]
+    clients = [Client(address=f"{sites[0]}:{number}/64", network=sites[0]) for number in range(2 * NETWORK_FACTOR + 1)]
+    for client in clients:
+        await limits.charge(AddressPolicy.LOGIN, client)
+        await limits.refund(AddressPolicy.LOGIN, client)
+    for client in clients[:-1]:
+        await limits.charge(AddressPolicy.LOGIN, client)
+    with pytest.raises(RateLimited):
+        await limits.charge(AddressPolicy.LOGIN, clients[-1])
+    under_test.pass_time(1)  # the network refills as many times faster as it is larger
+    for client in (clients[-1], clients[-1]):
+        await limits.charge(AddressPolicy.LOGIN, client)
+    with pytest.raises(RateLimited):  # the refused charge took nothing from the network, and the address has its own
+        await limits.charge(AddressPolicy.LOGIN, clients[-1])
+    await limits.charge(AddressPolicy.LOGIN, Client(address=f"{sites[1]}:0/64", network=sites[1]))
+    await limits.charge(AddressPolicy.LOGIN, Client(address=f"{sites[0]}:0"))  # IPv4 has no network
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.0005, 0.5])

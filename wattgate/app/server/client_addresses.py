@@ -20,6 +20,9 @@ MAX_CACHED_LENGTH = 64
 IPV6_PREFIX = 64
 """An IPv6 customer gets a network of at least this size, and can use any address in it."""
 
+IPV6_SITE_PREFIX = 48
+"""A site can get a network of up to this size, which contains 65,536 networks of IPV6_PREFIX (RFC 6177)."""
+
 
 def parse_address(text: str) -> IPAddress | None:
     """Return the address in a text: with or without a port, brackets, quotes or an IPv6 zone. None if there is none."""
@@ -49,6 +52,13 @@ def group_address(text: str) -> str:
     if isinstance(address, IPv6Address):
         return str(ip_network((address, IPV6_PREFIX), strict=False))
     return str(address) if address else text
+
+
+@lru_cache(4096)
+def site_network(text: str) -> str | None:
+    """Return the name of the /48 network of an IPv6 address; None for other addresses."""
+    address = parse_address(text)
+    return str(ip_network((address, IPV6_SITE_PREFIX), strict=False)) if isinstance(address, IPv6Address) else None
 
 
 def is_within(text: str, networks: Collection[IPNetwork]) -> bool:

@@ -11,7 +11,14 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wattgate.app.server.client_addresses import HOST, IPNetwork, group_address, is_within, resolve_client_address
+from wattgate.app.server.client_addresses import (
+    HOST,
+    IPNetwork,
+    group_address,
+    is_within,
+    resolve_client_address,
+    site_network,
+)
 from wattgate.app.server.middleware import RESPONSE_START_TYPES
 from wattgate.client import CURRENT_CLIENT, Client
 
@@ -79,6 +86,7 @@ def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
     return Client(
         host=host or None,
         address=group_address(host) if host else None,
+        network=site_network(host),
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,

@@ -10,6 +10,9 @@ from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.realtime.rate_limit.budgets import BucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, RateLimitScope
 
+NETWORK_FACTOR = 4
+"""The limit of an IPv6 network of 48 bits, as a multiple of that of one address, which is a network of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class AddressLimits:
@@ -19,10 +22,10 @@ class AddressLimits:
     buckets: BucketStore
 
     async def charge(self, policy: AddressPolicy, client: Client) -> None:
-        scope = self._scope(policy, client)
-        if scope is None:
+        scopes = self._scopes(policy, client)
+        if not scopes:
             return
-        balance = await self.buckets.spend([scope], 1)
+        balance = await self.buckets.spend(scopes, 1)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(policy.value).inc()
             retry_after = max(1, balance.retry_after)
@@ -32,9 +35,8 @@ class AddressLimits:
             )
 
     async def refund(self, policy: AddressPolicy, client: Client) -> None:
-        scope = self._scope(policy, client)
-        if scope is not None:
-            await self.buckets.spend([scope], -1)
+        if scopes := self._scopes(policy, client):
+            await self.buckets.spend(scopes, -1)
 
     async def take_mail(self, bound: MailboxBound, mailbox: str, application_id: str) -> bool:
         digest = hashlib.sha256(mailbox.encode(errors="replace")).hexdigest()[:32]  # no address in the keys of Redis
@@ -52,8 +54,18 @@ class AddressLimits:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
         return balance.granted
 
-    def _scope(self, policy: AddressPolicy, client: Client) -> RateLimitScope | None:
+    def _scopes(self, policy: AddressPolicy, client: Client) -> list[RateLimitScope]:
+        """Return the buckets of a client: of its address, and of its IPv6 network of 48 bits.
+
+        Both keys begin with the network, so that they are on the same node of a Redis cluster.
+        """
         allowance = self.allowances.get(policy)
         if allowance is None or client.address is None:
-            return None
-        return RateLimitScope(policy.value, f"{{{client.address}}}:{policy.value}", allowance)
+            return []
+        if client.network is None:
+            return [RateLimitScope(policy.value, f"{{{client.address}}}:{policy.value}", allowance)]
+        network = f"{{{client.network}}}:{policy.value}"
+        return [
+            RateLimitScope(policy.value, f"{network}:{client.address}", allowance),
+            RateLimitScope(policy.value, network, allowance.scaled_by(NETWORK_FACTOR)),
+        ]
