@@ -2,6 +2,7 @@
 
 import asyncio
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 
@@ -46,6 +47,60 @@ async def test_values_are_decoded_once(served: House) -> None:
         assert by_path.json()["code"] == "NOT_FOUND", text
         assert text in by_path.json()["error"], by_path.text
         assert text in by_variable["errors"][0]["message"], by_variable
+
+
+async def test_each_argument_comes_from_its_place(served: House) -> None:
+    """A name in several places, or several times, does not let one part of the way see another value than the next."""
+    tenant, other = served.one, served.other
+    account, token = tenant.headers["account"], tenant.headers["account"]["token"]
+    listed = (await served.call("GET", "/virtualentity", account)).json()
+    mine, foreign = listed[0]["veId"], str(uuid4())
+    more = {"params": {"veId": foreign, "applicationId": other.application_id, "userId": other.user_id}}
+    by_path = await served.call("GET", f"/virtualentity/{mine}", account, **more)
+    assert by_path.json()["veId"] == mine
+    repeated = await raw(served, "GET", f"/api/v0-1/virtualentity/{foreign}?veId={mine}&veId={mine}", account)
+    assert repeated.status_code == 404
+    in_body = await served.call("PUT", f"/virtualentity/{foreign}", account, json={"veId": mine, "name": "changed"})
+    assert in_body.status_code == 404
+    assert (await served.call("GET", "/virtualentity", account)).json() == listed
+    for credentials in (f"token={token}", f"access_token={token}", f"Authorization=Bearer%20{token}"):
+        answer = await raw(served, "GET", f"/api/v0-1/virtualentity?{credentials}", {})
+        assert answer.status_code == 401, credentials
+    cookie = await raw(served, "GET", "/api/v0-1/virtualentity", {"Cookie": f"token={token}"})
+    assert cookie.status_code == 401
+    document = {"query": "{ __typename }"}
+    both = await served.http.post("/graphql?query={virtualEntities{name}}", json=document, headers=account)
+    assert both.json()["data"] == {"__typename": "Query"}
+
+
+async def test_a_header_that_says_who_calls_has_one_line(served: House) -> None:
+    """A proxy may check or replace one of two lines. The gateway takes none of them, on each way in."""
+    token, application = served.one.headers["account"]["token"], served.one.application_id
+    lines = {
+        "Token": (token, token),
+        "Authorization": (f"Bearer {token}", "Basic YTpi"),
+        "ApplicationId": (application, served.other.application_id),
+        "userId": (served.one.user_id, served.other.user_id),
+    }
+    handshake = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n"
+    )
+    body = '{"query": "{ __typename }"}'
+    ways = {
+        "REST": ("GET /api/v0-1/virtualentity", "", ""),
+        "GraphQL": ("POST /graphql", f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n", body),
+        "WebSocket": ("GET /graphql", handshake, ""),
+        "page": ("GET /display", "", ""),
+    }
+    for way, (line, more, content) in ways.items():
+        for name, (first, second) in lines.items():
+            for again in (name, name.lower(), name.upper()):
+                head = f"{line} HTTP/1.1\r\nHost: a\r\n{name}: {first}\r\n{more}{again}: {second}\r\n\r\n"
+                answer = await refusal(served, (head + content).encode())
+                assert answer.startswith(b"HTTP/1.1 400 "), (way, name, answer)
+        plain = await refusal(served, f"{line} HTTP/1.1\r\nHost: a\r\nToken: {token}\r\n{more}\r\n{content}".encode())
+        assert plain.startswith(b"HTTP/1.1 101 " if way == "WebSocket" else b"HTTP/1.1 200 "), (way, plain)
 
 
 async def test_no_path_redirects(served: House) -> None:

@@ -30,6 +30,7 @@ from wattgate.app.server.request_heads import (
     RefusedHead,
     body_parser,
     check_coding,
+    check_credentials,
     check_head,
     head_of_body,
     is_handshake,
@@ -215,6 +216,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
         check_head(version, method, self._hosts)
+        check_credentials(self.headers)
         self._in_head, self._in_body, self._has_progress = False, True, True
         self._window_bytes = 0
         self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)

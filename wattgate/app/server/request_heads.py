@@ -4,6 +4,7 @@ A proxy and the gateway must agree where a request ends. If they do not, one cal
 another one. The rules are those of RFC 9112:
 
 - the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host (3.2);
+- a header that says who calls has one line;
 - the head has at most so many bytes and lines, which are counted while it arrives;
 - an upgrade to another protocol than WebSocket is ignored, and the body is read (RFC 9110, 7.8). So is an upgrade to
   WebSocket that is no handshake: one with a body, with another method than GET, or of HTTP/1.0 (RFC 6455, 4.1);
@@ -23,6 +24,9 @@ Headers = list[tuple[bytes, bytes]]
 
 FRAMING = (b"content-length", b"transfer-encoding")
 """The headers that say where the body of a request ends, in lower case."""
+
+CREDENTIALS = (b"authorization", b"token", b"applicationid", b"userid")
+"""The headers that say who calls, in lower case."""
 
 LINE_BYTES = 4
 """The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
@@ -69,6 +73,18 @@ def check_head(version: str, method: bytes, hosts: int) -> None:
     if method == b"CONNECT":
         error = NotSupported("The gateway is no proxy. Send the request without CONNECT.")
         raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)
+
+
+def check_credentials(headers: Headers) -> None:
+    """Raise RefusedHead if a header that says who calls has several lines.
+
+    A proxy may check or replace one of them, and the gateway would take another one.
+    """
+    names = [name for name, _ in headers]
+    for name in CREDENTIALS:
+        if names.count(name) > 1:
+            error = BadInput(f"The request has {names.count(name)} headers {name.decode().title()}, not one.")
+            raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", error)
 
 
 def check_coding(coding: bytes) -> None:
