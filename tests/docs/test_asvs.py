@@ -69,6 +69,22 @@ def test_headings_have_the_names_of_links() -> None:
     assert "capabilities" in headings(ROOT / "docs" / "reference" / "credentials.md")
 
 
+ABSENT = re.compile(
+    r"^ *(?:import|from) +(?:xml|lxml|pickle|shelve|marshal|dill|yaml|ldap3?|memcache|pymemcache|pylibmc|aiortc)\b"
+    r"|shell=True|os\.system\(|os\.popen\(|create_subprocess_shell|(?<![\w.])eval\(",
+    re.MULTILINE,
+)
+"""Code of subjects that are not applicable because the gateway does not have them."""
+
+
+def test_gateway_lacks_the_subjects_that_are_not_applicable() -> None:
+    assert [path.name for path in (ROOT / "wattgate").rglob("*.py") if ABSENT.search(path.read_text())] == []
+    for source in ("import pickle", "    from xml.etree import ElementTree", "run(a, shell=True)", "x = eval(y)"):
+        assert ABSENT.search(source), source
+    scripts = (ROOT / "wattgate" / "app" / "static").rglob("*.js")
+    assert [path.name for path in scripts if re.search(r"postMessage\(|RTCPeerConnection", path.read_text())] == []
+
+
 def test_no_row_is_met_by_itself_alone() -> None:
     """The page proves nothing: the tests of this file are no evidence."""
     assert [row.number for row in read_rows(TEXT) if "tests/docs/test_asvs.py" in row.evidence] == []

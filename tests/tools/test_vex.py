@@ -167,7 +167,7 @@ def test_statement_with_wrong_or_missing_members_is_refused(tmp_path: Path, old:
     assert old in UNAFFECTED
     path = tmp_path / "vex.toml"
     path.write_text(UNAFFECTED.replace(old, new))
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError), match=r"GHSA-1"):
         read_statements(path)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 from cyclonedx.model.impact_analysis import ImpactAnalysisJustification, ImpactAnalysisResponse, ImpactAnalysisState
 
@@ -75,7 +76,7 @@ def read_statements(path: Path = STATEMENTS) -> list[Statement]:
     not fit each other, or if two statements are about the same advisory of a package.
     """
     content = tomllib.loads(path.read_text())
-    statements = [_parse(**entry) for entry in content.pop("statement", [])]
+    statements = [_parse_entry(entry, path.name) for entry in content.pop("statement", [])]
     if content:
         raise ValueError(f"unknown members in {path.name}: {', '.join(sorted(content))}")
     seen: set[tuple[str, str]] = set()
@@ -95,6 +96,13 @@ def accepted_findings(statements: Iterable[Statement]) -> Iterator[Accepted]:
         if statement.until is not None:
             reason = f"{statement.state.value}: {statement.detail}"
             yield from (Accepted(statement.package, name, reason, statement.until) for name in statement.ids)
+
+
+def _parse_entry(entry: dict[str, Any], name: str) -> Statement:
+    try:
+        return _parse(**entry)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the statement {entry.get('id', 'without id')} in {name} is invalid: {error}") from None
 
 
 def _parse(
