@@ -15,6 +15,7 @@ class AddressPolicy(Enum):
     PAIRING = "address-pairing"
     DOCUMENT = "address-document"
     SHARED_PREVIEW = "address-shared-preview"
+    REQUEST = "address-request"
 
 
 @dataclass(slots=True)

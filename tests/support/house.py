@@ -43,7 +43,7 @@ CALLER_BUDGET = 10_000_000
 """Budget of an account per minute. It is high because all tests of a run share the account."""
 ADDRESS_LIMITS = (
     *("address_logins", "address_registrations", "address_codes", "address_documents"),
-    *("address_shared_previews", "address_pairings"),
+    *("address_shared_previews", "address_pairings", "address_requests"),
 )
 """Settings that are as high, because all tests of a run share the address."""
 OWN_RECORDS = {"database_pooler", "database_replica_url", "redis_url", "secret_keys"}

@@ -89,6 +89,15 @@ class ClientLimitSettings(StrictSettings):
         le=10**9,
         description="Requests from one address in a minute to shared previews of templates. 0 means no limit.",
     )
+    address_requests: int = Field(
+        default=3_000,
+        ge=0,
+        le=10**9,
+        description=(
+            "Requests from one address in a minute to pages, their files and the OpenAPI document, and REST requests "
+            "without credentials. 0 means no limit."
+        ),
+    )
     head_seconds: float = Field(
         default=10.0, gt=0, le=300, description="Time limit for the head of an HTTP request to arrive, in seconds."
     )

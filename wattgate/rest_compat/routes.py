@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.enums import to_camel_case
 from wattgate.errors import ENDED_CREDENTIALS, Forbidden, GatewayError, RateLimited, Unauthenticated
@@ -75,13 +76,14 @@ def build_routes(
     find_revoked: FindRevoked = find_none_revoked,
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
+    address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
 ) -> list[BaseRoute]:
     """Return one route for each path, with the methods that the catalogue lists for the path."""
     endpoints: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
-    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock)
+    dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock, address_limits)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
@@ -134,9 +136,16 @@ class Dispatcher:
     """Serve endpoints: authenticate, parse arguments, charge the cost, run the operation and render its result."""
 
     def __init__(
-        self, runner: Runner, authenticate: Authenticate, find_revoked: FindRevoked, budgets: Budgets, clock: Clock
+        self,
+        runner: Runner,
+        authenticate: Authenticate,
+        find_revoked: FindRevoked,
+        budgets: Budgets,
+        clock: Clock,
+        address_limits: AddressLimiter,
     ) -> None:
         self._runner = runner
+        self._address_limits = address_limits
         self._find_revoked = find_revoked
         self._authenticate = authenticate
         self._budgets = budgets
@@ -150,6 +159,8 @@ class Dispatcher:
             if request.method not in ("GET", "HEAD") and announces_body(request.headers):
                 check_content(request.headers, endpoint.legacy_format.accepted_content)
             principal = await self._authenticate(request.headers)
+            if principal.role is Role.ANONYMOUS:
+                await self._address_limits.charge(AddressPolicy.REQUEST, current_client())
             _check_scheme(endpoint, principal)
             check_permission(principal, endpoint.operation.needs)
             charge = CallCharge(self._budgets, principal)

@@ -61,5 +61,6 @@ def create_address_allowances(settings: Settings) -> dict[AddressPolicy, Allowan
         (AddressPolicy.PAIRING, settings.address_pairings, HOUR_SECONDS),
         (AddressPolicy.DOCUMENT, settings.address_documents, MINUTE_SECONDS),
         (AddressPolicy.SHARED_PREVIEW, settings.address_shared_previews, MINUTE_SECONDS),
+        (AddressPolicy.REQUEST, settings.address_requests, MINUTE_SECONDS),
     )
     return {policy: Allowance(count, count / seconds) for policy, count, seconds in limits if count}

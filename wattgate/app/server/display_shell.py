@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from wattgate.app.server.constant_answers import ConstantAnswer
 from wattgate.app.server.login_application import APPLICATION_PARAMETERS
-from wattgate.app.server.pages import STATIC_DIRECTORY
+from wattgate.app.server.pages import STATIC_DIRECTORY, constant_route
 
 PAGE_PATH = "/display"
 WORKER_PATH = "/display/worker.js"
@@ -52,14 +53,13 @@ def display_shell_routes() -> list[Route]:
     worker = f"self.SHELL = {shell};\n{_WORKER.read_text()}"
     manifest = json.loads((STATIC_DIRECTORY / "display" / "manifest.json").read_text())
 
-    async def serve_worker(request: object) -> Response:
-        return Response(worker, media_type="text/javascript", headers={"Service-Worker-Allowed": PAGE_PATH})
+    worker_answer = ConstantAnswer(worker.encode(), "text/javascript", {"Service-Worker-Allowed": PAGE_PATH})
 
     async def serve_manifest(request: Request) -> Response:
         content = json.dumps(manifest_for(manifest, request.query_params))
         return Response(content, media_type="application/manifest+json")
 
-    return [Route(WORKER_PATH, serve_worker), Route(MANIFEST_PATH, serve_manifest)]
+    return [constant_route(WORKER_PATH, worker_answer), Route(MANIFEST_PATH, serve_manifest)]
 
 
 def manifest_for(manifest: dict[str, Any], query: QueryParams) -> dict[str, Any]:

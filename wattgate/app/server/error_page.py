@@ -3,11 +3,10 @@
 import re
 from html import escape
 
-from starlette.requests import Request
-from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from wattgate.app.server.pages import read_template
+from wattgate.app.server.constant_answers import html_answer
+from wattgate.app.server.pages import constant_route, read_template
 from wattgate.error_guide import ERROR_GUIDE, ErrorGuide, status_and_retryable
 
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^\[()]+\)")
@@ -21,11 +20,7 @@ def error_page_route() -> Route:
     links = "\n".join(f'<li><a href="#{code}">{code}</a></li>' for code in ERROR_GUIDE)
     sections = "\n".join(_section(code, guide) for code, guide in ERROR_GUIDE.items())
     content = read_template("errors/index.html").substitute(links=links, sections=sections)
-
-    async def serve(request: Request) -> HTMLResponse:
-        return HTMLResponse(content)
-
-    return Route("/errors", serve)
+    return constant_route("/errors", html_answer(content))
 
 
 def _section(code: str, guide: ErrorGuide) -> str:

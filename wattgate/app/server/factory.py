@@ -11,7 +11,7 @@ from functools import lru_cache
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute, request_response
 from starlette.types import Lifespan
 
 from wattgate.access_log import AccessLog
@@ -19,10 +19,12 @@ from wattgate.app.erasure_list import open_erasure_list
 from wattgate.app.observability.http_metrics import metrics_endpoint, serves_metrics_on_main_port
 from wattgate.app.observability.stalls import LoopWatchdog
 from wattgate.app.observability.tracing import NO_TRACING, TracingBackend, create_tracing_backend
+from wattgate.app.server.address_limited import AddressLimited, limit_by_address
 from wattgate.app.server.application import build_application
 from wattgate.app.server.auth import Authenticator
 from wattgate.app.server.background_workers import BackgroundTask, background_workers
 from wattgate.app.server.components import build_components
+from wattgate.app.server.constant_answers import ConstantAnswer
 from wattgate.app.server.direct_graphql import DirectGraphQL
 from wattgate.app.server.drain import Readiness
 from wattgate.app.server.graphql_page import BrowserEndpoint, graphql_page
@@ -32,6 +34,7 @@ from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import log_unknown_default
 from wattgate.app.server.mail_outbox import outbox_routes
 from wattgate.app.server.page_routes import page_routes
+from wattgate.app.server.pages import constant_route
 from wattgate.app.server.schema import gateway_schema
 from wattgate.app.server.shared_preview_page import shared_preview_routes
 from wattgate.app.server.socket_upgrade import SocketUpgrade
@@ -40,6 +43,7 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.access_log import store_last_accesses
 from wattgate.app.workers.outbound import create_links, is_mail_outbox_enabled
 from wattgate.app.workers.server_problems import run_server_checks
+from wattgate.client import AddressLimiter
 from wattgate.clock import Clock, utc_now
 from wattgate.db.encryption.rotation import verify_keys
 from wattgate.db.engine import Database
@@ -93,6 +97,7 @@ class Gateway:
     budgets: Budgets
     trusted_documents: TrustedDocumentStore
     access_log: AccessLog
+    address_limits: AddressLimiter
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
@@ -151,6 +156,7 @@ def build_gateway(
         budgets=budgets,
         trusted_documents=documents,
         access_log=components.access_log,
+        address_limits=address_limits,
     )
 
 
@@ -194,9 +200,14 @@ def create_app(
         Route("/healthz", check_health),
         Route("/readyz", serve_readiness),
         *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
-        *page_routes(settings, gateway.runner, demonstration),
-        *_mail_routes(settings, gateway.runner),
-        _openapi_route(settings, gateway),
+        *limit_by_address(
+            [
+                *page_routes(settings, gateway.runner, demonstration),
+                *_mail_routes(settings, gateway.runner),
+                _openapi_route(settings, gateway),
+            ],
+            gateway.address_limits,
+        ),
         Mount(
             f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
             RestRouter([route for route in rest_routes if _is_notification_route(route)]),
@@ -233,20 +244,15 @@ def serve_gateway(
 
 def _openapi_route(settings: Settings, gateway: Gateway) -> Route:
     """Return the route of the OpenAPI document."""
-    body = _openapi_body(gateway.schema, settings.base_path)
-
-    async def serve(request: Request) -> Response:
-        return Response(body, media_type="application/json")
-
-    return Route(f"{settings.base_path}/openapi.json", serve)
+    return constant_route(f"{settings.base_path}/openapi.json", _openapi_answer(gateway.schema, settings.base_path))
 
 
 @lru_cache(maxsize=4)
-def _openapi_body(schema: Schema, base_path: str) -> bytes:
-    """Return the OpenAPI document as JSON. To build it takes a tenth of a second, and to render it again some ms."""
-    return json.dumps(
-        build_openapi_document(OPERATIONS, schema, base_path), ensure_ascii=False, separators=(",", ":")
-    ).encode()
+def _openapi_answer(schema: Schema, base_path: str) -> ConstantAnswer:
+    """Return the OpenAPI document as JSON. To build, render and compress it takes some tenths of a second."""
+    document = build_openapi_document(OPERATIONS, schema, base_path)
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return ConstantAnswer(body, "application/json")
 
 
 def _graphql_routes(
@@ -257,7 +263,8 @@ def _graphql_routes(
     streams = EventStreamEndpoint(
         gateway.realtime, gateway.event_streams, gateway.subscription_service, authenticate, gateway.budgets, http
     )
-    graphql = BrowserEndpoint(streams, graphql_page(settings, gateway.runner, demonstration))
+    page = graphql_page(settings, gateway.runner, demonstration)
+    graphql = BrowserEndpoint(streams, AddressLimited(request_response(page), gateway.address_limits))
     return [
         Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
         WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
@@ -273,6 +280,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
         find_revoked=gateway.subscription_service.find_revoked,
         budgets=gateway.budgets,
         clock=clock,
+        address_limits=gateway.address_limits,
     )
 
 

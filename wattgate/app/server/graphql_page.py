@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 from html import escape
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wattgate.app.server.constant_answers import html_answer
 from wattgate.app.server.landing_page import Demonstration
 from wattgate.app.server.login_application import find_login_application
 from wattgate.app.server.login_page import LOGIN_FIELDS, application_choice, login_notice, session_scope
@@ -17,16 +19,16 @@ from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.transport.accept import accepts_html
 
-Page = Callable[[Request], Awaitable[HTMLResponse]]
+Page = Callable[[Request], Awaitable[Response]]
 
 REQUEST_PARAMETERS = frozenset({"query", "documentId", "extensions", "token"})
 """Parameters of an address that make it a GraphQL request or an event stream, which a browser may open too."""
 
 
 class BrowserEndpoint:
-    """An ASGI application that serves a page to browsers, and passes all other requests to the next application."""
+    """An ASGI application that sends browsers to the application of a page, and other requests to the next one."""
 
-    def __init__(self, next_app: ASGIApp, page: Page) -> None:
+    def __init__(self, next_app: ASGIApp, page: ASGIApp) -> None:
         self._next_app = next_app
         self._page = page
 
@@ -34,9 +36,13 @@ class BrowserEndpoint:
         if not _opens_page(scope):
             await self._next_app(scope, receive, send)
             return
-        response = await self._page(Request(scope, receive))
-        response.headers["vary"] = "Accept"
-        await response(scope, receive, send)
+
+        async def send_varying(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).add_vary_header("Accept")
+            await send(message)
+
+        await self._page(scope, receive, send_varying)
 
 
 def _opens_page(scope: Scope) -> bool:
@@ -79,9 +85,4 @@ def _demonstration_facts(demonstration: Demonstration | None) -> dict[str, objec
 
 
 def _endpoint_page() -> Page:
-    content = read_template("ide/endpoint.html").substitute()
-
-    async def serve(request: Request) -> HTMLResponse:
-        return HTMLResponse(content)
-
-    return serve
+    return html_answer(read_template("ide/endpoint.html").substitute())

@@ -3,9 +3,11 @@
 from pathlib import Path
 from string import Template
 
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
+from wattgate.app.server.constant_answers import ConstantAnswer, html_answer
 from wattgate.app.settings import Settings
 
 STATIC_DIRECTORY = Path(__file__).parents[1] / "static"
@@ -13,10 +15,14 @@ STATIC_DIRECTORY = Path(__file__).parents[1] / "static"
 
 def page_route(path: str, file: str) -> Route:
     """Return the route of a page of `static/` that is the same for everybody."""
-    content = read_template(file).substitute()
+    return constant_route(path, html_answer(read_template(file).substitute()))
 
-    async def serve(request: object) -> HTMLResponse:
-        return HTMLResponse(content)
+
+def constant_route(path: str, answer: ConstantAnswer) -> Route:
+    """Return the route of a response that is the same for everybody."""
+
+    async def serve(request: Request) -> Response:
+        return await answer(request)
 
     return Route(path, serve)
 

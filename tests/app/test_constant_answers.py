@@ -1,0 +1,118 @@
+"""Responses that are the same for everybody, and the limit of each address for requests that need no credentials."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+
+from tests.graphql.test_request_costs import gateway
+from tests.support.house import House
+from wattgate.app.server.constant_answers import ConstantAnswer, accepts_gzip, has_tag
+
+HTML = {"accept": "text/html"}
+CONSTANT = {
+    "/api/v0-1/openapi.json": ("application/json", {}),
+    "/errors": ("text/html; charset=utf-8", HTML),
+    "/display/worker.js": ("text/javascript; charset=utf-8", {}),
+}
+LIMIT = 12
+"""Requests from one address, without a refill."""
+
+
+async def test_constant_answers_are_compressed_once_and_revalidated(served: House, subtests: pytest.Subtests) -> None:
+    for path, (media_type, accept) in CONSTANT.items():
+        with subtests.test(path):
+            tags, bodies = set(), set()
+            for encoding in ("gzip", "identity"):
+                headers = {**accept, "accept-encoding": encoding}
+                answer = await served.http.get(path, headers=headers)
+                assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
+                assert answer.headers.get("content-encoding") == ("gzip" if encoding == "gzip" else None)
+                assert answer.headers["cache-control"] == "no-cache"
+                assert "Accept-Encoding" in answer.headers["vary"]
+                tag = answer.headers["etag"]
+                kept = await served.http.get(path, headers={**headers, "if-none-match": f'"x", W/{tag}'})
+                assert (kept.status_code, kept.content, kept.headers["etag"]) == (304, b"", tag)
+                assert kept.headers["vary"] == answer.headers["vary"]
+                other = await served.http.get(path, headers={**headers, "if-none-match": '"another"'})
+                assert (other.status_code, other.content) == (200, answer.content)
+                tags.add(tag)
+                bodies.add(answer.content)
+            assert (len(tags), len(bodies)) == (2, 1)
+            head = await served.http.head(path, headers=accept)
+            assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_content_is_encoded_once() -> None:
+    answer = ConstantAnswer(b"x" * 10_000, "text/plain")
+    scope = {"type": "http", "headers": [(b"accept-encoding", b"br, gzip")]}
+    first, second = await answer(Request(scope)), await answer(Request(scope))
+    assert first.body is second.body
+    assert gzip.decompress(bytes(first.body)) == b"x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True),
+        ("br;q=1.0, GZIP;q=0.8", True),
+        ("*", True),
+        ("*;q=0", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, *", False),
+        ("gzip;q=0.001", True),
+        ("identity", False),
+        ("", False),
+        ("xgzip", False),
+    ],
+)
+def test_gzip_is_sent_to_clients_that_accept_it(header: str, accepted: bool) -> None:
+    assert accepts_gzip(header) is accepted
+
+
+def test_tag_is_found_in_a_list_and_not_in_a_part_of_another() -> None:
+    assert has_tag('"a", W/"b"', '"b"')
+    assert has_tag("*", '"b"')
+    assert not has_tag('"bc", "b', '"b"')
+    assert not has_tag("", '"b"')
+
+
+async def test_anonymous_requests_outside_graphql_are_limited_by_address(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    async with gateway(tmp_path, address_requests=LIMIT, trusted_proxies=["127.0.0.1"], environment="production") as (
+        _,
+        http,
+        tenant,
+    ):
+        cases: tuple[tuple[str, str, dict[str, str]], ...] = (
+            ("GET", "/", HTML),
+            ("GET", "/display", HTML),
+            ("GET", "/errors", HTML),
+            ("GET", "/graphql", HTML),
+            ("GET", "/static/favicon.svg", {}),
+            ("GET", "/static/nothing", tenant.headers["account"]),
+            ("GET", "/api/v0-1/openapi.json", {"authorization": "Basic eDp5"}),
+            ("POST", "/api/v0-1/auth", {}),
+            ("GET", "/api/v0-1/resource", {}),
+        )
+        for number, (method, path, headers) in enumerate(cases, 1):
+            address = {"x-forwarded-for": f"203.0.113.{number}"}
+            with subtests.test(f"{method} {path}"):
+                statuses = [
+                    (await http.request(method, path, headers={**headers, **address})).status_code
+                    for _ in range(LIMIT + 1)
+                ]
+                assert 429 not in statuses[:LIMIT]
+                assert statuses[LIMIT] == 429
+                other = await http.get("/errors", headers={"x-forwarded-for": f"198.51.100.{number}"})
+                assert other.status_code == 200
+        exhausted = {"x-forwarded-for": "203.0.113.1"}
+        refused = await http.get("/errors", headers=exhausted)
+        assert refused.json()["code"] == "RATE_LIMITED"
+        assert int(refused.headers["retry-after"]) > 0
+        unlimited = {"/healthz": {}, "/readyz": {}, "/api/v0-1/virtualentity": tenant.headers["account"]}
+        for path, headers in unlimited.items():
+            with subtests.test(f"an exhausted address at {path}"):
+                assert (await http.get(path, headers={**exhausted, **headers})).status_code == 200
