@@ -1,4 +1,4 @@
-"""Look-ups of tokens are remembered by two gateways on one database and one Redis, until a change ends them."""
+"""Tokens and right passwords are remembered by two gateways on one database and one Redis, until a change ends them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,19 +13,22 @@ from sqlalchemy import delete
 from sqlmodel import col
 
 from tests.support import people
-from tests.support.house import PASSWORD, Tenant
+from tests.support.house import PASSWORD, Tenant, basic
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from tests.support.scopes import EVERYTHING
 from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
+from wattgate.db.identity import passwords
 from wattgate.db.identity.credentials import CredentialLookup
 from wattgate.db.identity.display_uses import DISPLAY_LIFETIME, USE_RESOLUTION
 from wattgate.db.identity.remembered_tokens import REMEMBERED_SECONDS, RememberedTokens
 from wattgate.db.identity.secrets import hash_secret, new_secret
-from wattgate.db.models import Token
-from wattgate.errors import Unauthenticated
+from wattgate.db.models import Account, Token
+from wattgate.db.row_scope import RowScope
+from wattgate.db.rows import Rows
+from wattgate.errors import SecondFactorRequired, Unauthenticated
 from wattgate.graphql.resolvers import accounts, provisioning, registration, tokens, trusted_documents, users
 from wattgate.graphql.types.virtual_entities import NewVirtualEntityType
 from wattgate.principal import AuthScheme, Principal, Role
@@ -60,6 +63,25 @@ class Process:
         for _ in range(count):
             await self.caller(token)
         return self.lookups - before
+
+    async def hashes_of(self, login: "Login", count: int = 3) -> int:
+        """Return the number of hashes for some requests with the password of an account."""
+        before = passwords.HASH_POOL.run_count
+        for _ in range(count):
+            assert (await self.caller_by_password(login)).account_id == login.caller.account_id
+        return passwords.HASH_POOL.run_count - before
+
+    async def caller_by_password(self, login: "Login", password: str = PASSWORD) -> Principal:
+        headers = {name.lower(): value for name, value in basic(login.who["username"], password).items()}
+        headers["applicationid"] = str(login.caller.application_id)
+        return await self.gateway.authenticator.authenticate(headers)
+
+    async def refuses_password(self, login: "Login", password: str = PASSWORD) -> bool:
+        try:
+            await self.caller_by_password(login, password)
+        except Unauthenticated:
+            return True
+        return False
 
     async def refuses(self, token: str) -> bool:
         try:
@@ -283,6 +305,56 @@ async def test_nothing_is_remembered_while_redis_is_unavailable(own_pair: Pair) 
     await log_out(own_pair, login)
     assert await own_pair.one.refuses(login.token)
     assert await own_pair.other.refuses(login.token)
+
+
+async def remember_password(pair: Pair, login: Login) -> None:
+    """Let both processes remember the password of an account. An earlier change may still arrive."""
+
+    async def both_remember() -> bool:
+        return await pair.one.hashes_of(login) == await pair.other.hashes_of(login) == 0
+
+    await until(both_remember)
+
+
+async def test_right_password_is_hashed_once_in_five_seconds(pair: Pair) -> None:
+    login = await pair.log_in()
+    await remember_password(pair, login)
+    assert await pair.one.hashes_of(login) == 0
+    before = passwords.HASH_POOL.run_count
+    for wrong in (f"{PASSWORD}x", "", PASSWORD.upper()):
+        assert await pair.one.refuses_password(login, wrong)
+    assert passwords.HASH_POOL.run_count - before == 3, "only the right password is remembered"
+    pair.one.seconds += REMEMBERED_SECONDS
+    assert await pair.one.hashes_of(login) >= 1
+    kept = [*pair.one.identity.remembered._principals]
+    assert hash_secret(PASSWORD) not in kept, "the digest has a key of the process"
+
+
+async def test_each_end_of_a_password_ends_its_memory(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    for act in (change_password, reset_password, close_account, delete_user):
+        with subtests.test(act.__name__):
+            login = await pair.log_in()
+            await remember_password(pair, login)
+            with monkeypatch.context() as patched:
+                patched.setattr(pair.one.gateway.connections, "on_credentials_changed", lambda: None)
+                await act(pair, login)
+                assert await pair.one.refuses_password(login)
+            await until(pair.other.refuses_password, login)
+
+
+async def test_second_factor_ends_the_memory_of_a_password(pair: Pair) -> None:
+    login = await pair.log_in()
+    await remember_password(pair, login)
+    application_id = str(login.caller.application_id)
+    async with pair.one.gateway.database.session(RowScope(application_id)) as session:
+        rows = Rows(session, application_id, now=utc_now())
+        await rows.update(Account, col(Account.account_id) == login.caller.account_id, second_factor=True)
+        await session.commit()
+    for _ in range(2):
+        with pytest.raises(SecondFactorRequired):
+            await pair.one.caller_by_password(login)
 
 
 def test_remembered_token_expires_with_the_token_or_after_five_seconds() -> None:

@@ -132,7 +132,7 @@ def build_gateway(
         clock=clock,
         address_limits=address_limits,
     )
-    identity = create_identity(settings, database, address_limits)
+    identity = create_identity(settings, database, address_limits, budgets)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(

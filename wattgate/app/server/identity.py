@@ -5,15 +5,30 @@ from wattgate.client import AddressLimiter
 from wattgate.db.engine import Database
 from wattgate.db.identity.credential_states import CredentialStates
 from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.principal import Principal
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
+from wattgate.realtime.rate_limit.budgets import Budgets, rate_limited_error
 
 
 def create_credential_states(settings: Settings) -> CredentialStates:
     return CredentialStates(administrators_need_second_factor=settings.administrators_need_second_factor)
 
 
-def create_identity(settings: Settings, database: Database, address_limits: AddressLimiter) -> CredentialLookup:
-    return CredentialLookup(database, address_limits, states=create_credential_states(settings))
+def create_identity(
+    settings: Settings, database: Database, address_limits: AddressLimiter, budgets: Budgets
+) -> CredentialLookup:
+    """Return the look-up of credentials. The hash of a right password is charged to the budgets of its account."""
+
+    async def charge_hash(principal: Principal) -> None:
+        cost = min(PASSWORD_HASH_WEIGHT, budgets.max_cost(principal) or PASSWORD_HASH_WEIGHT)
+        balance = await budgets.charge(principal, cost)
+        if balance is not None and not balance.granted:
+            raise rate_limited_error(balance)
+
+    return CredentialLookup(
+        database, address_limits, states=create_credential_states(settings), charge_hash=charge_hash
+    )
 
 
 def forget_changed_callers(identity: CredentialLookup, database: Database, connections: ConnectionRegistry) -> None:

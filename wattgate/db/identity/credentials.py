@@ -5,8 +5,9 @@ This is the only module that searches all applications, because the credential d
 
 import hmac
 import logging
+import secrets
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +34,13 @@ log = logging.getLogger(__name__)
 
 MAX_CACHED_APPLICATIONS = 1_000
 """The maximum number of applications in the cache of anonymous principals."""
+
+ChargeHash = Callable[[Principal], Awaitable[None]]
+"""Charges the owner of a right password for its hash. Raise RateLimited if the budget does not cover it."""
+
+
+async def _charge_nothing(principal: Principal) -> None:
+    return
 
 
 _TOKEN_STATEMENT = (
@@ -70,8 +78,11 @@ class CredentialLookup:
         address_limits: AddressLimiter = UNLIMITED_ADDRESSES,
         *,
         states: CredentialStates | None = None,
+        charge_hash: ChargeHash = _charge_nothing,
     ) -> None:
         self._database = database
+        self._charge_hash = charge_hash
+        self._password_key = secrets.token_bytes(32)
         self.remembered = RememberedTokens()
         self._states = states or CredentialStates()
         self._address_limits = address_limits
@@ -148,7 +159,29 @@ class CredentialLookup:
 
         Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
         passwords, and SecondFactorRequired for an account with a second factor.
+
+        A right password is remembered as a token is: only its digest with a key of this process. Its hash is charged to
+        the account, and a wrong one to the client's address. The name alone charges nobody's account.
         """
+        digest = self._password_digest(application_id, username, password)
+        principal = self.remembered.get(digest, now)
+        if principal is None:
+            started = self.remembered.begin_lookup()
+            principal = await self._verify_password(application_id, username, password, now)
+            if principal is not None:
+                self.remembered.put(digest, principal, started)
+                await self._charge_hash(principal)
+        return principal
+
+    def _password_digest(self, application_id: str, username: str, password: str) -> bytes:
+        """Return a digest of a password that nobody can compare with others without the key of this process."""
+        parts = (text.encode("utf-8", "surrogatepass") for text in (application_id, username, password))
+        message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return hmac.digest(self._password_key, message, "sha256")
+
+    async def _verify_password(
+        self, application_id: str, username: str, password: str, now: datetime
+    ) -> Principal | None:
         async with self._database.reader(RowScope(application_id)) as session:
             rows = Rows(session, application_id, now=now)
             application = await rows.application()
@@ -165,12 +198,7 @@ class CredentialLookup:
         await self._record_attempt(attempt, application_id, now, is_right=is_right)
         if not is_right or account is None or application is None:
             return None
-        if account.second_factor:
-            raise SecondFactorRequired(
-                "The account has a second factor, so its password alone is not enough. Log in with POST /auth or "
-                "authenticate and a code, and send the token."
-            )
-        return Principal(
+        principal = Principal(
             role=self._states.role_of(account.administrator, account.template_editor, account.second_factor),
             scheme=AuthScheme.BASIC,
             application_id=application_id,
@@ -179,6 +207,13 @@ class CredentialLookup:
             trusted_only=application.trusted_only,
             secret_version=secret_version(account.password_hash),
         )
+        if account.second_factor:
+            await self._charge_hash(principal)
+            raise SecondFactorRequired(
+                "The account has a second factor, so its password alone is not enough. Log in with POST /auth or "
+                "authenticate and a code, and send the token."
+            )
+        return principal
 
     async def charge_wrong_credential(self) -> None:
         """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""

@@ -1,4 +1,4 @@
-"""Principals of tokens, remembered for a few seconds, so that not every request looks its token up.
+"""Principals of tokens and verified passwords, remembered for a few seconds: not every request looks up or hashes.
 
 A remembered principal is valid for `REMEMBERED_SECONDS` from the start of its look-up. It is forgotten at once when the
 credentials of anybody change: in this process before the transaction of the change has returned
@@ -48,7 +48,10 @@ class RememberedTokens:
         self._change_count = 0
 
     def get(self, digest: bytes, now: datetime) -> Principal | None:
-        """Return the principal of a token that has not expired `now`; None if it must be looked up."""
+        """Return the principal of a credential that has not expired `now`; None if it must be looked up.
+
+        A password has no expiry.
+        """
         remembered = self._principals.get(digest)
         if remembered is None:
             return None
@@ -56,7 +59,8 @@ class RememberedTokens:
             self.forget()
             return None
         principal, until = remembered
-        if self._time() >= until or principal.expires_at is None or principal.expires_at <= now:
+        expires_at = principal.expires_at
+        if self._time() >= until or (expires_at is not None and expires_at <= now):
             del self._principals[digest]
             return None
         return principal
