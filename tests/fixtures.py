@@ -17,6 +17,7 @@ from tests.support import chance, chromium, node, passwords, short_form, speed
 from tests.support.demonstration import demonstration
 from tests.support.encryption import TEST_KEYS
 from tests.support.engines import ENGINES, parametrize_databases
+from tests.support.held_connections import HeldConnections, watching
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
@@ -87,6 +88,21 @@ def no_request_stalls_the_loop(request: pytest.FixtureRequest, stalls_of_session
     yield
     if request.node.get_closest_marker("stalls") is None:
         assert [str(stall) for stall in stalls_of_session.stalls] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def held_connections_of_session() -> Iterator[HeldConnections]:
+    """The faults of all tasks of this process that wait with a connection in hand."""
+    with watching(HeldConnections()) as held:
+        yield held
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits_with_a_connection(held_connections_of_session: HeldConnections) -> Iterator[None]:
+    """Fail a test during which a task waits for something else than the database while it holds a connection."""
+    held_connections_of_session.faults.clear()
+    yield
+    assert list(held_connections_of_session.faults) == []
 
 
 @pytest.fixture(scope="session")

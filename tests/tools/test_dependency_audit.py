@@ -257,8 +257,8 @@ def test_interpreter_is_a_question_of_the_audit() -> None:
     """A finding of the interpreter is a problem, unless the policy accepts it until a date."""
     answer = check_interpreter((3, 12, 5))
     assert [finding.id for finding in answer.findings] == ["CVE-2024-7592", "CVE-2024-8088"]
-    assert len(judge([answer], [], NO_POLICY, TODAY).problems) == 2
-    accepted = replace(NO_POLICY, accepted=(Accepted("cpython", "CVE-2024-7592", "a reason", TODAY),))
-    (problem,) = judge([answer], [], accepted, TODAY).problems
+    assert len(judge([answer], [], [], TODAY).problems) == 2
+    accepted = Accepted("cpython", "CVE-2024-7592", "a reason", TODAY)
+    (problem,) = judge([answer], [], [accepted], TODAY).problems
     assert problem.startswith("cpython 3.12.5: CVE-2024-8088")
     assert check_interpreter((3, 12, 6)).findings == ()

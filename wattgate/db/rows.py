@@ -1,6 +1,6 @@
 """Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -73,7 +73,7 @@ class Rows(RowPages, RowInserts, RowLocks):
         self.guards_owners = False
         self.recorder: ChangeRecorder | None = None
         self.accesses: AccessRecorder | None = None
-        self.read_budget: Callable[[], Awaitable[Any]] | None = None
+        self.read_budget: Callable[[], Any] | None = None
         self._session = session
         self._present_users = set[str]()
         self._quotas = quotas

@@ -156,6 +156,7 @@ async def test_mailbox_is_bounded_in_each_spelling_and_over_all_applications(cod
         new = {"name": name, "username": uuid4().hex}
         names.append((await runner.run(provisioning.create_application, SYSTEM, new)).application_id)
     spellings = [victim, victim.upper(), f"{victim}+1", f"{victim}+2.x", victim.title(), f"{victim}+", f"{victim}+3"]
+    is_theirs = func.lower(col(Delivery.address)).startswith(victim)
     waiting = []
     for application_id in names:
         anonymous = Principal(Role.ANONYMOUS, application_id=application_id)
@@ -163,8 +164,7 @@ async def test_mailbox_is_bounded_in_each_spelling_and_over_all_applications(cod
         for local in spellings:
             user = {"name": "A", "username": uuid4().hex, "email": f"{local}@example.org", "password": PASSWORD}
             await runner.run(registration.register, anonymous, user)
-        is_theirs = func.lower(col(Delivery.address)).startswith(victim)
-        found = await runner.read(system, Permission.SYSTEM, lambda rows, where=is_theirs: rows.all(Delivery, where))
+        found = await runner.read(system, Permission.SYSTEM, lambda rows: rows.all(Delivery, is_theirs))
         assert len(found) == len(spellings)
         waiting.append([delivery.state for delivery in found].count(DeliveryState.WAITING))
     assert waiting == [bound.for_address, bound.for_mailbox - bound.for_address, 0]

@@ -195,6 +195,7 @@ async def test_questions_about_tokens_are_bounded_for_all_and_for_one_applicatio
     provider: ChosenProvider, client: OpenIdClient
 ) -> None:
     how = ProviderClient(TokenCheck.INTROSPECTION, "gateway", "hush")
+    assert await client.confirm("token", "ada", provider.issuer, how, "other")  # the provider is known from now on
     owners = ["slow"] * (MAX_QUESTIONS + 5) + ["other"] * 2
     questions = [client.confirm("token", "ada", provider.issuer, how, owner) for owner in owners]
     outcomes = await asyncio.gather(*questions, return_exceptions=True)

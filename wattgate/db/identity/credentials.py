@@ -28,6 +28,7 @@ from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.db.ttl_cache import TtlCache
 from wattgate.errors import GatewayError, SecondFactorRequired
+from wattgate.fair_share import NO_OWNER
 from wattgate.principal import AuthScheme, Principal, Role
 
 log = logging.getLogger(__name__)
@@ -194,7 +195,7 @@ class CredentialLookup:
             )
             key = backoff_id(rows, directory_id, username)
             attempt = await LoginAttempt.begin(rows, account, key, current_client())
-        is_right = await attempt.verify(password, self._address_limits)
+        is_right = await attempt.verify(password, self._address_limits, application_id if application else NO_OWNER)
         await self._record_attempt(attempt, application_id, now, is_right=is_right)
         if not is_right or account is None or application is None:
             return None

@@ -138,8 +138,13 @@ class LoginAttempt:
     """The known source from which the attempt comes: a device before an address."""
 
     @classmethod
-    async def begin(cls, rows: Rows, account: Account | None, key: str, client: Client) -> "LoginAttempt":
-        """Begin an attempt. Raise RateLimited if its source, or its username from unknown sources, must wait."""
+    async def begin(
+        cls, rows: Rows, account: Account | None, key: str, client: Client, *, is_verified: bool = False
+    ) -> "LoginAttempt":
+        """Begin an attempt. Raise RateLimited if its source, or its username from unknown sources, must wait.
+
+        With `is_verified`, continue an attempt whose password was verified meanwhile. Its outcome must be counted.
+        """
         digests = [digest for _, digest in _digests(client)]
         sources = await rows.all(
             LoginSource,
@@ -149,15 +154,20 @@ class LoginAttempt:
         )
         known = min(sources, key=lambda source: source.kind != DEVICE, default=None)
         attempt = cls(account, key, client, known)
-        await attempt._enforce_backoff(rows)
+        if not is_verified:
+            await attempt._enforce_backoff(rows)
         return attempt
 
-    async def verify(self, password: str, limits: AddressLimiter) -> bool:
-        """Return whether the password is right. Charge a wrong one to the client's address, unless it is a device."""
+    async def verify(self, password: str, limits: AddressLimiter, owner: str) -> bool:
+        """Return whether the password is right. Charge a wrong one to the client's address, unless it is a device.
+
+        `owner` is the application whose share of the threads for hashes is used, or "" if there is none.
+        """
         is_charged = self.source is None or self.source.kind != DEVICE
         if is_charged:
             await limits.charge(AddressPolicy.LOGIN, self.client)
-        is_right = await passwords.password_matches(self.account.password_hash if self.account else None, password)
+        stored_hash = self.account.password_hash if self.account else None
+        is_right = await passwords.password_matches(stored_hash, password, owner)
         if is_charged and is_right:
             await limits.refund(AddressPolicy.LOGIN, self.client)
         return is_right

@@ -90,9 +90,8 @@ class OpenIdClient:
 
         A provider that does not respond now may respond later, so there is no reason then.
         """
-        if self._questions >= MAX_QUESTIONS:
+        if not self._questions.try_take(owner):
             raise unavailable(issuer)
-        self._questions += 1
         try:
             await fetch_provider(self._http, issuer, owner)
         except ProviderUnreachable as fault:
@@ -100,7 +99,7 @@ class OpenIdClient:
         except ProviderFault as fault:
             return str(fault)
         finally:
-            self._questions -= 1
+            self._questions.give_back(owner)
         return None
 
     async def confirm(self, token: str, subject: str, issuer: str, client: ProviderClient, owner: str) -> bool:

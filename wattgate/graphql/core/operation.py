@@ -18,10 +18,10 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
-from wattgate.delivery.templates.renderer import TemplateRenderer
 from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
+from wattgate.graphql.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
 
@@ -91,20 +91,33 @@ class Call(msgspec.Struct, frozen=True):
     It contains the caller, the rows that the caller may see (with the current time), a function that queues events, the
     meter network, the renderer of templates, the policies for outbound connections and for log-ins, the client, the
     limits of client addresses, and the result of the operation's `prepare`. `selected` has the names of all fields that
-    are selected from the result, at any depth; None if they are unknown.
+    are selected from the result, at any depth; None if they are unknown. `outside` has the results of work that runs
+    while no session is open: a resolver that asks for a result that is missing runs again, from its beginning.
     """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
-    templates: TemplateRenderer
+    templates: OutsideTemplates
+    outside: OutsideWork
     outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
     account_policy: AccountPolicy = DEFAULT_ACCOUNT_POLICY
     client: Client = msgspec.field(default_factory=Client)
     address_limits: AddressLimiter = UNLIMITED_ADDRESSES
     prepared: Any = None
     selected: frozenset[str] | None = None
+
+    def charge_address(self, policy: AddressPolicy) -> None:
+        """Charge an attempt to the client's address, once for the operation. Raise RateLimited if none is left.
+
+        The balances of addresses may be in Redis, so this is outside work: see `OutsideWork.result`.
+        """
+        self.outside.result(("charge", policy), lambda: self.address_limits.charge(policy, self.client))
+
+    def refund_address(self, policy: AddressPolicy) -> None:
+        """Return the charge of an attempt that succeeded, when the session has ended."""
+        self.outside.do_afterwards(lambda: self.address_limits.refund(policy, self.client))
 
 
 @dataclass(frozen=True, slots=True)

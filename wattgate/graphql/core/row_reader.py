@@ -75,7 +75,9 @@ class RowReader:
         async with self._database.reader(SystemAccess.LIST_APPLICATIONS) as session:
             return await list_applications(session, application_id=application_id, limit=limit)
 
-    def _rows(self, session: DatabaseSession, principal: Principal, scope: RowScope) -> Rows:
+    def _rows(
+        self, session: DatabaseSession, principal: Principal, scope: RowScope, now: datetime | None = None
+    ) -> Rows:
         quotas = None if principal.role is Role.SYSTEM else self._quotas
         key_ring = self._database.key_ring
         rows = Rows(
@@ -83,7 +85,7 @@ class RowReader:
             scope.application_id,
             scope.user_id,
             scope.ve_id,
-            now=self._clock(),
+            now=now or self._clock(),
             quotas=quotas,
             key_ring=key_ring,
             consent_policy=self._consent_policy,

@@ -5,14 +5,15 @@ publish events.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
-from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, current_client
+from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, Client, current_client
 from wattgate.clock import Clock, utc_now
 from wattgate.db.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
 from wattgate.db.change_recorder import ChangeRecorder
@@ -22,7 +23,7 @@ from wattgate.db.credential_changes import accounts_with_changed_roles, changed_
 from wattgate.db.engine import Database
 from wattgate.db.identity.credential_locks import hold_credential
 from wattgate.db.identity.credential_states import CredentialStates
-from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
+from wattgate.db.meter_network import MeterNetwork, MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.quotas import QuotaChecker
 from wattgate.db.reader import DatabaseSession, transaction_reader
 from wattgate.db.row_scope import RowScope, Scope, SystemAccess, system_access
@@ -36,16 +37,42 @@ from wattgate.graphql.core.audit import is_audited, record_act
 from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.input_limits import check_arguments, check_edge_arguments
 from wattgate.graphql.core.operation import Call, Operation, OperationKind, Preparation
+from wattgate.graphql.core.outside_work import (
+    MAX_ROUNDS,
+    OutsideTemplates,
+    OutsideWork,
+    WorkNeeded,
+    inputs_keep_changing,
+)
 from wattgate.graphql.core.row_reader import RowReader, check_permission, scope_of_rows
 from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
+from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
 from wattgate.realtime.shared_events import store_events
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 NO_GRACE = timedelta(0)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A call of an operation: its caller, the rows that it may see, its arguments, and what it has learnt so far.
+
+    `now` stays the same in each round, because results of outside work may depend on it.
+    """
+
+    operation: Operation
+    principal: Principal
+    scope: RowScope
+    arguments: Mapping[str, Any]
+    reads: RequestReads | None
+    selected: frozenset[str] | None
+    client: Client
+    prepared: Any
+    now: datetime
+    outside: OutsideWork = field(default_factory=OutsideWork)
 
 
 class Runner(RowReader):
@@ -125,42 +152,74 @@ class Runner(RowReader):
         client = current_client()
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
-        events: list[Event] = []
         rows_scope = scope_of_rows(principal, scope)
         prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
-        async with self._open_session(operation, _session_scope(operation, principal, rows_scope)) as session:
+        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, self._clock())
+        return await self._run_rounds(run)
+
+    async def _run_rounds(self, run: "_Run") -> Any:
+        """Run the resolver, each time in a new session, until it needs no more outside work."""
+        device, new_device = run.client.device, run.client.new_device
+        for _ in range(MAX_ROUNDS):
+            run.outside.begin_round()
+            try:
+                result = await self._run_round(run)
+            except WorkNeeded as needed:
+                run.client.device, run.client.new_device = device, new_device
+                await run.outside.do(needed)
+            except GatewayError:
+                await run.outside.finish()
+                raise
+            else:
+                await run.outside.finish()
+                return result
+        raise inputs_keep_changing()
+
+    async def _run_round(self, run: "_Run") -> Any:
+        """Run the resolver in a session. Commit a mutation and publish its events afterwards."""
+        operation, principal = run.operation, run.principal
+        events: list[Event] = []
+        refusal: GatewayError | None = None
+        result: Any = None
+        async with self._open_session(operation, _session_scope(operation, principal, run.scope)) as session:
             await self._hold_credential(session, operation, principal)
-            rows, network = self._rows(session, principal, rows_scope), self._network(session)
-            rows.accesses = self._access_recorder(principal, operation.name, reads)
+            rows = self._rows(session, principal, run.scope, run.now)
+            rows.accesses = self._access_recorder(principal, operation.name, run.reads)
             if is_audited(operation, principal):
                 rows.recorder = ChangeRecorder()
-            call = Call(
-                principal,
-                rows,
-                events.append,
-                network=network,
-                templates=self.templates,
-                outbound_policy=self._outbound_policy,
-                account_policy=self._account_policy,
-                client=client,
-                address_limits=self._address_limits,
-                prepared=prepared,
-                selected=selected,
-            )
+            call = self._build_call(run, rows, events, self._network(session))
             try:
-                result = await operation.resolver(call, **arguments)
+                result = await operation.resolver(call, **run.arguments)
             except GatewayError as error:
-                if error.commits_changes and isinstance(session, AsyncSession):
-                    await _commit(session, self._database.instance_id, events)
-                    await self._publish(events)
-                raise
+                if not error.commits_changes or not isinstance(session, AsyncSession):
+                    raise
+                refusal = error
             if isinstance(session, AsyncSession):
-                if rows.recorder is not None:
-                    await record_act(rows, operation, principal, arguments)
+                if rows.recorder is not None and refusal is None:
+                    await record_act(rows, operation, principal, run.arguments)
                 await _commit(session, self._database.instance_id, events)
         if events:
             await self._publish(events)
+        if refusal is not None:
+            raise refusal
         return result
+
+    def _build_call(self, run: "_Run", rows: Rows, events: list[Event], network: MeterNetwork) -> Call:
+        """Return the environment of a run of the resolver."""
+        return Call(
+            run.principal,
+            rows,
+            events.append,
+            network=network,
+            templates=OutsideTemplates(self.templates, run.outside, run.scope.application_id),
+            outside=run.outside,
+            outbound_policy=self._outbound_policy,
+            account_policy=self._account_policy,
+            client=run.client,
+            address_limits=self._address_limits,
+            prepared=run.prepared,
+            selected=run.selected,
+        )
 
     def _open_session(self, operation: Operation, scope: Scope) -> AbstractAsyncContextManager[DatabaseSession]:
         if operation.kind is OperationKind.MUTATION:
@@ -217,16 +276,39 @@ class Runner(RowReader):
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = scope_of_rows(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
-        name = edge.load.__name__
+        name, outside = edge.load.__name__, OutsideWork()
         with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
-            async with self._database.query_reader(scope) as session:
-                rows = self._rows(session, principal, scope)
-                rows.accesses = self._access_recorder(principal, name, reads)
-                rows.read_budget = partial(self._budgets.charge, principal, 0)
-                results: list[Any] = await edge.load(rows, parents, **arguments)
+            for _ in range(MAX_ROUNDS):
+                try:
+                    results = await self._load_once(edge, principal, scope, parents, arguments, reads, outside)
+                    break
+                except WorkNeeded as needed:
+                    await outside.do(needed)
+            else:
+                raise inputs_keep_changing()
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
+
+    async def _load_once(
+        self,
+        edge: EdgeField,
+        principal: Principal,
+        scope: RowScope,
+        parents: Sequence[Any],
+        arguments: Mapping[str, Any],
+        reads: RequestReads | None,
+        outside: OutsideWork,
+    ) -> list[Any]:
+        def read_budget() -> Balance | None:
+            return outside.result(("budget",), lambda: self._budgets.charge(principal, 0))
+
+        async with self._database.query_reader(scope) as session:
+            rows = self._rows(session, principal, scope)
+            rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+            rows.read_budget = read_budget
+            results: list[Any] = await edge.load(rows, parents, **arguments)
+            return results
 
     def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
         """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""

@@ -83,6 +83,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
     await call.rows.require_present(user.user_id)
     return await create_account(
+        call.outside,
         call.rows,
         user,
         username=input.username,
@@ -260,7 +261,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
         problem = Problem(("oldPassword",), "is wrong")
         raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     context = await password_context(call.rows, account.username, account.email)
-    hashed = await hash_new_password(new_password, ("newPassword",), context=context)
+    hashed = hash_new_password(call.outside, call.rows, new_password, ("newPassword",), context=context)
     await lock_user(call.rows, account.user_id)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await end_account_credentials(call, call.rows, account.account_id, except_token_id=call.principal.token_id)

@@ -20,6 +20,7 @@ from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.outside_work import MissingWork
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.rule_alerts import build_alert, sends_rules_of_kind
@@ -165,7 +166,8 @@ async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[t
 async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     """Evaluate the readings since the last evaluation of a rule, and send its alerts. Return their number.
 
-    The transaction locks the rule and stores its state with the alerts, so that each alert is sent once.
+    The transaction locks the rule and stores its state with the alerts, so that each alert is sent once. While the
+    alerts are rendered, no transaction is open. Another process may evaluate the rule then; this one starts again.
     """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     if not rule.enabled:
@@ -179,10 +181,13 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
         return _postpone(call, rule)
     rule.active, rule.told = evaluation.state.active, evaluation.state.notified
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
+    missing = MissingWork()
     for firing in evaluation.firings:
         rule.fired_at = firing.at
         new_alert = await build_alert(call.rows, loaded_rule, firing)
-        await create_alert(call, new_alert, resource_id=rule.resource_id)
+        with missing.collect():
+            await create_alert(call, new_alert, resource_id=rule.resource_id)
+    missing.require()
     return len(evaluation.firings)
 
 

@@ -3,7 +3,9 @@
 import strawberry
 from sqlmodel import col
 
+from wattgate.clock import utc_now
 from wattgate.db import models
+from wattgate.db.column_types import new_id
 from wattgate.db.queries import alerts as queries
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.errors import BadInput, NotFound, Problem
@@ -138,8 +140,11 @@ async def create_alert(call: Call, input: types.NewAlert, *, resource_id: str | 
         )
     check_data(alert_type, input.data)
     await _check_home(call, input)
+    alert_id, created_at = call.outside.same_value(lambda: (new_id(), utc_now()))  # templates may show both
     alert = await call.rows.add(
         models.Alert(
+            alert_id=alert_id,
+            created_at=created_at,
             user_id=input.user_id,
             alert_type_id=alert_type.alert_type_id,
             system_alert_type_id=alert_type.system_alert_type_id,

@@ -121,7 +121,7 @@ async def add_user(
             directory_id=application.directory_id,
             username=normalize_username(username),
             email=parse_optional_email(username if "@" in username else "", ("username",)),
-            password_hash=await hash_new_password(password, context=[username, application.name]),
+            password_hash=hash_new_password(call.outside, call.rows, password, context=[username, application.name]),
             **values,
         )
     )

@@ -114,6 +114,7 @@ async def register(
         models.User(status=UNVERIFIED, culture_code=parse_optional_culture(culture_code), created_at=rows.now)
     )
     account = await create_account(
+        call.outside,
         rows,
         user,
         username=username,
@@ -236,7 +237,7 @@ async def reset_password(
     """
     rows = rows_for_login(call, application_id)
     path, context = ("newPassword",), await password_context(rows, username)
-    hashed = await hash_new_password(new_password, path, context=context)
+    hashed = hash_new_password(call.outside, rows, new_password, path, context=context)
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET))
     valid = [code.code_id for code in sent if _matches_code(code, token) and code.expires_at > rows.now]

@@ -52,6 +52,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
     culture_code = parse_optional_culture(input.culture_code, ("input", "cultureCode"))
     added = await call.rows.add(models.User(culture_code=culture_code))
     await create_account(
+        call.outside,
         call.rows,
         added,
         username=input.username,

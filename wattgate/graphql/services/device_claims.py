@@ -83,7 +83,7 @@ async def _redeem_code(call: Call, user_id: str, hardware_id: str, code: str) ->
     """Return whether the code is that of the device, and delete it then. Otherwise count the attempt."""
     rows, key = call.rows, backoff_id(call.rows, None, user_id, _BACKOFF_KIND)
     enforce_login_backoff(*await load_failures(rows, key), rows.now, "wrong claim codes")
-    await call.address_limits.charge(AddressPolicy.CODE, call.client)
+    call.charge_address(AddressPolicy.CODE)
     claim = await find_claim(rows, hardware_id)
     claim_id, digest = (claim.claim_id, claim.digest) if claim else (_NO_CLAIM, b"")
     of_claim = col(DeviceClaim.claim_id) == claim_id
@@ -96,7 +96,7 @@ async def _redeem_code(call: Call, user_id: str, hardware_id: str, code: str) ->
     if not (is_right and has_attempts and not has_expired and await rows.delete(DeviceClaim, of_claim)):
         return False
     await forget_failures(rows, key)
-    await call.address_limits.refund(AddressPolicy.CODE, call.client)
+    call.refund_address(AddressPolicy.CODE)
     return True
 
 

@@ -130,7 +130,7 @@ async def find_open_pairing(call: Call, user_id: str, user_code: str) -> Display
     rows, key = call.rows, backoff_id(call.rows, None, user_id, _BACKOFF_KIND)
     failures, failed_at = await load_failures(rows, key)
     enforce_login_backoff(failures, failed_at, rows.now, "wrong codes")
-    await call.address_limits.charge(AddressPolicy.CODE, call.client)
+    call.charge_address(AddressPolicy.CODE)
     await count_failure(rows, key)  # before the look-up, so that guesses at once are counted
     pairing = await rows.first(
         DisplayPairing,
@@ -140,7 +140,7 @@ async def find_open_pairing(call: Call, user_id: str, user_code: str) -> Display
     if pairing is None:
         raise _unknown_user_code()
     await restore_failures(rows, key, failures, failed_at)
-    await call.address_limits.refund(AddressPolicy.CODE, call.client)
+    call.refund_address(AddressPolicy.CODE)
     return pairing
 
 
@@ -186,7 +186,7 @@ async def claim_pairing(call: Call, rows: Rows, device_code: str) -> ClaimedPair
     known = await rows.first(DisplayPairing, col(DisplayPairing.device_digest) == hash_secret(device_code))
     if known is None:
         raise _unknown_device_code()
-    await call.address_limits.refund(AddressPolicy.CODE, call.client)
+    call.refund_address(AddressPolicy.CODE)
     try:
         pairing = await rows.edit(DisplayPairing, known.pairing_id)
     except NotFound:  # it was deleted in the meantime

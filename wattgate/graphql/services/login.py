@@ -29,7 +29,9 @@ from wattgate.errors import (
     ReauthenticationRequired,
     Unauthenticated,
 )
+from wattgate.fair_share import NO_OWNER
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.core.outside_work import OutsideWork
 from wattgate.graphql.services.credential_endings import end_surplus_tokens
 from wattgate.graphql.services.directories import (
     add_external_account,
@@ -103,8 +105,10 @@ async def verify_password(
     application = await rows.application()
     own_directory_id = application.directory_id if application else None
     key = backoff_id(rows, directory_id or own_directory_id, normalize_username(username))
-    attempt = await LoginAttempt.begin(rows, account, key, call.client)
-    if not await attempt.verify(password, call.address_limits):
+    owner = application.application_id if application else NO_OWNER
+    inputs = "password", key, account.password_hash if account else None, password
+    attempt = await LoginAttempt.begin(rows, account, key, call.client, is_verified=call.outside.is_done(inputs))
+    if not call.outside.result(inputs, lambda: attempt.verify(password, call.address_limits, owner)):
         await attempt.record_failure(rows)
         return False
     await attempt.recheck(rows)
@@ -200,6 +204,7 @@ async def validate_new_username(rows: Rows, username: str, directory_id: str) ->
 
 
 async def create_account(
+    outside: OutsideWork,
     rows: Rows,
     user: models.User,
     *,
@@ -217,7 +222,7 @@ async def create_account(
     hashed = None
     if password is not None:
         context = await password_context(rows, name, str(columns.get("email", "")))
-        hashed = await hash_new_password(password, context=context)
+        hashed = hash_new_password(outside, rows, password, context=context)
     return await rows.add(
         models.Account(
             user_id=user.user_id,
@@ -249,10 +254,15 @@ async def application_directory(rows: Rows) -> str:
     return application.directory_id
 
 
-async def hash_new_password(password: str, path: ProblemPath = ("password",), *, context: Iterable[str]) -> str:
-    """Return the hash to store for a new password. Raise WeakPassword as `check_new_password` does."""
+def hash_new_password(
+    outside: OutsideWork, rows: Rows, password: str, path: ProblemPath = ("password",), *, context: Iterable[str]
+) -> str:
+    """Return the hash to store for a new password. Raise WeakPassword as `check_new_password` does.
+
+    The hash is outside work: see `OutsideWork.result`.
+    """
     check_new_password(password, path, context=context)
-    return await passwords.hash_password(password)
+    return outside.result(("hash", password), lambda: passwords.hash_password(password, rows.application_id))
 
 
 def check_new_password(password: str, path: ProblemPath = ("password",), *, context: Iterable[str]) -> None:

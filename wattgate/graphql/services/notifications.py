@@ -20,6 +20,7 @@ from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.core.outside_work import MissingWork
 from wattgate.graphql.services.mail_bounds import enqueue_mail
 from wattgate.graphql.services.message_context import MessageContext, load_context
 from wattgate.graphql.services.message_variables import mail_address
@@ -49,8 +50,11 @@ INBOX = "inbox"
 async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
     """Create the notification of an alert for each of its channels."""
     context = await load_context(call.rows, alert, alert_type)
+    missing = MissingWork()
     for channel in alert.channels:
-        await _notify(call, alert, channel, alert_type, context)
+        with missing.collect():
+            await _notify(call, alert, channel, alert_type, context)
+    missing.require()
 
 
 async def _notify(

@@ -64,14 +64,14 @@ async def check_code(call: Call, rows: Rows, account: models.Account, code: str 
     factor = await rows.edit(models.SecondFactor, account.account_id)
     key = backoff_id(rows, account.directory_id, account.account_id, FAILURE_KIND)
     enforce_login_backoff(*await load_failures(rows, key), rows.now, "wrong codes")
-    await call.address_limits.charge(AddressPolicy.LOGIN, call.client)
+    call.charge_address(AddressPolicy.LOGIN)
     if not await _use_code(rows, factor, code):
         await count_failure(rows, key)
         raise SecondFactorRequired(
             "The code is wrong, has expired, or was used before. Send the present code of the app as `code`.",
             commits_changes=True,
         )
-    await call.address_limits.refund(AddressPolicy.LOGIN, call.client)
+    call.refund_address(AddressPolicy.LOGIN)
     await forget_failures(rows, key)
 
 

@@ -45,7 +45,7 @@ class Budget:
 
 async def _budgets(rows: Rows, parents: list[Any]) -> list[Any]:
     """Return the budget of the caller for each parent; None if the caller has no limit."""
-    balance = None if rows.read_budget is None else await rows.read_budget()
+    balance = None if rows.read_budget is None else rows.read_budget()
     if balance is None:
         return [None for _ in parents]
     budget = Budget(

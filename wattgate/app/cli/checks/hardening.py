@@ -27,7 +27,7 @@ OTHER_BOUNDS = ("application_records", "max_body_bytes")
 
 def check_hardening(settings: Settings) -> list[CheckResult]:
     """Run all checks that need no server."""
-    return [check_interpreter(sys.version_info), check_bounds(settings), *check_files(settings)]
+    return [check_interpreter(sys.version_info[:3]), check_bounds(settings), *check_files(settings)]
 
 
 def check_interpreter(version: Sequence[int]) -> CheckResult:
