@@ -13,6 +13,7 @@ from wattgate.db import reading_pool
 from wattgate.db.engine import Database
 from wattgate.db.reader import fetch
 from wattgate.db.reading_pool import ReadingPool
+from wattgate.db.row_scope import RowScope, Scope
 from wattgate.errors import Unavailable
 
 MAX_CONNECTIONS = 3
@@ -219,4 +220,25 @@ async def test_connection_in_use_when_the_pool_closes_is_closed_on_its_return(
         assert reader._lent.driver not in drivers
     if not is_sqlite:
         assert all(driver.is_closed() for driver in drivers)
+    await database.close()
+
+
+async def test_one_application_leaves_connections_to_others(postgresql_url: str) -> None:
+    """Its sessions and readers have three of four connections. Those whose application is not known share as well."""
+    database = Database(postgresql_url, pool_size=4)
+    for busy in (RowScope("busy"), EVERYTHING):
+        async with database.session(busy), database.reader(busy), database.reader(busy):
+            opened = asyncio.Event()
+
+            async def open_another(scope: Scope, opened: asyncio.Event = opened) -> None:
+                async with database.session(scope):
+                    opened.set()
+
+            waiting = asyncio.create_task(open_another(busy))
+            for other in (RowScope("other"), RowScope("one more")):
+                async with asyncio.timeout(60), database.reader(other) as reader:
+                    assert await fetch(reader, PID)
+            assert not opened.is_set()
+        await waiting
+    assert pool_of(database).checkedout() == database.shares.owner_count == 0
     await database.close()

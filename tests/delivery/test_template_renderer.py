@@ -149,6 +149,21 @@ async def test_waiting_templates_are_bounded() -> None:
     await renderer.close()
 
 
+async def test_templates_of_one_application_leave_a_process_and_a_thread_to_others() -> None:
+    renderer = TemplateRenderer(replace(PATIENT, max_workers=2))
+    for share, source in ((renderer._slots, LARGE), (renderer._threads, SMALL)):
+        taken = 0
+        while share.try_take("busy"):
+            taken += 1
+        waiting = asyncio.create_task(renderer.render(source, DATA, owner="busy"))
+        assert await renderer.render(source, DATA, owner="other") == render(source, DATA)
+        assert not waiting.done()
+        for _ in range(taken):
+            share.give_back("busy")
+        assert await waiting == render(source, DATA)
+    await renderer.close()
+
+
 async def test_a_cancelled_rendering_leaves_no_process(renderer: TemplateRenderer) -> None:
     await renderer.render(LARGE, DATA)
     task = asyncio.create_task(renderer.render(HANGING, {}))

@@ -11,6 +11,7 @@ from strawberry import ID
 
 from tests.support.house import House, Tenant
 from tests.support.outbox import Post
+from tests.support.shares import all_taken, until_waiting
 from tests.support.timed import NOW, RECORD
 from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.clock import to_ms
@@ -21,8 +22,9 @@ from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
 from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers import alert_rules as operations
-from wattgate.graphql.resolvers import recording, resource_changes
+from wattgate.graphql.resolvers import recording, resource_changes, templates
 from wattgate.graphql.types import alert_rules as types
+from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resource_changes as inputs
 from wattgate.graphql.types.alerts import Channel
@@ -410,3 +412,26 @@ async def test_back_test_covers_1_to_366_days(meter: Meter) -> None:
     with pytest.raises(BadInput):
         await meter.back_test(rule, days=0)
     assert isinstance(await meter.back_test(rule, days=366), BackTest)
+
+
+async def test_rule_can_change_while_its_alert_is_rendered(meter: Meter) -> None:
+    """No lock of the rule is held meanwhile. The evaluation then sees the change."""
+    template = alert_types.NewTemplateText(name="Inbox", html_template="<p>{{ rule }}</p>", active=True)
+    type_id = ID(meter.post.tenant.ids["alert_type"])
+    where = {"alert_type_id": type_id, "channel_type": Channel.INBOX, "culture_code": "en-GB"}
+    await meter.post.run(templates.add_template_for, **where, input=template)
+    switched_off, renamed = [await meter.add() for _ in range(2)]
+    meter.post.clock.now = NOW + 2 * HOUR
+    await meter.record(NOW + 20 * MINUTE, "3.0", "3.0")
+    threads = meter.post.runner.templates._threads
+    async with all_taken(threads):
+        evaluating = [
+            asyncio.ensure_future(meter.post.run(operations.evaluate_rule, rule_id=rule.rule_id))
+            for rule in (switched_off, renamed)
+        ]
+        await until_waiting(threads, 2)
+        for rule, change in ((switched_off, {"enabled": False}), (renamed, {"name": "Another name"})):
+            rule_id = ID(rule.rule_id)
+            await meter.post.run(operations.update_alert_rule, rule_id=rule_id, input=types.AlertRuleChange(**change))
+    assert await asyncio.gather(*evaluating) == [0, 0]  # the change begins the rule again, from now on
+    assert await meter.alerts(switched_off) == await meter.alerts(renamed) == []

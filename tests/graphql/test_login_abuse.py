@@ -367,3 +367,13 @@ async def test_hashes_wait_for_a_bounded_time() -> None:
     may_end.set()
     assert await running
     assert pool.run_count == 1
+
+
+async def test_hashes_of_one_application_leave_a_thread_to_others() -> None:
+    pool, may_end = HashPool(threads=2), Event()
+    busy = [asyncio.ensure_future(pool.run(may_end.wait, "busy")) for _ in range(5)]
+    async with asyncio.timeout(60):
+        assert await pool.run(lambda: "hashed", "other") == "hashed"
+    assert pool.run_count <= 2  # one of the busy application, if its thread has begun
+    may_end.set()
+    assert await asyncio.gather(*busy) == [True] * 5
