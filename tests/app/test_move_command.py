@@ -86,7 +86,8 @@ def test_a_dry_run_changes_nothing_and_the_move_does_what_it_lists(
     assert (period["mpxn"], period["beganAt"], period["endedAt"][:16]) == (MPAN, None, "2026-06-30T23:00")
     everything = "".join(exported.values())
     assert not [text for text in (BOB, moved["userId"], moved["veId"], *bobs) if text in everything]
-    back = run(command, "move", MPAN, "--user", ADA, "--yes", "--home", "Old flat")  # and back again, now
+    written = f"{MPAN[:2]}-{MPAN[2:]}"
+    back = run(command, "move", written, "--user", ADA, "--yes", "--home", "Old flat")  # and back again, now
     assert back["formerUserId"] == moved["userId"]
 
 

@@ -12,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
+from tests.support.residents import resident
+from tests.support.socket import Socket, socket
 from tests.support.timed import NOW, Clock
 from wattgate.app.workers.catch_ups import process_waiting, run_catch_ups
 from wattgate.clock import format_iso
@@ -117,6 +119,48 @@ async def test_subscriber_receives_every_change_of_state(served: House) -> None:
                     break
             await start_later
     assert seen == [("QUEUED", 0), ("RUNNING", 0), ("RUNNING", 3), ("DONE", 3)]
+
+
+async def test_a_revocation_ends_the_states_of_catch_ups_until_the_renewal(served: House) -> None:
+    """A catch-up then fails. Its state does not reach a subscriber, who goes on with another resource."""
+    assert served.served_gateway is not None
+    who = await resident(served.one)
+    point, plain = await metered(who), await who.add_resource()
+    await who.run("verify_meter_point", mpxn=point.mpxn)
+    document = "subscription ($ids: [ID!]!) { catchUpState(resourceIds: $ids) { resourceId state } }"
+    async with socket(served.url) as one, socket(served.url) as both:
+        for client, ids in ((one, [point.resource_id]), (both, [point.resource_id, plain])):
+            await client.init(**who.headers["account"])
+            await client.subscribe(document, ids=ids)
+            await client.heard()
+        await served.until_subscribed(topics.catch_ups(plain))
+        started = await who.run("catch_up", resource_id=point.resource_id)
+        assert (await states(both, point.resource_id))[-1] == "DONE"
+        assert (await states(one, point.resource_id))[-1] == "DONE"
+        await who.run("revoke_consents", mpxns=[point.mpxn])
+        assert (await one.error())["extensions"]["code"] == "CONSENT_REVOKED"
+        (withheld,) = (await both.payload())["errors"]
+        assert withheld["extensions"]["code"] == "CONSENT_REVOKED"
+        failed = {"catch_up_id": started.catch_up.catch_up_id, "state": CatchUpState.FAILED, "recorded": 3}
+        await served.served_gateway.runner.run(catch_ups.update_catch_up, who.system, failed)
+        await who.run("catch_up", resource_id=plain)
+        assert (await states(both, plain))[-1] == "FAILED"  # it has no meter point
+        await who.run("renew_consents", mpxns=[point.mpxn])
+        async with asyncio.timeout(60):  # the subscription looks up the consent in a task of its own
+            while not (heard := await both.heard()):
+                await served.served_gateway.runner.run(catch_ups.update_catch_up, who.system, failed)
+        assert heard[0]["payload"]["data"]["catchUpState"] == {"resourceId": point.resource_id, "state": "FAILED"}
+
+
+async def states(client: Socket, resource_id: str) -> list[str]:
+    """Return the states of the catch-up of a resource up to its end. Fail at a state of another resource."""
+    heard: list[str] = []
+    while not heard or heard[-1] not in ("DONE", "FAILED"):
+        payload = await client.payload()
+        if payload["data"]:
+            assert payload["data"]["catchUpState"]["resourceId"] == resource_id
+            heard.append(payload["data"]["catchUpState"]["state"])
+    return heard
 
 
 async def _start_later(served: House, resource_id: str) -> None:

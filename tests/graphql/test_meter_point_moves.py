@@ -4,17 +4,21 @@ import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 import pytest
 from sqlalchemy import text
 
+from tests.support.calls import code_of
 from tests.support.house import STORAGE, House, Tenant
 from tests.support.metering import HALF_HOUR, START, Metered, add_device, metered
 from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
+from wattgate.energy.meter_points import check_digit
 from wattgate.errors import Conflict
 from wattgate.graphql.resolvers import meter_point_moves
 from wattgate.graphql.services import tenancies
@@ -68,10 +72,6 @@ async def rest(house: House, method: str, mpxn: str, **values: Any) -> httpx.Res
     path = f"/resource/meter-point/{mpxn}/move"
     answer: httpx.Response = await house.call(method, path, house.one.headers["application"], **members)
     return answer
-
-
-def code_of(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json().get("code", "")
 
 
 async def stored(house: House, who: Tenant) -> dict[str, dict[str, dict[str, Any]]]:
@@ -254,6 +254,26 @@ async def test_the_devices_of_a_home_with_two_meter_points_follow_the_first(
     fed = {sensor["resourceId"] for sensor in device.json()["protocol"]["sensors"]}
     new = {one["resourceId"]: one["successorId"] for one in (*first_move["resources"], *second_move["resources"])}
     assert fed == {new[point.resource_id], new[second]}
+
+
+@pytest.mark.parametrize("spelling", ["{a}-{b}", "{a} {b}", "\uff11{rest}", "{bare}"])
+async def test_a_move_takes_each_spelling_of_the_meter_point(
+    served: House, ada: Tenant, bob: Tenant, spelling: str
+) -> None:
+    """`addResource` takes each of them. An MPAN without its check digit is one of them."""
+    bare = f"1{uuid4().int % 10**11:011}"
+    number = bare + check_digit(bare)
+    await served.call(
+        "POST",
+        "/resource",
+        ada.headers["acting"],
+        json={"resourceTypeId": ada.ids["resource_type"], "mpxn": number, "name": "meter"},
+    )
+    written = spelling.format(a=number[:4], b=number[4:], rest=number[1:], bare=bare)
+    preview = await rest(served, "GET", quote(written), userId=bob.user_id)
+    assert (preview.status_code, preview.json().get("mpxn")) == (200, number), preview.text
+    assert (await graphql(served, MOVE, mpxn=written, userId=bob.user_id))["mpxn"] == number
+    assert code_of(await rest(served, "GET", "no-digits", userId=bob.user_id)) == (404, "NOT_FOUND")
 
 
 async def test_a_late_move_deletes_many_readings_in_pieces(

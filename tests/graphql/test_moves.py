@@ -1,22 +1,20 @@
 """Resources and devices that change, close and move to another user. History stays with the old owner."""
 
 import asyncio
-from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
+from tests.support.calls import code_of, report, send
 from tests.support.house import House, Tenant
 from tests.support.metering import START, add_device, metered, resource_at
 from tests.support.residents import resident
 from tests.support.sample_records import silence_rule
 from wattgate.clock import utc_now
-from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput, Conflict
-from wattgate.graphql.resolvers import catch_ups, meter_messages
-from wattgate.principal import Principal, Role
+from wattgate.graphql.resolvers import catch_ups
 
 pytestmark = pytest.mark.both_databases("separation of users and applications")
 
@@ -24,15 +22,13 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 async def put(served: House, who: Tenant, path: str, caller: str = "account", **body: Any) -> httpx.Response:
-    return await served.call("PUT", path, who.headers[caller], json=body)
+    answer: httpx.Response = await send(served, who, "PUT", path, caller, **body)
+    return answer
 
 
 async def get(served: House, who: Tenant, path: str, caller: str = "account") -> httpx.Response:
-    return await served.call("GET", path, who.headers[caller])
-
-
-def refusal(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json().get("code", "")
+    answer: httpx.Response = await send(served, who, "GET", path, caller)
+    return answer
 
 
 @pytest.fixture
@@ -56,8 +52,8 @@ async def test_resource_is_changed_on_both_interfaces(served: House, owner: Tena
     answer = await served.graphql(mutation, owner.headers["account"], id=resource_id)
     assert answer["data"]["updateResource"] == {"name": "Heat pump", "description": "Cellar"}
     stranger = await resident(served.one)
-    assert refusal(await put(served, stranger, f"/resource/{resource_id}", name="Mine")) == (404, "NOT_FOUND")
-    assert refusal(await put(served, owner, f"/resource/{resource_id}", name=None)) == (400, "BAD_INPUT")
+    assert code_of(await put(served, stranger, f"/resource/{resource_id}", name="Mine")) == (404, "NOT_FOUND")
+    assert code_of(await put(served, owner, f"/resource/{resource_id}", name=None)) == (400, "BAD_INPUT")
 
 
 async def test_closed_resource_keeps_its_readings_and_gets_no_new_ones_until_it_is_open(
@@ -71,9 +67,9 @@ async def test_closed_resource_keeps_its_readings_and_gets_no_new_ones_until_it_
     assert (await get(served, owner, "/resource")).json() == []
     assert (await get(served, owner, f"{path}/last-time")).json()["data"] == {"lastTs": int(START.timestamp())}
     refused = await served.call("POST", f"{path}/readings", owner.headers["account"], json=reading)
-    assert refusal(refused) == (400, "BAD_INPUT")
+    assert code_of(refused) == (400, "BAD_INPUT")
     for suffix in ("catchup", "meterread"):
-        assert refusal(await get(served, owner, f"{path}/{suffix}")) == (409, "CONFLICT")
+        assert code_of(await get(served, owner, f"{path}/{suffix}")) == (409, "CONFLICT")
     assert (await put(served, owner, path, active=True)).json()["active"] is True
     assert (await served.call("POST", f"{path}/readings", owner.headers["account"], json=reading)).status_code == 200
     assert (await get(served, owner, f"{path}/catchup")).status_code == 200
@@ -106,13 +102,13 @@ async def test_moved_resource_starts_without_history_and_the_old_one_keeps_it(
     assert (await get(served, next_owner, f"{path}/current")).json()["data"] == []
     assert (await get(served, next_owner, f"{path}/tariff")).json()["data"] == []
     for suffix in ("", "/current", "/tariff-list"):
-        assert refusal(await get(served, next_owner, f"/resource/{point.resource_id}{suffix}"))[0] == 404
+        assert code_of(await get(served, next_owner, f"/resource/{point.resource_id}{suffix}"))[0] == 404
     old = (await get(served, owner, f"/resource/{point.resource_id}")).json()
     assert (old["active"], old["ownerId"]) == (False, owner.user_id)
     assert (await get(served, owner, f"/resource/{point.resource_id}/current")).json()["data"] != []
     assert (await get(served, owner, f"/resource/{point.resource_id}/tariff")).json()["data"] != []
     assert (await get(served, owner, f"/virtualentity/{home_id}")).json()["resources"] == []
-    assert refusal(await get(served, owner, path))[0] == 404
+    assert code_of(await get(served, owner, path))[0] == 404
 
 
 async def test_moved_resource_is_never_opened_again_by_its_old_owner(
@@ -122,11 +118,11 @@ async def test_moved_resource_is_never_opened_again_by_its_old_owner(
     await move(served, f"/resource/{point.resource_id}", next_owner.user_id)
     for caller in ("account", "acting", "administrator"):
         answer = await put(served, owner, f"/resource/{point.resource_id}", caller, active=True)
-        assert refusal(answer) == (409, "CONFLICT")
+        assert code_of(answer) == (409, "CONFLICT")
     for suffix in ("catchup", "meterread"):  # they would ask the network for the next owner's data
-        assert refusal(await get(served, owner, f"/resource/{point.resource_id}/{suffix}")) == (409, "CONFLICT")
+        assert code_of(await get(served, owner, f"/resource/{point.resource_id}/{suffix}")) == (409, "CONFLICT")
     third = await resident(served.one)
-    assert refusal(await move(served, f"/resource/{point.resource_id}", third.user_id)) == (409, "CONFLICT")
+    assert code_of(await move(served, f"/resource/{point.resource_id}", third.user_id)) == (409, "CONFLICT")
 
 
 async def test_a_repeated_move_returns_the_same_resource(served: House, owner: Tenant, next_owner: Tenant) -> None:
@@ -150,15 +146,15 @@ async def test_old_owner_has_no_access_by_another_resource_at_the_meter_point(
         assert (await get(served, owner, f"/resource/{resource_id}")).json()["active"] is False
         for caller in ("account", "acting", "administrator"):
             answer = await put(served, owner, f"/resource/{resource_id}", caller, active=True)
-            assert refusal(answer) == (409, "CONFLICT")
-        assert refusal(await get(served, owner, f"/resource/{resource_id}/meterread")) == (409, "CONFLICT")
+            assert code_of(answer) == (409, "CONFLICT")
+        assert code_of(await get(served, owner, f"/resource/{resource_id}/meterread")) == (409, "CONFLICT")
     again = await served.call(
         "POST",
         "/resource",
         owner.headers["account"],
         json={"resourceTypeId": owner.ids["resource_type"], "name": "again", "mpxn": point.mpxn},
     )
-    assert refusal(again)[0] == 403
+    assert code_of(again)[0] == 403
 
 
 async def test_nobody_opens_a_resource_where_another_user_lives(
@@ -171,13 +167,13 @@ async def test_nobody_opens_a_resource_where_another_user_lives(
     await put(served, owner, path, active=False)
     await resource_at(next_owner, point.mpxn)
     for caller in ("account", "acting", "administrator"):
-        assert refusal(await put(served, owner, path, caller, active=True)) == (409, "CONFLICT")
+        assert code_of(await put(served, owner, path, caller, active=True)) == (409, "CONFLICT")
 
 
 async def test_costs_move_with_the_resource_of_their_energy(served: House, owner: Tenant, next_owner: Tenant) -> None:
     energy = await owner.add_resource()
     cost = await owner.add_resource("cost", cost_of=energy)
-    assert refusal(await move(served, f"/resource/{cost}", next_owner.user_id)) == (409, "CONFLICT")
+    assert code_of(await move(served, f"/resource/{cost}", next_owner.user_id)) == (409, "CONFLICT")
     moved = (await move(served, f"/resource/{energy}", next_owner.user_id)).json()
     new_cost = [item for item in (await get(served, next_owner, "/resource")).json() if item["costOf"]]
     assert [item["costOf"] for item in new_cost] == [moved["resourceId"]]
@@ -192,17 +188,17 @@ async def test_only_the_application_moves_records_and_only_to_its_own_active_use
     path = f"/{kind}/{resource_id if kind == 'resource' else await add_device(owner, resource_id)}"
     for caller in ("account", "acting"):
         refused = await put(served, owner, f"{path}/owner", caller, userId=next_owner.user_id)
-        assert refusal(refused) == (403, "FORBIDDEN")
+        assert code_of(refused) == (403, "FORBIDDEN")
     for user_id in (UNKNOWN, served.other.user_id):
         refused = await move(served, path, user_id)
-        assert refusal(refused) == (400, "BAD_INPUT")
+        assert code_of(refused) == (400, "BAD_INPUT")
         assert refused.json()["problems"] == [{"path": ["userId"], "message": f"{user_id} does not exist"}]
     closed = await resident(served.one)
     await served.call("DELETE", f"/user/{closed.user_id}", served.one.headers["application"])
-    assert refusal(await move(served, path, closed.user_id)) == (400, "BAD_INPUT")
-    assert refusal(await move(served, path, owner.user_id)) == (409, "CONFLICT")
+    assert code_of(await move(served, path, closed.user_id)) == (400, "BAD_INPUT")
+    assert code_of(await move(served, path, owner.user_id)) == (409, "CONFLICT")
     foreign = await put(served, served.other, f"{path}/owner", "application", userId=served.other.user_id)
-    assert refusal(foreign) == (404, "NOT_FOUND")
+    assert code_of(foreign) == (404, "NOT_FOUND")
     assert (await move(served, path, next_owner.user_id, "administrator")).status_code == 200
 
 
@@ -213,7 +209,7 @@ async def test_old_owner_cannot_claim_devices_at_the_meter_point_of_a_moved_reso
     await owner.run("verify_meter_point", mpxn=point.mpxn)
     await move(served, f"/resource/{point.resource_id}", next_owner.user_id)
     device = {"deviceTypeId": owner.ids["device_type"], "hardwareId": point.eui, "hardwareIds": {}}
-    assert refusal(await served.call("POST", "/device", owner.headers["account"], json=device)) == (403, "FORBIDDEN")
+    assert code_of(await served.call("POST", "/device", owner.headers["account"], json=device)) == (403, "FORBIDDEN")
     await next_owner.run("verify_meter_point", mpxn=point.mpxn)
     added = await served.call("POST", "/device", next_owner.headers["account"], json=device)
     assert added.status_code == 200, added.text
@@ -233,11 +229,11 @@ async def test_device_is_changed_and_its_sensors_feed_only_resources_of_its_owne
     assert body["hardwareId"] != "x"
     foreign = {"sensors": [{"protocolId": "ELEC", "resourceId": served.one.ids["resource"]}]}
     for caller in ("account", "administrator"):
-        assert refusal(await put(served, owner, path, caller, protocol=foreign)) == (400, "BAD_INPUT")
+        assert code_of(await put(served, owner, path, caller, protocol=foreign)) == (400, "BAD_INPUT")
     for name in ("protocol", "hardwareIds"):
         nulls: dict[str, Any] = {name: None}
-        assert refusal(await put(served, owner, path, **nulls)) == (400, "BAD_INPUT")
-    assert refusal(await put(served, await resident(served.one), path, description="Mine"))[0] == 404
+        assert code_of(await put(served, owner, path, **nulls)) == (400, "BAD_INPUT")
+    assert code_of(await put(served, await resident(served.one), path, description="Mine"))[0] == 404
 
 
 async def test_removed_device_keeps_its_history_and_frees_its_hardware_id(
@@ -250,14 +246,14 @@ async def test_removed_device_keeps_its_history_and_frees_its_hardware_id(
     assert (removed.status_code, removed.json()["active"], removed.json()["hardwareId"]) == (200, False, hardware_id)
     assert (await served.call("DELETE", path, owner.headers["account"])).status_code == 200
     assert (await get(served, owner, "/device")).json() == []
-    assert refusal(await get(served, owner, f"/discover/{hardware_id}"))[0] == 404
-    assert refusal(await put(served, owner, path, description="x")) == (409, "CONFLICT")
-    assert refusal(await move(served, path, next_owner.user_id)) == (409, "CONFLICT")
+    assert code_of(await get(served, owner, f"/discover/{hardware_id}"))[0] == 404
+    assert code_of(await put(served, owner, path, description="x")) == (409, "CONFLICT")
+    assert code_of(await move(served, path, next_owner.user_id)) == (409, "CONFLICT")
     body = {"deviceTypeId": owner.ids["device_type"], "hardwareId": hardware_id, "hardwareIds": {}}
     added = await served.call("POST", "/device", next_owner.headers["acting"], json=body)
     assert added.status_code == 200, added.text
     assert (await get(served, owner, path)).json()["ownerId"] == owner.user_id
-    assert refusal(await get(served, next_owner, path))[0] == 404
+    assert code_of(await get(served, next_owner, path))[0] == 404
 
 
 async def test_moved_device_shows_its_new_owner_nothing_of_the_old_one(
@@ -267,7 +263,7 @@ async def test_moved_device_shows_its_new_owner_nothing_of_the_old_one(
     device_id = await add_device(owner, point.resource_id)
     await put(served, owner, f"/device/{device_id}", description="At Ada's", hardwareIds={"MPAN": point.mpxn})
     hardware_id = (await get(served, owner, f"/device/{device_id}")).json()["hardwareId"]
-    await send(served, hardware_id, owner)
+    await report(served, owner, hardware_id, utc_now())
     moved = await move(served, f"/device/{device_id}", next_owner.user_id)
     assert moved.status_code == 200, moved.text
     new = moved.json()
@@ -289,7 +285,7 @@ async def test_readings_of_a_moved_device_go_to_the_moved_resource_in_either_ord
     answers = [await move(served, path, next_owner.user_id) for path in (paths if first == "resource" else paths[::-1])]
     assert [answer.status_code for answer in answers] == [200, 200]
     bodies = {("device" if "deviceId" in answer.json() else "resource"): answer.json() for answer in answers}
-    assert await send(served, bodies["device"]["hardwareId"], next_owner) == 1
+    assert await report(served, next_owner, bodies["device"]["hardwareId"], utc_now()) == 1
     new_path, old_path = f"/resource/{bodies['resource']['resourceId']}", paths[0]
     assert [value for _, value in (await get(served, next_owner, f"{new_path}/current")).json()["data"]] == [230]
     assert (await get(served, owner, f"{old_path}/current")).json()["data"] == []
@@ -354,17 +350,5 @@ async def test_device_that_was_added_under_its_eui_sends_under_its_mac_address(s
         "protocol": {"sensors": [{"protocolId": "ELEC", "resourceId": resource_id}]},
     }
     assert (await served.call("POST", "/device", owner.headers["acting"], json=body)).status_code == 200
-    assert await send(served, mac, owner) == 1
-    assert await send(served, uuid4().hex[:12], owner) == 0
-
-
-async def send(served: House, hardware_id: str, tenant: Tenant) -> int:
-    """Record a power reading of a display as the MQTT intake does. Return the number of stored readings."""
-    message = MeterMessage(
-        hardware_id=hardware_id,
-        at=utc_now(),
-        values=(Measurement("electricity.consumption", "POWER", Decimal(230), "W"),),
-    )
-    system = Principal(Role.SYSTEM, application_id=tenant.application_id)
-    result = await served.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
-    return int(result.recorded)
+    assert await report(served, owner, mac, utc_now()) == 1
+    assert await report(served, owner, uuid4().hex[:12], utc_now()) == 0

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from tests.support.calls import code_of, report, send
 from tests.support.house import STORAGE, House, Tenant
 from tests.support.live import READINGS
 from tests.support.metering import HALF_HOUR, START, add_device, metered
@@ -20,13 +21,12 @@ from tests.support.residents import resident
 from tests.support.socket import socket
 from tests.support.tables import check_rollups
 from wattgate.clock import format_iso, utc_now
-from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput, Conflict
-from wattgate.graphql.resolvers import catch_ups, meter_messages
+from wattgate.graphql.resolvers import catch_ups
 from wattgate.graphql.services.data_archive import write_archive
 from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 from wattgate.graphql.types.resources import NewResourceType
-from wattgate.principal import Permission, Principal, Role
+from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("separation of households")
 
@@ -41,15 +41,6 @@ async def ada(served: House) -> Tenant:
 @pytest.fixture
 async def bob(served: House) -> Tenant:
     return await resident(served.one)
-
-
-async def send(house: House, who: Tenant, method: str, path: str, caller: str = "account", **body: Any) -> Any:
-    answer: httpx.Response = await house.call(method, path, who.headers[caller], **({"json": body} if body else {}))
-    return answer
-
-
-def code_of(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json().get("code", "")
 
 
 async def move(house: House, resource_id: str, to: Tenant, **more: Any) -> str:
@@ -71,15 +62,6 @@ async def from_network(house: House, who: Tenant, resource_id: str) -> list[date
     """Return the instants of the readings that a catch-up would retrieve."""
     page = await house.gateway.runner.run(catch_ups.network_readings, who.system, {"resource_id": resource_id})
     return [] if page is None else [reading.at for reading in page.readings]
-
-
-async def report(house: House, who: Tenant, hardware_id: str, at: datetime, watts: int = 230) -> int:
-    """Record a power reading of a display as the MQTT intake does. Return the number of stored readings."""
-    value = Measurement("electricity.consumption", "POWER", Decimal(watts), "W")
-    message = MeterMessage(hardware_id=hardware_id, at=at, values=(value,))
-    system = Principal(Role.SYSTEM, application_id=who.application_id)
-    result = await house.gateway.runner.run(meter_messages.record_meter_messages, system, {"messages": [message]})
-    return int(result.recorded)
 
 
 async def stored(house: House, who: Tenant, resource_id: str) -> list[datetime]:

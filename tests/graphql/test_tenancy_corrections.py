@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.graphql.test_tenancies import add, code_of, hardware_of, move, report, send, stored
+from tests.graphql.test_tenancies import add, hardware_of, move, stored
+from tests.support.calls import code_of, report, send
 from tests.support.house import House, Tenant
 from tests.support.metering import HALF_HOUR, START, add_device, metered
 from tests.support.residents import resident

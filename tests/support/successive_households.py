@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 from uuid import uuid4
 
-from tests.support import metering
+from tests.support import calls, metering
 from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.neighbour import add_answers, add_messages
 from tests.support.people import paired_display
@@ -22,11 +22,8 @@ from tests.support.residents import resident
 from tests.support.user_jobs import erased
 from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
-from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.enums import TariffKind
-from wattgate.graphql.resolvers import meter_messages
 from wattgate.graphql.types.resources import NewResourceType
-from wattgate.principal import Principal, Role
 
 STAY = timedelta(days=10)
 """How long each household but the last one lives in the home."""
@@ -320,13 +317,7 @@ async def _settle(place: HomeOfThree, household: Household) -> None:
 
 async def report(place: HomeOfThree, hardware_id: str, at: datetime, watts: int) -> int:
     """Record a message of a device. Return the number of stored readings."""
-    value = Measurement("electricity.consumption", "POWER", Decimal(watts), "W")
-    message = MeterMessage(hardware_id=hardware_id, at=at, values=(value,))
-    system = Principal(Role.SYSTEM, application_id=place.served.one.application_id)
-    result = await place.served.gateway.runner.run(
-        meter_messages.record_meter_messages, system, {"messages": [message]}
-    )
-    return int(result.recorded)
+    return await calls.report(place.served, place.served.one, hardware_id, at, watts)
 
 
 async def _call(

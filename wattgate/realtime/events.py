@@ -27,7 +27,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
-    """Payload on a topic of readings: the consent for the meter point was withdrawn. It ends the topic's part.
+    """Payload on a topic of readings or catch-ups: the consent for the meter point was withdrawn. It ends this part.
 
     Earlier versions do not send `resource_id`.
     """

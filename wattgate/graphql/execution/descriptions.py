@@ -193,8 +193,9 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "model": "Hardware model of the device.",
         "mpxn": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
         "meterPointNumber": "Number of the meter point: an MPAN (electricity) or an MPRN (gas).",
-        "movedInAt": "When the user moved in at the meter point. Another user who lives there moves out then. Not in "
-        "the future.",
+        "movedInAt": "When the user moved in at the meter point. Another user who lives there moves out then. If the "
+        "user lives there already, it corrects the start: readings from before a later start are deleted. Not in the "
+        "future.",
         "mpxnKey": "Network of the meter point.",
         "mpxns": "Numbers of the meter points: MPANs (electricity) or MPRNs (gas).",
         "name": "Display name.",

@@ -93,8 +93,11 @@ async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.Ca
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
     """Publish each change of state of the catch-ups of these resources."""
     resources = await require_readable_resources(call.rows, resource_ids)
-    watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
-    return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
+    return SubscriptionSource(
+        tuple(topics.catch_ups(resource.resource_id) for resource in resources),
+        backfill=backfill.catch_ups(resource_ids),
+        find_withheld=backfill.withheld_catch_ups(resource_ids),
+    )
 
 
 # Operations for the worker `app/workers/catch_ups.py`. It runs them for each application.

@@ -15,12 +15,11 @@ from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, lis
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.graphql.services import consent_records as records
+from wattgate.graphql.services.changes import emit_consent_revoked
 from wattgate.graphql.services.consent_results import build_consent, build_receipt, mpxn_key_for
 from wattgate.graphql.services.tenancies import begin_tenancy
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
-from wattgate.realtime import topics
-from wattgate.realtime.events import Event, MeterPointConsentRevoked
 
 
 @operation(
@@ -116,14 +115,8 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
     changes = []
     for record in await _edit_consents(call, mpxns):
         changes.append(_build_change(await records.revoke_consent(call, record)))
-        for resource in await records.resources_of(call, record):
-            call.emit(
-                Event(
-                    topics.readings(resource.resource_id),
-                    "consent",
-                    MeterPointConsentRevoked(record.mpxn, resource.resource_id),
-                )
-            )
+        resources = await records.resources_of(call, record)
+        emit_consent_revoked(call, record.mpxn, [resource.resource_id for resource in resources])
     return changes
 
 

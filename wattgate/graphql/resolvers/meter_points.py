@@ -23,8 +23,8 @@ def parse_meter_point(text: str, *path: str) -> str:
 
 
 def parse_path_meter_point(text: str) -> str:
-    """Return the number of a meter point given in a path. Raise NotFound if it is malformed."""
-    number = meter_points.parse_meter_point_number(text)
+    """Return the number of a meter point given in a path, in any spelling. Raise NotFound if it is malformed."""
+    number = meter_points.parse_meter_point_number(meter_points.stored_meter_point(text))
     if number is None:
         raise NotFound(f"No meter point with number {text}.")
     return number

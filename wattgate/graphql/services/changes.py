@@ -7,7 +7,13 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.graphql.core.operation import Call
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeviceChanged, Event, ResourceChanged, VirtualEntityChanged
+from wattgate.realtime.events import (
+    DeviceChanged,
+    Event,
+    MeterPointConsentRevoked,
+    ResourceChanged,
+    VirtualEntityChanged,
+)
 
 
 def emit_home_changed(call: Call, ve_id: str) -> None:
@@ -23,7 +29,15 @@ def emit_device_changed(call: Call, device_id: str) -> None:
 def emit_resources_changed(call: Call, resource_ids: Iterable[str | None]) -> None:
     """Announce changes of resources, or of the devices that feed them. Ids that are None are left out."""
     for resource_id in sorted({resource_id for resource_id in resource_ids if resource_id is not None}):
-        call.emit(Event(topics.readings(resource_id), "resource", ResourceChanged(resource_id)))
+        for topic in (topics.readings(resource_id), topics.catch_ups(resource_id)):
+            call.emit(Event(topic, "resource", ResourceChanged(resource_id)))
+
+
+def emit_consent_revoked(call: Call, mpxn: str, resource_ids: Iterable[str]) -> None:
+    """Announce to live subscriptions that the data of these resources is withheld from now on."""
+    for resource_id in resource_ids:
+        for topic in (topics.readings(resource_id), topics.catch_ups(resource_id)):
+            call.emit(Event(topic, "consent", MeterPointConsentRevoked(mpxn, resource_id)))
 
 
 async def emit_homes_of_resources_changed(call: Call, resource_ids: Collection[str]) -> None:

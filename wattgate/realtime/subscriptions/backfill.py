@@ -3,7 +3,7 @@
 Each function returns a `Backfill` (see `subscription_source`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -49,7 +49,12 @@ def readings(resource_ids: Sequence[str]) -> Backfill:
 
 def withheld_readings(resource_ids: Sequence[str]) -> FindWithheld:
     """Return the topics of these resources whose readings are withheld."""
-    return partial(_find_withheld_readings, list(dict.fromkeys(resource_ids)))
+    return partial(_find_withheld, topics.readings, list(dict.fromkeys(resource_ids)))
+
+
+def withheld_catch_ups(resource_ids: Sequence[str]) -> FindWithheld:
+    """Return the topics of these resources whose catch-ups are withheld."""
+    return partial(_find_withheld, topics.catch_ups, list(dict.fromkeys(resource_ids)))
 
 
 def catch_ups(resource_ids: Sequence[str]) -> Backfill:
@@ -75,7 +80,7 @@ async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
     return await _load_newest(rows, DfsEvent, col(DfsEvent.updated_at), changed)
 
 
-async def _find_withheld_readings(resource_ids: Sequence[str], rows: Rows) -> WithheldTopics:
+async def _find_withheld(topic_of: Callable[[str], str], resource_ids: Sequence[str], rows: Rows) -> WithheldTopics:
     resources = await rows.get_many(Resource, resource_ids)
     revoked, valid_until = await check_consent(rows, list(resources.values()))
     hidden = {
@@ -83,7 +88,7 @@ async def _find_withheld_readings(resource_ids: Sequence[str], rows: Rows) -> Wi
     }
     seconds = None if valid_until is None else (valid_until - rows.now).total_seconds()
     errors: dict[str, GatewayError] = {**revoked, **hidden}
-    return WithheldTopics({topics.readings(resource_id): error for resource_id, error in errors.items()}, seconds)
+    return WithheldTopics({topic_of(resource_id): error for resource_id, error in errors.items()}, seconds)
 
 
 async def _load_readings(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[ReadingRecorded]:
