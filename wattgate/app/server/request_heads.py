@@ -14,6 +14,7 @@ The parser of httptools refuses the rest: bare line feeds, spaces before a colon
 beside chunks, malformed chunks.
 """
 
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import httptools
@@ -25,8 +26,10 @@ Headers = list[tuple[bytes, bytes]]
 FRAMING = (b"content-length", b"transfer-encoding")
 """The headers that say where the body of a request ends, in lower case."""
 
-CREDENTIALS = (b"authorization", b"token", b"applicationid", b"userid")
-"""The headers that say who calls, in lower case."""
+CREDENTIALS = MappingProxyType(
+    {b"authorization": "Authorization", b"token": "token", b"applicationid": "applicationId", b"userid": "userId"}
+)
+"""The headers that say who calls: their names in lower case and in messages."""
 
 LINE_BYTES = 4
 """The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
@@ -81,9 +84,9 @@ def check_credentials(headers: Headers) -> None:
     A proxy may check or replace one of them, and the gateway would take another one.
     """
     names = [name for name, _ in headers]
-    for name in CREDENTIALS:
+    for name, text in CREDENTIALS.items():
         if names.count(name) > 1:
-            error = BadInput(f"The request has {names.count(name)} headers {name.decode().title()}, not one.")
+            error = BadInput(f"The request has {names.count(name)} headers {text}. Send one.")
             raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", error)
 
 
