@@ -16,7 +16,7 @@ from supply.interpreter import check_interpreter
 from supply.licences import installed_licence, is_allowed, licence_problems, run_time_names
 from supply.locks import DEPLOYMENT_LOCK, DEVELOPMENT_LOCK, RUN_TIME_LOCK, Pin, node_locks, read_npm_packages, read_pins
 from supply.policy import Accepted, LicenceRule, Policy, read_policy
-from supply.registries import Answer, Finding, ask_npm, ask_vulnerable, ask_yanked
+from supply.registries import Answer, Finding, ask_npm, ask_vulnerable, ask_yanked, find_vulnerable
 from tests.support.registries import Registry, serve_registry
 
 SOUND = Pin("soundpackage", "1.0", "", ("0" * 64,))
@@ -123,6 +123,13 @@ def test_finding_is_a_problem_unless_it_is_accepted_until_a_later_day() -> None:
     assert judge(answers, [], [other], TODAY).problems == [str(FINDING)]
     same_id_of_another_package = replace(accepted, package="soundpackage")
     assert judge(answers, [], [same_id_of_another_package], TODAY).problems == [str(FINDING)]
+
+
+def test_finding_has_all_names_that_the_service_reports() -> None:
+    vulnerability = {"id": "PYSEC-2", "fix_versions": [], "aliases": ["GHSA-2", "CVE-2026-1"]}
+    report = {"dependencies": [{"name": "poorpackage", "version": "2.0", "vulns": [vulnerability]}]}
+    (finding,) = find_vulnerable(report)
+    assert (finding.id, finding.aliases) == ("PYSEC-2", ("CVE-2026-1", "GHSA-2"))
 
 
 def test_finding_is_accepted_by_any_name_of_its_advisory() -> None:

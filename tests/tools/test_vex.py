@@ -161,6 +161,7 @@ def test_audit_takes_advisories_from_the_statements_only() -> None:
         ('"The function is not called."', '" "'),
         ("until = ", 'responses = ["update"]\nuntil = '),
         ('aliases = ["CVE-2026-1"]', 'aliases = ["GHSA-1"]'),
+        ('aliases = ["CVE-2026-1"]', 'aliases = "CVE-2026-1"'),
     ],
 )
 def test_statement_with_wrong_or_missing_members_is_refused(tmp_path: Path, old: str, new: str) -> None:

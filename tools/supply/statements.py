@@ -125,10 +125,16 @@ def _parse(
         state=ImpactAnalysisState(state),
         detail=detail.strip(),
         since=since,
-        aliases=tuple(aliases),
+        aliases=_list(aliases),
         justification=None if justification is None else ImpactAnalysisJustification(justification),
-        responses=tuple(map(ImpactAnalysisResponse, responses)),
-        tests=tuple(tests),
+        responses=tuple(map(ImpactAnalysisResponse, _list(responses))),
+        tests=_list(tests),
         until=until,
         versions=versions,
     )
+
+
+def _list(texts: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(texts, str):
+        raise TypeError(f"{texts!r} is a text, not a list of texts")
+    return tuple(texts)
