@@ -55,3 +55,21 @@ async def test_a_malformed_body_ends_a_response_that_has_begun(echo_url: str) ->
     writer.close()
     assert begin.startswith(b"HTTP/1.1 200")
     assert b"HTTP/1.1" not in rest
+
+
+async def test_clients_of_http_1_0_get_no_chunks(echo_url: str) -> None:
+    """A response without a length ends with the connection, also after a pipelined request of HTTP/1.1."""
+    where = urlsplit(echo_url)
+    stream = b"GET /parts HTTP/%b\r\n" + HOST + b"\r\n"
+    for before in (b"", b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n"):
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(before + stream % b"1.0")
+        *_, head, body = (await asyncio.wait_for(reader.read(-1), 60)).split(b"\r\n\r\n")
+        writer.close()
+        assert b"transfer-encoding" not in head.lower()
+        assert b"connection: close" in head.lower()
+        assert body == b"beginend"
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write(stream % b"1.1")
+    assert b"transfer-encoding: chunked" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+    writer.close()

@@ -41,8 +41,19 @@ async def begin_answer(request: Request) -> Response:
     return StreamingResponse(parts())
 
 
+async def answer_in_parts(request: Request) -> Response:
+    """Answer with a body whose length is not known at its begin."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"begin"
+        yield b"end"
+
+    return StreamingResponse(parts())
+
+
 APP = Starlette(
     routes=[
+        Route("/parts", answer_in_parts),
         Route("/upgrade", name_upgrade),
         Route("/stream", begin_answer, methods=["POST"]),
         Route("/{rest:path}", echo, methods=METHODS),

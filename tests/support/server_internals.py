@@ -32,8 +32,9 @@ def _attributes(names: str) -> dict[str, str]:
 
 HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 SANS_IO = "uvicorn.protocols.websockets.websockets_sansio_impl"
-HTTP_PROTOCOL, DIRECT, WIRE, SERVING = (
+HTTP_PROTOCOL, HTTP_1_0, DIRECT, WIRE, SERVING = (
     "app/server/http_protocol.py",
+    "app/server/http_1_0.py",
     "app/server/direct_graphql.py",
     "realtime/connections/uvicorn_wire.py",
     "app/server/serving.py",
@@ -89,7 +90,12 @@ INTERNALS = (
         _attributes("STATUS_LINE RequestResponseCycle"),
     ),
     Internals(DIRECT, "uvicorn._types", "the type of an application", _attributes("ASGI3Application")),
-    Internals(HTTP_PROTOCOL, HTTPTOOLS, "the class that it extends", _attributes("HttpToolsProtocol")),
+    Internals(
+        HTTP_PROTOCOL,
+        HTTPTOOLS,
+        "the class that it extends, and the type of a request",
+        _attributes("HttpToolsProtocol RequestResponseCycle"),
+    ),
     Internals(
         HTTP_PROTOCOL,
         f"{HTTPTOOLS}:RequestResponseCycle",
@@ -99,6 +105,13 @@ INTERNALS = (
             "message_event, expect_100_continue, keep_alive, on_response"
         },
     ),
+    Internals(
+        HTTP_1_0,
+        f"{HTTPTOOLS}:RequestResponseCycle",
+        "keeps responses to HTTP/1.0 from chunks",
+        _attributes("chunked_encoding expected_content_length"),
+    ),
+    Internals(HTTP_1_0, HTTPTOOLS, "the type of a request", _attributes("RequestResponseCycle")),
     Internals(
         HTTP_PROTOCOL,
         "uvicorn.protocols.http.flow_control:FlowControl",

@@ -21,8 +21,9 @@ from typing import Any
 import httptools
 import msgspec
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from wattgate.app.server import http_1_0
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.request_heads import (
@@ -225,6 +226,11 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             super().on_headers_complete()
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if cycle.scope["http_version"] == http_1_0.VERSION:
+            app = http_1_0.WithoutChunks(cycle, app)
+        super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         self._has_progress = True
