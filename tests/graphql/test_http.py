@@ -191,12 +191,23 @@ async def test_get_returns_304_if_the_result_has_not_changed(served: House) -> N
     assert (await served.http.get("/graphql", params=other, headers={"if-none-match": answer.headers["etag"]})).json()
 
 
-@pytest.mark.parametrize("word", ["mutation", "subscription"])
-async def test_get_accepts_only_queries(served: House, word: str) -> None:
-    parameters = {"query": f"{word} {{ __typename }}" if word == "mutation" else "subscription { alerts { alertId } }"}
-    answer = await served.http.get("/graphql", params=parameters)
+async def test_get_accepts_only_queries(served: House) -> None:
+    answer = await served.http.get("/graphql", params={"query": "mutation { __typename }"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert answer.json()["errors"][0]["message"] == "GET accepts only queries; send a mutation with POST"
+
+
+async def test_subscription_without_a_stream_is_answered_with_the_ways_that_serve_it(served: House) -> None:
+    """The same answer for both methods, also for a client that prefers JSON to events."""
+    document = {"query": "subscription { alerts { alertId } }"}
+    for accept in (GRAPHQL, f"{JSON}, text/event-stream;q=0.5"):
+        for answer in (
+            await served.http.get("/graphql", params=document, headers={"accept": accept}),
+            await served.http.post("/graphql", json=document, headers={"accept": accept}),
+        ):
+            assert answer.status_code == 400
+            (error,) = answer.json()["errors"]
+            assert "WebSockets, and as event streams to requests with Accept: text/event-stream" in error["message"]
 
 
 async def test_query_string_without_a_request_gets_status_400(served: House, subtests: pytest.Subtests) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.realtime.connections.test_slow_readers import FILLING, READINGS
-from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, Stream, stream
+from tests.realtime.test_server_sent_events import EVENT_STREAM_HEADERS, Stream, reserve_stream, stream
 from tests.support.live import LiveHouse, Settled, live_house
 from wattgate.realtime.connections.event_stream import HEARTBEAT_SECONDS
 from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.protocol import CloseCode
 
 SHORT = READINGS.replace(FILLING, "")
 ALERTS = "subscription { alerts { alertId } }"
@@ -124,3 +125,43 @@ async def test_stream_with_a_full_backlog_ends(house: LiveHouse) -> None:
         await house.quiet()
         received = (await read_to_end(events)).count("event: next")
         assert 0 < received < sent
+
+
+async def test_displaced_stream_gets_a_reason_and_a_pause(settled: Settled) -> None:
+    """Streams of both modes. Clients that connect again at once would displace each other without end."""
+    async with live_house(settled, limits=ConnectionLimits(max_account_connections=1)) as house:
+        token, resource_id = account_token(house), await house.one.add_resource()
+        async with stream(house, **stream_request(SHORT, token, resource_id)) as first:
+            await house.until(lambda: house.listening(resource_id) == 1)
+            async with stream(house, **stream_request(ALERTS, token, resource_id)) as second:
+                pause = await retry_milliseconds(first)
+                (error,) = (await first.next_data())["errors"]
+                assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("RATE_LIMITED", 30)
+                assert (await first.event())["event"] == "complete"
+                assert await first.ended()
+                assert 30_000 <= pause <= 60_000
+                reserved = await reserve_stream(house)
+                async with stream(house, "GET", params={"token": reserved}, headers=EVENT_STREAM_HEADERS) as third:
+                    assert 30_000 <= await retry_milliseconds(second) <= 60_000
+                    async with stream(house, **stream_request(ALERTS, token, resource_id)):
+                        assert 30_000 <= await retry_milliseconds(third) <= 60_000
+                        assert await third.ended(), "it has no operation"
+
+
+async def test_stream_of_a_gateway_that_shuts_down_gets_a_pause_and_no_end(settled: Settled) -> None:
+    """With an error or `complete`, clients would not connect to another gateway."""
+    async with live_house(settled) as house:
+        request = stream_request(ALERTS, account_token(house), "")
+        async with stream(house, **request) as events:
+            (open_stream,) = house.sessions
+            open_stream.close(CloseCode.GOING_AWAY, "the gateway is shutting down")
+            assert await retry_milliseconds(events) <= 5_000
+            assert await events.ended()
+
+
+async def retry_milliseconds(events: Stream) -> int:
+    """Return the pause of the next event that has one."""
+    while True:
+        event = await events.event()
+        if "retry" in event:
+            return int(event["retry"])

@@ -78,7 +78,7 @@ async def send_body(send: Send, body: bytes) -> None:
 
 
 class GetNotAllowed(Exception):
-    """A GET request contains an operation other than a query."""
+    """A GET request contains a mutation."""
 
 
 class GraphQLEndpoint:
@@ -115,7 +115,7 @@ class GraphQLEndpoint:
                 check_content(headers)
                 request = parse_body(await read_body(receive, principal))
             request, document = await self._pipeline.resolve_document(principal, request)
-            if method == "GET" and document.kind is not OperationType.QUERY:
+            if method == "GET" and document.kind is OperationType.MUTATION:
                 raise GetNotAllowed
             reply = await self._pipeline.execute(principal, request, document)
         except GetNotAllowed:

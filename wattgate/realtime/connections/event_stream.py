@@ -8,12 +8,13 @@ import msgspec
 
 from wattgate.client import current_client
 from wattgate.enums import TRACE_ID
-from wattgate.errors import GatewayError, Unauthenticated
+from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.principal import Principal
 from wattgate.realtime.connections.close_log import log_close
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import CloseCode
+from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
 from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.connections.service import PreparedOperation
@@ -27,6 +28,8 @@ HEARTBEAT_SECONDS = 15.0
 
 HIGH_WATER_BYTES = 32 * 1024
 """Unsent bytes above which the client counts as slow."""
+
+DISPLACED = "Newer connections of the same account or application replaced this stream."
 
 SINGLE_OPERATION_ID = "only"
 """The internal id of the operation of a stream in the distinct mode."""
@@ -206,15 +209,28 @@ class EventStream:
         )
 
     def close(self, code: CloseCode, reason: str) -> None:
-        """End the stream. On FORBIDDEN, first end its operations with an error, so that the client gets a new token."""
+        """End the stream, and send the time after which the client may connect again.
+
+        On FORBIDDEN, first end its operations with an error, so that the client gets a new token. On DISPLACED as well:
+        clients that connect again at once would displace each other without end.
+        """
         log_close(code, reason, self.principal, self.trace_id, self._address)
+        reconnection = RECONNECTIONS[code]
+        if reconnection.action is ReconnectAction.WAIT and not self._ended:
+            self._pending.append(b"retry: %d\n\n" % reconnection.random_milliseconds())
         if code is CloseCode.FORBIDDEN:
-            for operation_id in tuple(self.operations):
-                self.operations.end_with_errors(operation_id, encode_errors(Unauthenticated(reason)))
+            self._end_operations(Unauthenticated(reason))
+        if code is CloseCode.DISPLACED:
+            pause = int(reconnection.minimum_seconds)
+            self._end_operations(RateLimited(f"{DISPLACED} Connect again in {pause} s.", retry_after=pause))
         if code is CloseCode.TOO_SLOW:  # it may never read again, so drop the queued events
             self._pending.clear()
             self.release()
         self._end()
+
+    def _end_operations(self, error: GatewayError) -> None:
+        for operation_id in tuple(self.operations):
+            self.operations.end_with_errors(operation_id, encode_errors(error))
 
     def _end(self) -> None:
         self._ended = True

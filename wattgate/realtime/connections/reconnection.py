@@ -3,6 +3,7 @@
 The table of the browser pages, static/shared/close-codes.js, is generated from this one by `make generate`.
 """
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -34,6 +35,11 @@ class Reconnection:
     action: ReconnectAction
     minimum_seconds: float = 0
     spread_seconds: float = 0
+
+    def random_milliseconds(self) -> int:
+        """Return a delay for the action WAIT."""
+        spread = self.spread_seconds * random.random()  # noqa: S311 (not a secret)
+        return round((self.minimum_seconds + spread) * 1_000)
 
 
 RECONNECTIONS: Mapping[int, Reconnection] = MappingProxyType(
