@@ -30,7 +30,7 @@ def main() -> int:
     if missing := outdated(pins):
         print(f"Not installed in the locked version: {', '.join(missing)}. Run `make check` to install them.")
         return 1
-    answers = [check_interpreter(sys.version_info), ask_yanked(pins), ask_vulnerable(pins)]
+    answers = [check_interpreter(sys.version_info[:3]), ask_yanked(pins), ask_vulnerable(pins)]
     answers += map(ask_npm, node_locks())
     policy = read_policy()
     accepted = [*policy.accepted, *accepted_findings(read_statements())]

@@ -98,7 +98,7 @@ def test_interpreter_is_compared_with_the_releases_that_correct_it() -> None:
         (3, 13, 0): set(),
     }
     for version, ids in expected.items():
-        result = check_interpreter((*version, "final", 0))  # type: ignore[arg-type]
+        result = check_interpreter(version)
         assert set(re.findall(r"CVE-[0-9-]+", result.text)) == ids
         assert result.state is (CheckState.WARNING if ids else CheckState.OK)
     assert check_interpreter((3, 11, 7)).text.endswith("Install Python 3.11.10 or newer")

@@ -41,6 +41,8 @@ async def status_of(url: str, *chunks: bytes) -> int:
 HEADS: dict[str, tuple[int, list[bytes]]] = {
     "a small head": (200, [START + b"\r\n"]),
     "all lines": (200, [START + 19 * b"a: b\r\n" + b"\r\n"]),
+    "two content types": (400, [START + b"Content-Type: application/json\r\nContent-Type: text/plain\r\n\r\n"]),
+    "one content type twice": (400, [START + 2 * b"content-type: application/json\r\n" + b"\r\n"]),
     "a line too many": (431, [START + 20 * b"a: b\r\n" + b"\r\n"]),
     "a long line": (431, [START + b"a: " + 4_100 * b"b" + b"\r\n\r\n"]),
     "a long address": (431, [b"GET /" + 4_100 * b"a" + b" HTTP/1.1\r\n" + HOST + b"\r\n"]),

@@ -20,7 +20,7 @@ MAX_RECORDS_OF_KIND = 200
 """Records of one kind that all addresses together can cause in a period."""
 
 MAX_COUNTED_ADDRESSES = 100
-"""Maximum addresses whose further records of a kind are counted apart. Those of others are counted together."""
+"""Maximum addresses whose further records of a kind are counted apart. Other addresses are counted together."""
 
 TIMER_SECONDS = 0.01
 """Time by which a timer of the event loop may be early."""

@@ -88,7 +88,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._window_bytes = 0
         self._in_head = False
         self._has_progress = False
-        self._head_bytes = self._unread_bytes = self._hosts = 0
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
         self._is_handshake = False
         self._refusal: RefusedHead | None = None
 
@@ -179,7 +179,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = self._has_progress = True
-        self._head_bytes = self._unread_bytes = self._hosts = 0
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
         self._is_handshake = False
         if self._stage is not _Stage.HEAD or self._deadline is None:
             self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
@@ -193,6 +193,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         name = name.lower()
         if name == b"host":
             self._hosts += 1
+        elif name == b"content-type":
+            self._types += 1
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         elif name == b"transfer-encoding":
@@ -216,7 +218,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
-        check_head(version, method, self._hosts)
+        check_head(version, method, self._hosts, self._types)
         check_credentials(self.headers)
         self._in_head, self._in_body, self._has_progress = False, True, True
         self._window_bytes = 0

@@ -4,7 +4,7 @@ A proxy and the gateway must agree where a request ends. If they do not, one cal
 another one. The rules are those of RFC 9112:
 
 - the version is HTTP/1.0 or HTTP/1.1 (2.3), and a request of HTTP/1.1 has one header Host (3.2);
-- a header that says who calls has one line;
+- a request has at most one header Content-Type (RFC 9110, 5.3), and one line of a header that says who calls;
 - the head has at most so many bytes and lines, which are counted while it arrives;
 - an upgrade to another protocol than WebSocket is ignored, and the body is read (RFC 9110, 7.8). So is an upgrade to
   WebSocket that is no handshake: one with a body, with another method than GET, or of HTTP/1.0 (RFC 6455, 4.1);
@@ -66,13 +66,19 @@ def too_large(part: str, maximum: int, unit: str) -> RefusedHead:
     return RefusedHead(b"HTTP/1.1 431 Request Header Fields Too Large\r\n", error)
 
 
-def check_head(version: str, method: bytes, hosts: int) -> None:
-    """Raise RefusedHead unless a complete head has a version, a method and a number of hosts that are accepted."""
+def check_head(version: str, method: bytes, hosts: int, types: int) -> None:
+    """Raise RefusedHead unless a complete head has a version, a method and numbers of headers that are accepted.
+
+    Of several headers Content-Type, a proxy may check another one than the gateway.
+    """
     if version not in ("1.1", "1.0"):
         error = NotSupported(f"The gateway does not speak HTTP/{version}. Send HTTP/1.1.")
         raise RefusedHead(b"HTTP/1.1 505 HTTP Version Not Supported\r\n", error)
     if hosts > 1 or (hosts == 0 and version == "1.1"):
         raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(f"The request has {hosts} headers Host, not one."))
+    if types > 1:
+        message = f"The request has {types} headers Content-Type. Send one."
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(message))
     if method == b"CONNECT":
         error = NotSupported("The gateway is no proxy. Send the request without CONNECT.")
         raise RefusedHead(b"HTTP/1.1 501 Not Implemented\r\n", error)

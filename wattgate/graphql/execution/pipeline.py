@@ -196,7 +196,8 @@ class GraphQLPipeline:
         is_dry_run = request.extensions is not None and request.extensions.get(DRY_RUN) is True
         if document.kind is OperationType.SUBSCRIPTION and not is_dry_run:
             raise BadInput(
-                "subscriptions are served over WebSockets, and as event streams to requests with Accept: text/event-stream"
+                "subscriptions are served over WebSockets, and as event streams to requests with "
+                "Accept: text/event-stream"
             )
         if not is_dry_run:
             refusal = refuse_unpermitted(principal, document.root_fields, document.operation, request.variables)

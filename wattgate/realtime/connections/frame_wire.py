@@ -23,6 +23,9 @@ LOW_WATER_BYTES = 8 * 1024
 KERNEL_BUFFER_BYTES = 32 * 1024
 """Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
 
+DISCARD_SECONDS = 20.0
+"""Seconds for a client to end the message that the gateway does not accept, and to read why."""
+
 Release = Callable[[asyncio.BaseTransport], None]
 """Called with the transport when the connection is lost."""
 
@@ -157,7 +160,7 @@ class FrameWire(asyncio.Protocol):
             self._session.on_closing()
 
     def _discard(self) -> None:
-        """Send the close of an error, and discard what the client still sends. The session limits the wait for its end.
+        """Send the close of an error, and discard what the client still sends, for DISCARD_SECONDS.
 
         A transport that is closed with unread bytes resets the connection, and a client that is still sending a message
         would lose the close code. TLS has no half-closed connection: there, the client closes after it has read the
@@ -168,7 +171,7 @@ class FrameWire(asyncio.Protocol):
         if self._transport.can_write_eof():
             self._transport.write_eof()
         if self._session is not None:
-            self._session.on_closing()
+            self._session.on_closing(DISCARD_SECONDS)
 
     def _write_output(self) -> None:
         output = b"".join(self._frames.data_to_send())

@@ -373,11 +373,12 @@ class Session:
             self.wire.close(code, protocol.truncate_reason(reason))
             self.on_closing()
 
-    def on_closing(self) -> None:
-        """Handle the start of closing, by the client or by `close`: stop everything, and limit the time to the end."""
+    def on_closing(self, seconds: float | None = None) -> None:
+        """Handle the start of closing: stop everything, and limit the time to the end, to `seconds` or the default."""
         if self._state is not ConnectionState.CLOSED:
             self._release()
-            self._end_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.close_timeout_seconds
+            limit = self._runtime.limits.close_timeout_seconds if seconds is None else seconds
+            self._end_deadline = self._runtime.timer_wheel.now() + limit
             self._runtime.timer_wheel.schedule(self, self._end_deadline)
 
     def on_disconnected(self) -> None:
