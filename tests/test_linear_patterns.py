@@ -97,6 +97,26 @@ def test_all_patterns_are_listed() -> None:
     }, "add the pattern to PATTERNS, so that its time is tested"
 
 
+def test_no_pattern_ends_before_a_final_line_break() -> None:
+    """`$` also matches before a line break at the end of a text. Use fullmatch, or `\\Z` with search."""
+    lenient = [
+        f"{module}.{name}: {pattern.pattern}"
+        for module, names in PATTERNS.items()
+        for name in sorted(set(names))
+        for pattern in _compiled(module, name)
+        if _has_lenient_end(parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
+    ]
+    assert lenient == []
+    assert _has_lenient_end(parser.parse(r"a(?:b|(c$))"))
+    assert not _has_lenient_end(parser.parse(r"[$]\$\Z"))
+
+
+def _has_lenient_end(node: Any) -> bool:
+    if isinstance(node, parser.SubPattern | list | tuple):
+        return any(map(_has_lenient_end, node))
+    return node is parser.AT_END
+
+
 def test_patterns_are_compiled_once_and_have_a_name() -> None:
     inline = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -13,6 +13,25 @@ BAD_ADDRESSES = {
     "a control character": "a\x01b@x.example",
     "no domain": "ada@",
     "no @": "ada",
+    "two addresses": "a@x.example,b@y.example",
+    "two addresses with a semicolon": "a@x.example;b@y.example",
+    "two addresses with a space": "a@x.example b@y.example",
+    "two @": "a@@x.example",
+    "another @": "a@b@x.example",
+    "an empty label": "a@x..example",
+    "a name without a dot": "ada@example",
+    "the dot of the root": "ada@x.example.",
+    "a dot before the domain": "ada@.x.example",
+    "an IP address": "ada@192.0.2.1",
+    "an IP address in brackets": "ada@[192.0.2.1]",
+    "a dot at the start": ".ada@x.example",
+    "two dots before the @": "a..b@x.example",
+    "a quoted name": '"a b"@x.example',
+    "a comment": "ada(x)@x.example",
+    "a line break": "ada@x.example\nbcc:b@x.example",
+    "a zero-width space": "a\u200bda@x.example",
+    "an ideographic space": "a\u3000da@x.example",
+    "an underscore in the domain": "ada@a_b.example",
 }
 each_bad_address = pytest.mark.parametrize("address", BAD_ADDRESSES.values(), ids=BAD_ADDRESSES)
 
@@ -40,6 +59,24 @@ def test_a_stored_bad_address_gets_no_mail(address: str) -> None:
     with pytest.raises(NotMailable):
         check_address(address)
     assert extract_addresses([address, "ada@energy.example"]) == ["ada@energy.example"]
+
+
+async def test_no_entry_accepts_a_name_before_the_address(served: House) -> None:
+    headers = served.one.headers["account"]
+    for text in ("Ada <ada@x.example>", "<ada@x.example>"):
+        response = await served.call("POST", "/account/email", headers, json={"email": text})
+        assert (response.status_code, response.json()["code"]) == (400, "BAD_INPUT")
+        with pytest.raises(NotMailable):
+            check_address(text)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ada@energy.example", "ada+home@x.example", "Ada.O'Hara@X.Example", "äda@bücher.example", "a@localhost", "a@1.x2"],
+)
+def test_usual_addresses_are_accepted_as_they_are(address: str) -> None:
+    assert check_address(f" {address}\n") == address
+    assert parse_mailbox(address).local == address.partition("@")[0]
 
 
 def test_the_longest_address_is_accepted() -> None:

@@ -148,6 +148,7 @@ async def test_only_the_token_endpoint_accepts_a_form(served: House, client: Cli
         ({"redirect_uri": "https://attacker.example/back"}, "redirect_uri"),
         ({"code_challenge_method": "plain"}, "code_challenge"),
         ({"code_challenge": people.VERIFIER + "!"}, "code_challenge"),
+        ({"code_challenge": people.CHALLENGE + "\n"}, "code_challenge"),
         ({"scope": "read everything"}, "scope"),
         ({"scope": ""}, "scope"),
     ],

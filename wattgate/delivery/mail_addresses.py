@@ -19,6 +19,9 @@ _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
 _ENCODED_WORD_START = "=?"
 _GMAIL_DOMAINS = ("gmail.com", "googlemail.com")
 
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+"""Unicode categories of characters that an address does not show, such as a zero-width space."""
+
 
 class NotMailable(ValueError):
     """An address, header or text is not valid in a mail; the message says why."""
@@ -50,20 +53,15 @@ class Mailbox:
 
 
 def check_address(text: str) -> str:
-    """Return an address of an account without surrounding white space. Raise NotMailable if it cannot be an address.
+    """Return an address of an account without surrounding white space. Raise NotMailable unless it is one address.
 
-    This check is lenient: `parse_mailbox` decides whether mail can be sent to the address.
+    The rule is that of `parse_mailbox`, without a name before the address.
     """
     address = text.strip()
     if len(address) > MAX_ADDRESS_OCTETS or len(address.encode(errors="replace")) > MAX_ADDRESS_OCTETS:
         raise NotMailable(f"has more than {MAX_ADDRESS_OCTETS} octets")
-    local, separator, domain = address.rpartition("@")
-    if not (local and separator and domain) or any(character.isspace() for character in address):
-        raise NotMailable("has no name, @ and domain")
-    if len(local.encode(errors="replace")) > MAX_LOCAL_PART_OCTETS:
-        raise NotMailable(f"has more than {MAX_LOCAL_PART_OCTETS} octets before the @")
-    if _ENCODED_WORD_START in address or any(unicodedata.category(character) in ("Cc", "Cs") for character in address):
-        raise NotMailable("has an encoded word (=?) or a control character")
+    check_line(address, "an address")
+    _parse_address(address, "")
     return address
 
 
@@ -75,15 +73,25 @@ def parse_mailbox(text: str) -> Mailbox:
     if len(text) > MAX_MAILBOX_LENGTH:
         raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
     check_line(text, "an address")
-    text = text.strip()
-    name, address = _split_name(text)
+    name, address = _split_name(text.strip())
+    return _parse_address(address, name)
+
+
+def _parse_address(address: str, name: str) -> Mailbox:
+    """Return the mailbox of a text that is one address and nothing else. Raise NotMailable if it is not."""
     local, separator, domain = address.rpartition("@")
-    if not separator or _ENCODED_WORD_START in local or not all(map(_ATOM.fullmatch, local.split("."))):
-        raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
+    if not (local and separator and domain):
+        raise NotMailable(f"{quote_for_log(address)} has no name, @ and domain")
+    if _ENCODED_WORD_START in local or not all(map(_ATOM.fullmatch, local.split("."))):
+        raise NotMailable(f"{quote_for_log(address)} is not an e-mail address")
+    if any(unicodedata.category(character) in _INVISIBLE for character in address):
+        raise NotMailable(f"{quote_for_log(address)} has white space or an invisible character")
     local = unicodedata.normalize("NFC", local)
-    mailbox = Mailbox(local, _encode_domain(domain, text), name)
-    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(mailbox.address.encode()) > MAX_ADDRESS_OCTETS:
-        raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
+    if len(local.encode()) > MAX_LOCAL_PART_OCTETS:
+        raise NotMailable(f"{quote_for_log(address)} has more than {MAX_LOCAL_PART_OCTETS} octets before the @")
+    mailbox = Mailbox(local, _encode_domain(domain, address), name)
+    if len(mailbox.address.encode()) > MAX_ADDRESS_OCTETS:
+        raise NotMailable(f"{quote_for_log(address)} is too long for an e-mail address")
     return mailbox
 
 
@@ -177,6 +185,8 @@ def _encode_domain(domain: str, text: str) -> str:
         encoded = idna.encode(domain, uts46=True).decode()
     except (idna.IDNAError, UnicodeError):
         raise NotMailable(f"{quote_for_log(text)} has no valid domain") from None
-    if "." not in encoded and encoded != "localhost":
-        raise NotMailable(f"{quote_for_log(text)} has no valid domain")
+    *_, top = encoded.split(".")
+    is_name = "." in encoded and top != "" and not top.isdigit()  # neither a root dot nor an IP address
+    if not is_name and encoded != "localhost":
+        raise NotMailable(f"{quote_for_log(text)} has no valid domain, such as example.org")
     return encoded.lower()

@@ -9,11 +9,11 @@ import unicodedata
 _WHITESPACE = re.compile(r"\s+")
 _SEPARATING = re.compile(r"(?:[^\w]|_)+")
 _SEPARATORS = re.compile(r"[\s:\-]")
-_METER_POINT_NUMBER = re.compile(r"^\d{1,13}$", re.ASCII)
-_MAC = re.compile(r"^[0-9A-F]{12}$")
+_METER_POINT_NUMBER = re.compile(r"\d{1,13}", re.ASCII)
+_MAC = re.compile(r"[0-9A-F]{12}")
 _EUI_OF_MAC = "FFFE"
-_EUI = re.compile(r"^[0-9A-F]{16}$")
-_DIGITS = re.compile(r"^\d+$", re.ASCII)
+_EUI = re.compile(r"[0-9A-F]{16}")
+_DIGITS = re.compile(r"\d+", re.ASCII)
 
 MPAN_DIGITS = 13
 MPRN_DIGITS = (6, 10)
@@ -25,7 +25,7 @@ _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 def parse_meter_point_number(text: str) -> str | None:
     """Parse an MPAN or MPRN of 1 to 13 digits. An MPAN without its check digit (12 digits) gets it."""
     digits = _WHITESPACE.sub("", text)
-    if not _METER_POINT_NUMBER.match(digits):
+    if not _METER_POINT_NUMBER.fullmatch(digits):
         return None
     return digits + check_digit(digits) if len(digits) == len(_CHECK_DIGIT_WEIGHTS) else digits
 
@@ -61,7 +61,7 @@ def check_digit(digits: str) -> str:
 def mpan_problem(text: str) -> str | None:
     """Return why a text is not an MPAN (the number of an electricity meter point), or None."""
     digits = _WHITESPACE.sub("", text)
-    if not _DIGITS.match(digits):
+    if not _DIGITS.fullmatch(digits):
         return f"{text!r} is not a number. An MPAN has {MPAN_DIGITS} digits"
     if len(digits) == len(_CHECK_DIGIT_WEIGHTS):
         whole = digits + check_digit(digits)
@@ -75,7 +75,7 @@ def mprn_problem(text: str) -> str | None:
     """Return why a text is not an MPRN (the number of a gas meter point), or None."""
     digits = _WHITESPACE.sub("", text)
     least, most = MPRN_DIGITS
-    if not _DIGITS.match(digits):
+    if not _DIGITS.fullmatch(digits):
         return f"{text!r} is not a number. An MPRN has {least} to {most} digits"
     if not least <= len(digits) <= most:
         return f"{digits} has {len(digits)} digits, and an MPRN has {least} to {most}"
@@ -93,9 +93,9 @@ def parse_eui(text: str) -> str | None:
     A MAC address of 12 digits is converted to an EUI-64 as IEEE defines it, with FFFE in the middle.
     """
     digits = _SEPARATORS.sub("", text).upper()
-    if _MAC.match(digits):
+    if _MAC.fullmatch(digits):
         return f"{digits[:6]}{_EUI_OF_MAC}{digits[6:]}"
-    return digits if _EUI.match(digits) else None
+    return digits if _EUI.fullmatch(digits) else None
 
 
 def normalize_postcode(text: str) -> str | None:
@@ -114,8 +114,8 @@ def hardware_id_spellings(text: str) -> set[str]:
     The set is empty if nothing but separators is left.
     """
     key = normalize_hardware_id(text)
-    if _MAC.match(key):
+    if _MAC.fullmatch(key):
         return {key, f"{key[:6]}{_EUI_OF_MAC}{key[6:]}"}
-    if _EUI.match(key) and key[6:10] == _EUI_OF_MAC:
+    if _EUI.fullmatch(key) and key[6:10] == _EUI_OF_MAC:
         return {key, key[:6] + key[10:]}
     return {key} if key else set()

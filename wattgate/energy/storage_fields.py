@@ -28,8 +28,8 @@ POWER_FIELD = "POWER"
 MAX_AHEAD_MS = 5 * MINUTE_MS
 """How far a reading may be dated ahead of the gateway's clock, because meters' clocks are not exact."""
 
-_DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
-_INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
+_DATATYPE = re.compile(r"(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)|integer", re.IGNORECASE)
+_INTERVAL = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 
 
 class StorageField(msgspec.Struct, frozen=True):
@@ -162,7 +162,7 @@ def find_field(fields: tuple[ReadingField, ...], name: str | None) -> ReadingFie
 
 @lru_cache(maxsize=64)
 def _parse_decimals(datatype: str) -> int:
-    match = _DATATYPE.match(datatype.strip())
+    match = _DATATYPE.fullmatch(datatype.strip())
     if not match or int(match[1] or 0) > MAX_DECIMALS:
         raise StorageError(
             f"unknown datatype {datatype!r}; use fixedpoint(0) to fixedpoint({MAX_DECIMALS}), or integer"
@@ -188,7 +188,7 @@ def _parse_interval(definition: StorageDefinition) -> int | None:
         return None
     if definition.sampling != "regular":
         raise StorageError(f"unknown sampling {definition.sampling!r}; use regular or irregular")
-    match = _INTERVAL.match(definition.interval or "PT30M")
+    match = _INTERVAL.fullmatch(definition.interval or "PT30M")
     if match is None:
         raise StorageError(
             f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds"

@@ -27,7 +27,7 @@ MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
 """How far in the future a tariff may become valid."""
 
-_HALF_HOUR_TIME = re.compile(r"^([01]\d|2[0-3]):(00|30)$", re.ASCII)
+_HALF_HOUR_TIME = re.compile(r"([01]\d|2[0-3]):(00|30)", re.ASCII)
 _BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P1Y)
 _ALLOWED_PARTS = {
     TariffKind.FLAT: {"rate"},
@@ -197,7 +197,7 @@ def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
         yield Problem((*path, "weekdays"), "name a day twice")
     for name in ("start", "end"):
         edge = getattr(band, name)
-        if not _HALF_HOUR_TIME.match(edge):
+        if not _HALF_HOUR_TIME.fullmatch(edge):
             yield Problem((*path, name), f"{edge!r} is not a half hour from 00:00 to 23:30")
 
 

@@ -34,7 +34,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a path that a message repeats."""
 
-_VERSION = re.compile(r"^v\d{1,4}(-\d{1,4}){0,3}$")
+_VERSION = re.compile(r"v\d{1,4}(-\d{1,4}){0,3}")
 
 EMPTY_MAPPING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -98,7 +98,7 @@ def _unknown_path_message(path: str, base_path: str) -> str:
     root, _, served = base_path.rpartition("/")
     document = f"{base_path}/openapi.json"
     named = path.removeprefix(f"{root}/").partition("/")[0] if path.startswith(f"{root}/") else ""
-    if _VERSION.match(served) and _VERSION.match(named) and named != served:
+    if _VERSION.fullmatch(served) and _VERSION.fullmatch(named) and named != served:
         return (
             f"This gateway serves version {served} of the REST interface under {base_path}, not {named}. "
             f"Its document is {document}."

@@ -33,7 +33,7 @@ MAX_PURPOSE_LENGTH = 100
 """Maximum characters of the purpose. The rest is cut off."""
 
 MAX_DEVICE_LENGTH = 64
-DEVICE = re.compile(rf"(?:^|;) ?{DEVICE_COOKIE}=([\w-]{{1,{MAX_DEVICE_LENGTH}}})(?=;|$)", re.ASCII)
+DEVICE = re.compile(rf"(?:^|;) ?{DEVICE_COOKIE}=([\w-]{{1,{MAX_DEVICE_LENGTH}}})(?=;|\Z)", re.ASCII)
 """The cookie of a device in a header Cookie (RFC 6265, 5.4). A device has letters, digits, `-` and `_`."""
 
 SECURE_SCHEMES = {"https", "wss"}

@@ -47,7 +47,7 @@ def _not_secret(reason: str) -> SecretColumn:
 
 SECRET_NAME = re.compile(
     r"(^|_)(secret|token|password|passphrase|digest|hash|code|key|credential|challenge|verifier|auth|private|pin|salt)"
-    r"(s|_|$)"
+    r"(s|_|\Z)"
 )
 """Names of columns that may hold a secret."""
 

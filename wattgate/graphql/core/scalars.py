@@ -19,7 +19,7 @@ Json = NewType("Json", object)
 MAX_SCALAR_CHARACTERS = 100
 """Maximum characters of a DateTime or TimeZone."""
 
-_OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
+_OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):([0-5]\d)")
 
 
 def parse_datetime(text: Any) -> datetime:
@@ -40,7 +40,7 @@ def parse_datetime(text: Any) -> datetime:
 
 
 def _parse_time_zone(name: Any) -> tzinfo:
-    if isinstance(name, str) and (match := _OFFSET.match(name)):
+    if isinstance(name, str) and (match := _OFFSET.fullmatch(name)):
         sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
         return timezone(-offset if sign == "-" else offset)

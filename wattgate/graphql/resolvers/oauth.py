@@ -35,7 +35,7 @@ CODE_LIFETIME = timedelta(seconds=60)
 REFRESH_LIFETIME = timedelta(days=90)
 OAUTH_FRAMEWORK = "oauth"
 
-_S256_CHALLENGE = re.compile(r"^[A-Za-z0-9_-]{43}$")
+_S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 digest in base64url without padding (RFC 7636, section 4.2)."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -82,7 +82,7 @@ async def authorise(
     """
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
-    if code_challenge_method != "S256" or not _S256_CHALLENGE.match(code_challenge):
+    if code_challenge_method != "S256" or not _S256_CHALLENGE.fullmatch(code_challenge):
         raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
     account = await log_in(call, rows, username, password, directory_id, code)
