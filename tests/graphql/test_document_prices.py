@@ -8,12 +8,14 @@ import pytest
 from graphql import GraphQLSyntaxError, Lexer, Source, TokenKind
 from hypothesis import example, given
 from hypothesis import strategies as st
+from starlette.types import Message
 
 from tests.graphql.test_hostile_documents import HOSTILE
 from tests.support.documents import INTROSPECTION, shapeless
 from tests.support.house import Tenant
 from tests.support.scaling import check_linear
 from tests.support.timed import NOW, Clock
+from wattgate.errors import BadInput
 from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.execution.document_limits import DocumentLimits
 from wattgate.graphql.execution.document_queue import DocumentQueue
@@ -21,6 +23,7 @@ from wattgate.graphql.execution.document_tokens import FREE_TOKENS, UNITS_PER_TO
 from wattgate.graphql.execution.documents import MAX_CACHED_NAME_CHARACTERS, MAX_VALIDATION_ERRORS, InvalidRequest
 from wattgate.graphql.execution.pipeline import GraphQLPipeline
 from wattgate.graphql.execution.schema import MAX_ERROR_CHARACTERS, normalize_errors
+from wattgate.graphql.transport.http import read_request
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Budgets, LocalBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
@@ -124,6 +127,19 @@ async def test_each_operation_name_of_a_document_is_charged_and_a_long_one_is_no
             assert len(invalid.value.errors[0].message) <= MAX_ERROR_CHARACTERS
             is_kept = repetition == 1 and len(name) <= MAX_CACHED_NAME_CHARACTERS
             assert await charged(settled, budgets) - before == (0 if is_kept else parse_cost(text, LIMITS))
+
+
+async def test_body_without_a_request_is_charged_by_its_size(settled: Tenant) -> None:
+    pipeline, budgets = pipeline_of(settled)
+    for body in (b"[" + b"1," * 100_000 + b"1]", b'{"query": ' + b" " * 200_000, b"{}" + b" " * 200_000):
+
+        async def receive(body: bytes = body) -> Message:
+            return {"type": "http.request", "body": body}
+
+        before = await charged(settled, budgets)
+        with pytest.raises(BadInput):
+            await read_request(receive, settled.account, pipeline)
+        assert await charged(settled, budgets) - before == size_cost(len(body)) > 700
 
 
 def lexed(text: str) -> int:

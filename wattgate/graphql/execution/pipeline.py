@@ -241,7 +241,11 @@ class GraphQLPipeline:
 
         Raise BudgetExhausted if the budget of the caller does not cover it.
         """
-        cost = size_cost(request.size)
+        return await self.charge_bytes(principal, request.size)
+
+    async def charge_bytes(self, principal: Principal, size: int) -> int:
+        """Charge the caller for the bytes of a request. Return the cost. Raise as `charge_size` does."""
+        cost = size_cost(size)
         if cost:
             await self._settled(OperationCharge.flat(self._budgets, principal, cost))
         return cost

@@ -113,7 +113,7 @@ class GraphQLEndpoint:
                 request = parse_query_string(query_string, principal)
             else:
                 check_content(headers)
-                request = parse_body(await read_body(receive, principal))
+                request = await read_request(receive, principal, self._pipeline)
             request, document = await self._pipeline.resolve_document(principal, request)
             if method == "GET" and document.kind is OperationType.MUTATION:
                 raise GetNotAllowed
@@ -150,6 +150,19 @@ async def read_body(receive: Receive, principal: Principal) -> bytes:
     body = b"".join(chunks)
     check_structure(body)
     return body
+
+
+async def read_request(receive: Receive, principal: Principal, pipeline: GraphQLPipeline) -> OperationRequest:
+    """Return the request in a body. A body without one is charged by its size, as a request is when it is executed.
+
+    Raise BadInput if there is none, and BudgetExhausted if the budget of the caller does not cover the body.
+    """
+    body = await read_body(receive, principal)
+    try:
+        return parse_body(body)
+    except BadInput:
+        await pipeline.charge_bytes(principal, len(body))
+        raise
 
 
 def parse_body(body: bytes) -> OperationRequest:

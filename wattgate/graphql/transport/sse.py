@@ -6,8 +6,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
+from wattgate.graphql.cost.operation_charge import BudgetExhausted
 from wattgate.graphql.transport.accept import EVENT_STREAM, prefers_event_stream
-from wattgate.graphql.transport.http import error_response, parse_body, parse_query_string, read_body
+from wattgate.graphql.transport.http import error_response, parse_query_string, read_request
 from wattgate.graphql.transport.origin import foreign_origin
 from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
@@ -69,7 +70,7 @@ class EventStreamEndpoint:
         operation_request = (
             parse_query_string(scope["query_string"], principal)
             if request.method == "GET"
-            else await _read_operation(request, principal)
+            else await self._read_request(request, principal)
         )
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
@@ -82,6 +83,14 @@ class EventStreamEndpoint:
             await _stream_response(stream)(scope, receive, send)
         finally:
             stream.release()
+
+    async def _read_request(self, request: HttpRequest, principal: Principal) -> OperationRequest:
+        """Return the operation in the body of a request."""
+        check_content(request.headers)
+        try:
+            return await read_request(request.receive, principal, self._service.pipeline)
+        except BudgetExhausted as exhausted:
+            raise exhausted.error from None
 
     async def _prepare_or_none(self, principal: Principal, request: OperationRequest) -> PreparedOperation | None:
         """Return the operation of a request, or None if its document is wrong: the stream then reports the errors."""
@@ -102,7 +111,7 @@ class EventStreamEndpoint:
                     await _stream_response(stream)(scope, receive, send)
                 return
             case "POST":
-                await self._start_operation(asked, await _read_operation(request, asked.principal))
+                await self._start_operation(asked, await self._read_request(request, asked.principal))
                 response = Response(status_code=202)
             case _:
                 await self._streams.stop_operation(asked, request.query_params.get("operationId", ""))
@@ -125,12 +134,6 @@ class EventStreamEndpoint:
             raise BadInput("extensions.operationId is missing")
         prepared = await self._service.prepare(asked.principal, operation)
         await self._streams.start_operation(asked, operation_id, operation, prepared)
-
-
-async def _read_operation(request: HttpRequest, principal: Principal) -> OperationRequest:
-    """Return the operation in the body of a request."""
-    check_content(request.headers)
-    return parse_body(await read_body(request.receive, principal))
 
 
 def _stream_token(request: HttpRequest) -> str:

@@ -1,0 +1,238 @@
+"""The registry of demanding functions: for each call site, where its bound is in the code, and where its charge is.
+
+`tests/test_demanding_functions.py` finds the call sites, see `demanding_calls`. A new one needs a row here.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Call sites with the same bound and charge.
+
+    `bound` and `charge` are names in the package, as `module:name`. A charge may also be the reason why there is none,
+    which begins with "none:".
+    """
+
+    bound: str
+    charge: str
+    sites: tuple[str, ...]
+
+
+DEMANDS = (
+    Demand(
+        "db.identity.passwords:HashPool",
+        "db.identity.login_backoff:LoginAttempt.verify",  # operations: also PASSWORD_HASH_WEIGHT; Basic: `charge_hash`
+        (
+            "db.identity.passwords:_verify calls HASHER.verify",
+            "db.identity.passwords:hash_password calls HASHER.hash",
+            "db.identity.passwords:hash_password calls HASH_POOL.run",
+            "db.identity.passwords:password_matches calls HASH_POOL.run",
+        ),
+    ),
+    Demand(
+        "graphql.execution.document_limits:DocumentLimits",
+        "graphql.execution.document_tokens:parse_cost",
+        (
+            "graphql.execution.document_limits:parse_document calls parse_text",
+            "graphql.execution.documents:_read calls validate",
+        ),
+    ),
+    Demand(
+        "request_limits:check_structure",
+        "graphql.execution.pipeline:GraphQLPipeline.charge_bytes",
+        (
+            "graphql.transport.http:parse_body calls _REQUEST.decode",
+            "graphql.transport.http:parse_query_string calls msgspec.json.decode",
+            "graphql.transport.http:parse_query_string calls parse_qsl",
+        ),
+    ),
+    Demand(
+        "request_limits:check_structure",
+        "request_limits:size_cost",
+        (
+            "rest_compat.arguments:_parse_query_value calls orjson.loads",
+            "rest_compat.arguments:parse_form_body calls parse_qsl",
+            "rest_compat.arguments:parse_json_body calls msgspec.json.decode",
+        ),
+    ),
+    Demand(
+        "graphql.execution.json_encoding:encode_large_json",
+        "graphql.cost.operation_charge:OperationCharge.settle",
+        (
+            "graphql.execution.json_encoding:encode_pieces calls encode_json",
+            "graphql.execution.pipeline:_encode calls encode_json",
+            "graphql.execution.pipeline:_encode calls encode_large_json",
+            "graphql.transport.http:encode calls gzip.compress",
+            "graphql.transport.selection:_encode_data calls encode_json",
+            "graphql.transport.selection:execute_with_graphql_core calls encode_json",
+        ),
+    ),
+    Demand(
+        "graphql.execution.schema:MAX_ERROR_CHARACTERS",
+        "graphql.execution.document_tokens:parse_cost",
+        (
+            "graphql.transport.http:_errors_response calls encode_json",
+            "graphql.transport.http:error_response calls encode_json",
+        ),
+    ),
+    Demand(
+        "graphql.execution.json_encoding:LARGE_COST",
+        "rest_compat.call_charge:CallCharge.raise_to",
+        (
+            "rest_compat.error_responses:json_response calls encode_json",
+            "rest_compat.routes:_execute calls encode_large_json",
+        ),
+    ),
+    Demand(
+        "graphql.resolvers.raw_readings:raw_readings",
+        "rest_compat.call_charge:CallCharge.add_paced",
+        ("rest_compat.arrow.readings:_encode_batch calls pa.record_batch",),
+    ),
+    Demand(
+        "rest_compat.bulk_intake:MAX_LINE_BYTES",
+        "rest_compat.upload_charge:UploadCharge",
+        (
+            "graphql.transport.bulk_recorder:decode_line calls decoder.decode",
+            "rest_compat.bulk_intake:_parse_plain_lines calls _PLAIN_DECODER.decode_lines",
+        ),
+    ),
+    Demand(
+        "rest_compat.arrow.frames:MAX_BODY_BYTES",
+        "rest_compat.upload_charge:UploadCharge",
+        ("rest_compat.arrow.frames:_read_batch calls pa.ipc.open_stream",),
+    ),
+    Demand(
+        "graphql.transport.bulk_recorder:BATCH_SIZE",
+        "rest_compat.upload_charge:UploadCharge",
+        (
+            "db.readings.reading_store:record calls np.unique",
+            "db.readings.recording:upsert_readings calls np.unique",
+            "energy.arrays:sort_and_deduplicate calls np.lexsort",
+            "graphql.resolvers.bulk_recording:_batch_cost calls np.unique",
+            "graphql.resolvers.bulk_recording:list_rejected calls np.argsort",
+            "graphql.resolvers.recording:_build_events calls np.sort",
+            "rest_compat.arrow.readings:_parse_batch calls np.unique",
+            "rest_compat.arrow.readings:_text_column calls np.unique",
+        ),
+    ),
+    Demand(
+        "delivery.templates.renderer:WorkerLimits",
+        "graphql.cost.operation_charge:OperationCharge.settle",
+        (
+            "delivery.templates.renderer:_read_message calls json.loads",
+            "delivery.templates.worker:serve calls json.loads",
+            "graphql.resolvers.template_previews:run_preview calls templates.preview",
+            "graphql.resolvers.templates:_check_content calls templates.check",
+            "graphql.resolvers.templates:_require_no_errors calls templates.preview",
+            "graphql.services.template_names:check_names calls templates.check",
+        ),
+    ),
+    Demand(
+        "delivery.templates.renderer:WorkerLimits",
+        "client:AddressPolicy.SHARED_PREVIEW",
+        ("graphql.resolvers.template_sharing:shared_preview calls templates.preview",),
+    ),
+    Demand(
+        "delivery.templates.renderer:WorkerLimits",
+        "none: a worker renders it once for each stored mail, whose number has bounds for each address and user",
+        (
+            "graphql.services.account_mails:_render_own calls templates.render",
+            "graphql.services.account_mails:render_account_mail calls templates.render",
+            "graphql.services.notification_content:render_content calls templates.render",
+        ),
+    ),
+    Demand(
+        "delivery.http.outbound_http:OutboundHttpClient",
+        "none: a worker sends stored deliveries, of each application at most an equal share",
+        (
+            "delivery.channels.push:_send_to_browser calls _browser_http.send",
+            "delivery.channels.push:_send_to_phone calls _phone_http.send",
+            "delivery.channels.webhook:send calls _http.send",
+            "delivery.http.host_lookup:look_up_in_system calls socket.getaddrinfo",
+            "delivery.http.outbound_http:_open_streams calls asyncio.open_connection",
+            "delivery.http.outbound_http:_send_and_receive calls http.send",
+        ),
+    ),
+    Demand(
+        "delivery.openid.keys:parse_keys",
+        "client:AddressPolicy.LOGIN",
+        (
+            "delivery.openid.keys:_parse_key calls jwt.PyJWK",
+            "delivery.openid.provider:_json_object calls json.loads",
+            "delivery.openid.provider:_send calls http.send",
+            "delivery.openid.tokens:_verify_signature calls jwt.decode",
+            "delivery.openid.tokens:read_issuer calls jwt.decode",
+        ),
+    ),
+    Demand(
+        "delivery.channels.smtp:build_and_encode_mail",
+        "none: a worker builds stored mails in a thread, of each application at most an equal share",
+        (
+            "app.workers.mail_outbox_channel:send calls build_and_encode_mail",
+            "delivery.channels.mail:_check_round_trip calls parse_mail",
+            "delivery.channels.smtp:send calls build_and_encode_mail",
+        ),
+    ),
+    Demand(
+        "app.workers.user_jobs:MAX_ARCHIVE_BYTES",
+        "none: the worker of a process writes one archive at a time",
+        (
+            "app.workers.user_jobs:_store_parts calls write_archive",
+            "graphql.services.data_archive:write_archive calls zipfile.ZipFile",
+        ),
+    ),
+    Demand(
+        "delivery.mail_addresses:MAX_ADDRESS_OCTETS",
+        "graphql.cost.operation_charge:OperationCharge.settle",
+        ("delivery.mail_addresses:_encode_domain calls idna.encode",),
+    ),
+    Demand(
+        "graphql.core.input_limits:TEXT_LIMITS",
+        "graphql.cost.operation_charge:OperationCharge.settle",
+        (
+            "delivery.channels.web_push:parse_subscription calls json.loads",
+            "energy.meter_messages:_parse_json calls _DECODER.decode",
+            "energy.meter_messages:_parse_json calls json.loads",
+            "graphql.core.pagination:_decode_cursor calls msgspec.json.decode",
+            "graphql.resolvers.profiles:_check_object calls encode_json",
+            "graphql.resolvers.webhooks:prepare_webhook calls encode_json",
+        ),
+    ),
+    Demand(
+        "realtime.connections.protocol:parse_message",
+        "none: a message has at most 64 KiB, and a connection a rate of messages",
+        ("realtime.connections.protocol:parse_message calls _DECODER.decode",),
+    ),
+    Demand(
+        "app.server.constant_answers:ConstantAnswer",
+        "client:AddressPolicy.REQUEST",
+        (
+            "app.server.constant_answers:__init__ calls gzip.compress",
+            "app.server.graphql_page:_opens_page calls parse_qsl",
+        ),
+    ),
+    Demand(
+        "app.server.factory:limit_by_address",
+        "client:AddressPolicy.REQUEST",
+        (
+            "app.server.mail_outbox:_mail_parts calls parse_mail",
+            "app.server.mail_outbox:show_html calls parse_mail",
+        ),
+    ),
+    Demand(
+        "stored_json:encode_json",
+        "none: the text is of the gateway itself: its files, settings, rows, and events of other gateways",
+        (
+            "app.input_parser:decode_object calls orjson.loads",
+            "app.server.display_shell:display_shell_routes calls json.loads",
+            "app.server.serving:bind_sockets calls socket.getaddrinfo",
+            "db.engine:_load_json calls orjson.loads",
+            "db.personal_data.erasure_list:accept calls _DECODER.decode",
+            "realtime.bus.codec:_decode_parts calls _ENVELOPE_DECODER.decode",
+            "realtime.bus.codec:decode calls decoder.decode",
+            "realtime.connections.redis_stream_reservations:get calls _DECODER.decode",
+            "realtime.redis_url:_parse_options calls parse_qsl",
+        ),
+    ),
+)
