@@ -92,7 +92,7 @@ def no_request_stalls_the_loop(request: pytest.FixtureRequest, stalls_of_session
 
 @pytest.fixture(scope="session", autouse=True)
 def held_connections_of_session() -> Iterator[HeldConnections]:
-    """The faults of all tasks of this process that wait with a connection in hand."""
+    """The faults of all tasks of this process that wait while they hold a connection."""
     with watching(HeldConnections()) as held:
         yield held
 

@@ -1,4 +1,4 @@
-"""Fair shares of a bound: no owner takes all slots, those who wait are served in turn, and nothing is lost."""
+"""Fair shares of a bound: no owner takes all slots, callers that wait are served in turn, and nothing is lost."""
 
 import asyncio
 import threading
@@ -77,7 +77,7 @@ async def test_full_queue_refuses_the_owner_with_most_that_waits() -> None:
     assert holders.served == ["busy", "busy", "other", "busy", "other"]
 
 
-async def test_slot_is_neither_lost_nor_lent_twice_by_those_who_stop_to_wait() -> None:
+async def test_slot_is_neither_lost_nor_lent_twice_by_callers_that_stop_to_wait() -> None:
     """Cancel each waiting task at each of its steps, also in the turn in which it gets the slot."""
     for steps in range(6):
         share = FairShare(1, share=1)

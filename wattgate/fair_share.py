@@ -101,8 +101,8 @@ class _Waiter:
 class FairShare:
     """A bound of `slots`, of which one owner has at most `share` at a time.
 
-    The other slots stay free for other owners, so that one whose work takes long leaves them served. Those who wait are
-    served in turn by owner. If `max_waiting` wait already, the owner with most of them loses its last one.
+    The other slots stay free for other owners, so that one whose work takes long leaves them served. Callers that wait
+    are served in turn by owner. If `max_waiting` wait already, the owner with most of them loses its last one.
 
     Slots can be taken in event loops, and given back in any thread.
     """
@@ -182,7 +182,7 @@ class FairShare:
             del self._used[owner]
 
     def _grant(self) -> None:
-        """Give free slots to those who wait and have a share left."""
+        """Give free slots to callers that wait, if their owners have a share left."""
         while self._free and (waiting := self._waiting.pop(self._has_share_left)):
             owner, waiter = waiting
             self._take(owner)

@@ -1,4 +1,4 @@
-"""Nobody waits with a connection in hand: hashes and renderings of one caller leave the database to all others."""
+"""Callers that wait hold no connection: hashes and renderings of one caller leave the database to all others."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -92,7 +92,7 @@ class HeldConnections:
                 for path, line, function in frames[:MAX_FRAMES]
                 if path.startswith(PACKAGE)
             )
-            self.faults[f"{name} is awaited with a connection in hand: {callers}"] = None
+            self.faults[f"{name} is awaited while its task holds a connection: {callers}"] = None
 
 
 @contextmanager
