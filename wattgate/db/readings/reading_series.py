@@ -204,7 +204,10 @@ class ReadingSeries:
 
     @property
     def revision(self) -> int:
-        return sum(self.revisions)
+        """The sum of the revisions of all readings. A withdrawal counts once, whatever the number of its buckets."""
+        edges = self.grid.edges
+        withdrawn = sum(each.revisions for each in self._withdrawals if each.positions(edges))
+        return sum(self.aggregates.revision) + withdrawn
 
     @cached_property
     def revisions(self) -> Sequence[int]:
