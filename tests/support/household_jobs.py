@@ -1,0 +1,55 @@
+"""Jobs of a home that changed hands: rules, the alerts, mails and pushes that they enqueue, and catch-ups."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from strawberry import ID
+
+from tests.support.neighbour import all_rows
+from tests.support.successive_households import POWER, HomeOfThree, Household, report
+from wattgate.app.workers.catch_ups import process_waiting
+from wattgate.clock import utc_now
+from wattgate.enums import Function, RuleKind
+from wattgate.graphql.resolvers import alert_rules, catch_ups
+from wattgate.graphql.types.alert_rules import NewAlertRule
+from wattgate.graphql.types.alerts import Channel
+
+MESSAGE_TABLES = ("account_mail", "alert", "catch_up", "delivery", "notification", "notification_log", "webhook_event")
+"""The tables with the results of jobs, and with the messages that they send."""
+
+
+async def add_power_rule(household: Household) -> str:
+    """Add a rule of a household that fires at each reading of power, in all channels. Return its ID."""
+    declared = NewAlertRule(
+        name=household.text,
+        kind=RuleKind.THRESHOLD,
+        field="POWER",
+        function=Function.MAX,
+        threshold=Decimal(1),
+        window_minutes=60,
+        time_zone="UTC",
+        alert_type_id=ID(household.who.ids["alert_type"]),
+        channels=[*Channel],
+        resource_id=ID(household.resources[0]),
+    )
+    return str((await household.who.run("add_alert_rule", input=declared)).rule_id)
+
+
+async def messages_after_jobs(place: HomeOfThree, rules: Mapping[str, str]) -> dict[str, list[str]]:
+    """Run the jobs of a home after its display has reported the power of now. Return the messages of each household.
+
+    `rules` are the rules of the households by name. The power fires that of the present household only.
+    """
+    run, present = place.served.gateway.runner.run, place.present
+    assert await report(place, place.hardware_id, utc_now(), POWER[present.number]) == 1
+    for household in place.households:
+        if not household.is_erased:
+            await run(alert_rules.evaluate_rule, present.who.system, {"rule_id": rules[household.name]})
+    await run(catch_ups.catch_up, present.who.account, {"resource_id": present.resources[0]})
+    while await process_waiting(place.served.gateway.runner):
+        continue
+    rows = [row for table, row in await all_rows(present.who) if table in MESSAGE_TABLES]
+    return {
+        household.name: [row for row in rows if household.who.user_id in row or household.who.account_id in row]
+        for household in place.households
+    }
