@@ -65,6 +65,7 @@ SECRET_COLUMNS: Mapping[str, SecretColumn] = MappingProxyType(
         "directory.token_check": _not_secret("The name of a check."),
         "external_account.token": _encrypted("The directory has issued it to the user's app."),
         "external_account.access_token": _encrypted("Anyone who has it can call the directory for the user."),
+        "external_account.used_tokens": _hashed("Only digests of the tokens that have logged in are stored."),
         "external_account.token_issued_at": _not_secret("A time."),
         "external_account.token_expires_at": _not_secret("A time."),
         "second_factor.secret": _encrypted("Anyone who has it can make codes."),

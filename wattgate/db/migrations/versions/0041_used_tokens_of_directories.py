@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import postgresql
 
 revision = "0041"
 down_revision = "0040"
@@ -10,7 +11,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("external_account", sa.Column("used_tokens", sa.JSON(), nullable=True))
+    json = sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql")
+    op.add_column("external_account", sa.Column("used_tokens", json, nullable=True))
 
 
 def downgrade() -> None:
