@@ -50,6 +50,12 @@ def check_structure(body: bytes) -> None:
         raise TooLarge(f"The body has {commas:,} commas; the maximum is {MAX_BODY_COMMAS:,}. Send several requests.")
 
 
+def check_encoding(content: bytes) -> None:
+    """Raise UnicodeDecodeError unless JSON is UTF-8. msgspec does not check the texts that it skips."""
+    if not content.isascii():
+        content.decode()
+
+
 def size_cost(size: int) -> int:
     """Return the cost of a request for its size in bytes, in units."""
     return max(0, size - FREE_BODY_BYTES) // BYTES_PER_UNIT

@@ -58,6 +58,8 @@ MALFORMED: list[tuple[str | bytes, str]] = [
     ('{"query": "{ __typename }", "operationName": 7}', "not a GraphQL request"),
     ('{"query": "{ __typename }", "extensions": 7}', "not a GraphQL request"),
     (b'{"query": "{ \xff }"}', "not a GraphQL request"),
+    (b'{"query": "{ __typename }", "unknown\xff": 1}', "not a GraphQL request"),
+    (b'{"query": "{ __typename }", "unknown": ["\xff"]}', "not a GraphQL request"),
     ('{"query": "query A { __typename } query B { __typename }"}', "several operations"),
     ('{"query": "query A { __typename }", "operationName": "B"}', "no operation B"),
     ('{"query": "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }"}', "itself"),

@@ -27,7 +27,7 @@ from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
 from wattgate.request_content import check_content
 from wattgate.request_context import log_access_error
-from wattgate.request_limits import check_anonymous_size, check_structure
+from wattgate.request_limits import check_anonymous_size, check_encoding, check_structure
 from wattgate.stored_json import encode_json
 
 Headers = list[tuple[bytes, bytes]]
@@ -168,6 +168,7 @@ async def read_request(receive: Receive, principal: Principal, pipeline: GraphQL
 def parse_body(body: bytes) -> OperationRequest:
     """Parse the request in a body. Raise BadInput if there is none."""
     try:
+        check_encoding(body)
         return msgspec.structs.replace(_REQUEST.decode(body), size=len(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if body.lstrip()[:1] == b"[":

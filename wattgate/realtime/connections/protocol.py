@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from wattgate.realtime.operation_request import OperationRequest
+from wattgate.request_limits import check_encoding
 
 SUBPROTOCOL = "graphql-transport-ws"
 
@@ -158,6 +159,7 @@ class MalformedMessage(ValueError):
 def parse_message(data: bytes) -> ClientMessage:
     """Parse a message. Raise MalformedMessage, with the reason, if the data is invalid."""
     try:
+        check_encoding(data)
         message = _DECODER.decode(data)
         if isinstance(message, Subscribe):
             return msgspec.structs.replace(message, payload=msgspec.structs.replace(message.payload, size=len(data)))
