@@ -164,8 +164,10 @@ async def test_malformed_message_closes_the_socket_with_4400(live: LiveHouse, su
 
 
 async def test_text_that_is_not_utf_8_closes_the_socket_with_1007(live: LiveHouse, subtests: pytest.Subtests) -> None:
-    """A byte that no text has, one half of a pair of surrogates, and a character that its last fragment cuts."""
-    for parts in ([b'{"type": "ping", "payload": {"a": "\xff"}}'], [b"\xed\xa0\x80"], [b'{"type": "', b"ping\xc3"]):
+    """A byte that no text has, also in an unknown member, half a pair of surrogates, and a cut character."""
+    unknown = [b'{"type": "ping", "unknown\xff": ["\xfe"]}']
+    wrong = [b'{"type": "ping", "payload": {"a": "\xff"}}']
+    for parts in (wrong, unknown, [b"\xed\xa0\x80"], [b'{"type": "', b"ping\xc3"]):
         with subtests.test(repr(parts)):
             async with socket(live.url) as client:
                 protocol = client.connection.protocol
@@ -183,6 +185,18 @@ async def test_character_in_two_fragments_is_accepted(live: LiveHouse) -> None:
         client.connection.protocol.send_continuation(second, fin=True)
         client.connection.send_data()
         assert await client.hear() == {"type": "pong", "payload": {"a": "é"}}
+
+
+async def test_messages_before_a_broken_frame_or_a_close_are_answered(live: LiveHouse, wire: str) -> None:
+    """All frames arrive at once. The answer to a close is the last frame of the server."""
+    for end, code in ((b"\x83\x80" + bytes(4), 1002), (b"\x88\x82" + bytes(4) + (1000).to_bytes(2), 1000)):
+        async with socket(live.url) as client:
+            protocol = client.connection.protocol
+            protocol.send_ping(b"before")
+            protocol.send_text(b'{"type": "ping"}')
+            client.connection.transport.write(b"".join(protocol.data_to_send()) + end)
+            assert await client.rest() == ([PONG] if wire == "direct" else [])
+            assert (await client.closed())[0] == code
 
 
 async def test_unknown_members_are_ignored(live: LiveHouse) -> None:

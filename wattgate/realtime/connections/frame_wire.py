@@ -77,12 +77,17 @@ class FrameWire(asyncio.Protocol):
         if self._is_discarding:
             return
         self._frames.receive_data(data)
-        if self._frames.parser_exc is not None:
-            self._discard()
-            return
+        has_ping = False
         for frame in self._frames.events_received():
             if isinstance(frame, Frame) and not self._is_discarding:
+                has_ping |= frame.opcode is Opcode.PING
                 self._handle_frame(frame)
+        if self._is_discarding:
+            return
+        if self._frames.parser_exc is not None:  # the frames before the broken one count
+            self._discard()
+        elif has_ping:  # only now: the output may end with the reply to a close, after which no message may follow
+            self._write_output()
 
     def _handle_frame(self, frame: Frame) -> None:
         match frame.opcode:
@@ -98,8 +103,6 @@ class FrameWire(asyncio.Protocol):
                     self._receive(b"".join(fragments))
                 else:
                     self._fragments = fragments
-            case Opcode.PING:
-                self._write_output()
             case Opcode.CLOSE:
                 self._end()
 
