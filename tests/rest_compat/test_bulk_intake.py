@@ -170,6 +170,44 @@ async def test_arrow_row_numbers_continue_across_batches(served: House) -> None:
     ]
 
 
+async def test_lines_that_are_no_text_or_too_deep_are_refused_by_number(served: House) -> None:
+    """Each of them ended the whole upload with status 500, or was recorded."""
+    good = lines({"resourceId": await served.one.add_resource(), "at": "2026-01-01T00:00:00Z", "value": 0.125})
+    refused = {
+        good.replace(b"{", b'{"field": "\xff", '): "is not UTF-8",
+        good.replace(b"{", b'{"unknown\xff": 1, '): "is not UTF-8",
+        good.replace(b"{", b'{"unknown": ["\xff"], '): "is not UTF-8",
+        good.replace(b"{", b'{"unknown": %b, ' % (b"[" * 30_000 + b"]" * 30_000)): "is nested too deeply",
+    }
+    answer = await post(served, b"\n".join([good, *refused, good.replace(b"00:00:00Z", b"00:30:00Z")]), NDJSON)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["recorded"] == 2
+    assert {problem["line"]: problem["message"] for problem in answer.json()["problems"]} == dict(
+        enumerate(refused.values(), 2)
+    )
+
+
+async def test_numbers_of_columns_that_do_not_fit_are_refused_by_row(served: House) -> None:
+    """Large integers failed with status 500. Seconds beyond 64 bits of ms were recorded at another instant."""
+    resource_id = await served.one.add_resource()
+    seconds = [0, 2**62, -(2**62), 2**63 // 1_000]
+    times = pa.array(seconds, pa.timestamp("s", "UTC"))
+    answer = await post(served, arrow_stream(table(resource_id, 4, timestamp=times)), ARROW)
+    assert answer.status_code == 200, answer.text
+    reasons = {problem["line"]: problem["message"] for problem in answer.json()["problems"]}
+    assert [reasons[row] for row in (2, 3)] == ["has a timestamp outside the supported range of times"] * 2
+    assert set(reasons) == {1, 2, 3, 4}  # the other two have instants that the resource does not take
+    for type_, values in (
+        (pa.int64(), [2**53, 2**53 + 1, -(2**63)]),
+        (pa.uint64(), [1, 2**53 + 1, 2**64 - 1]),
+        (pa.dictionary(pa.int8(), pa.int64()), [1, 2**60, 2**53 + 1]),
+    ):
+        answer = await post(served, arrow_stream(table(resource_id, 3, value=pa.array(values, type_))), ARROW)
+        assert answer.status_code == 200, answer.text
+        reasons = {problem["line"]: problem["message"] for problem in answer.json()["problems"]}
+        assert [reasons[row] for row in (2, 3)] == ["has a value with more digits than can be stored"] * 2
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -36,6 +36,7 @@ from wattgate.graphql.transport.bulk_recorder import (
     parse_number,
     parse_quality,
 )
+from wattgate.request_limits import check_encoding
 from wattgate.rest_compat import arrow
 
 log = logging.getLogger(__name__)
@@ -56,21 +57,8 @@ BodyReader = Callable[[ByteChunks, BulkRecorder], Awaitable[None]]
 """Read a body and add each reading to the recorder. Raise UnreadableInput if the rest of the body cannot be read."""
 
 
-class NdjsonReading(msgspec.Struct, rename="camel"):
-    """A line of NDJSON: one reading. Unknown members are ignored."""
-
-    resource_id: LineText
-    at: Annotated[datetime, Meta(tz=True)]
-    value: float | str
-    field: LineText | None = None
-    quality: str = ""
-
-
-_DECODER = msgspec.json.Decoder(NdjsonReading)
-
-
-class PlainNdjsonReading(msgspec.Struct, rename="camel", gc=False):
-    """A line of NDJSON, as in `NdjsonReading`, whose time is not parsed yet."""
+class NdjsonReading(msgspec.Struct, rename="camel", gc=False):
+    """A line of NDJSON: one reading, whose time is not parsed yet. Unknown members are ignored."""
 
     resource_id: LineText
     at: str
@@ -79,7 +67,9 @@ class PlainNdjsonReading(msgspec.Struct, rename="camel", gc=False):
     quality: str = ""
 
 
-_PLAIN_DECODER = msgspec.json.Decoder(PlainNdjsonReading)
+_DECODER = msgspec.json.Decoder(NdjsonReading)
+
+_Instant = Annotated[datetime, Meta(tz=True)]
 
 
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
@@ -110,12 +100,13 @@ async def _add_lines(bulk: BulkRecorder, first: int, texts: Sequence[bytes]) -> 
 async def _add_line(bulk: BulkRecorder, number: int, text: bytes) -> None:
     try:
         line = _parse_line(text)
+        at = _parse_instant(line.at)
         value = line.value if isinstance(line.value, float) else parse_number(line.value)
         quality = parse_quality(line.quality)
     except InvalidLine as bad:
         bulk.refuse_line(number, str(bad))
     else:
-        await bulk.add(number, (line.resource_id, line.field), to_ms(line.at), value, quality)
+        await bulk.add(number, (line.resource_id, line.field), at, value, quality)
 
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
@@ -187,6 +178,14 @@ def _parse_line(text: bytes) -> NdjsonReading:
     return decode_line(_DECODER, text)
 
 
+def _parse_instant(text: str) -> int:
+    """Return an instant in ms since 1970. Raise InvalidLine if the text is none, or has no UTC offset."""
+    try:
+        return to_ms(msgspec.convert(text, _Instant))
+    except msgspec.ValidationError as error:
+        raise InvalidLine(f"{error} - at `$.at`") from None
+
+
 def _parse_plain_lines(text: bytes, count: int) -> tuple[list[SeriesKey], IntArray, FloatArray, IntArray] | None:
     """Return the series, times, values and qualities of `count` lines whose form is the usual one.
 
@@ -197,9 +196,10 @@ def _parse_plain_lines(text: bytes, count: int) -> tuple[list[SeriesKey], IntArr
     if not (is_plain and _has_short_lines(text)):
         return None
     try:
-        readings = _PLAIN_DECODER.decode_lines(text)
+        check_encoding(text)
+        readings = _DECODER.decode_lines(text)
         codes = {name: parse_quality(name) for name in {reading.quality for reading in readings}}
-    except (msgspec.DecodeError, UnicodeDecodeError, InvalidLine):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidLine):
         return None
     values = [reading.value for reading in readings]
     if len(readings) != count or set(map(type, values)) != {float}:

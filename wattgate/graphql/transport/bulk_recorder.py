@@ -17,6 +17,7 @@ from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, SeriesKey, record_reading_arrays
+from wattgate.request_limits import check_encoding
 
 T = TypeVar("T")
 
@@ -227,9 +228,15 @@ class _ReadingBuffer:
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
-    """Decode a line of JSON. Raise InvalidLine if the decoder rejects it."""
+    """Decode a line of JSON. Raise InvalidLine if the decoder rejects it, or if it is not UTF-8."""
     try:
+        if isinstance(text, bytes):
+            check_encoding(text)
         return decoder.decode(text)
+    except UnicodeDecodeError:
+        raise InvalidLine("is not UTF-8") from None
+    except RecursionError:
+        raise InvalidLine("is nested too deeply") from None
     except msgspec.ValidationError as error:
         raise InvalidLine(str(error)) from None
     except msgspec.DecodeError as error:

@@ -32,6 +32,12 @@ READINGS_SCHEMA = pa.schema(
 )
 """Schema of the response: instants, each value as the nearest double, the storage field and the quality name."""
 
+MAX_EXACT_INTEGER = 2**53
+"""The largest magnitude up to which each integer is a double."""
+
+MAX_SECONDS = (2**63 - 1) // 1000
+"""The largest magnitude of seconds that fit in 64 bits as ms."""
+
 RejectedRows = list[tuple[int, str]]
 """Rejected rows: number and reason."""
 
@@ -96,19 +102,33 @@ def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, Bul
     ids, id_index = _text_column(batch, "resourceId", required=True)
     names, field_index = _text_column(batch, "field", required=False)
     quality_names, quality_index = _text_column(batch, "quality", required=False)
-    instants = _column(batch, "timestamp", _is_instant).cast(INSTANT_TYPE, safe=False).cast(pa.int64())
-    values = _column(batch, "value", _is_number).cast(pa.float64())
-    complete = (id_index >= 0) & _is_valid(instants) & _is_valid(values)
-    fits = np.array([*(len(text) <= MAX_ID_CHARACTERS for text in ids), True])[id_index]
+    time_column, value_column = _column(batch, "timestamp", _is_instant), _column(batch, "value", _is_number)
+    instants = time_column.cast(INSTANT_TYPE, safe=False).cast(pa.int64())
+    values = value_column.cast(pa.float64(), safe=False)
     quality = np.array([*(_QUALITY_CODES.get(name.upper(), -1) for name in quality_names), 0])[quality_index]
-    accepted = complete & fits & (quality >= 0)
+    rules: list[tuple[NDArray[np.bool_], Callable[[int], str]]] = [
+        (
+            (id_index >= 0) & _is_valid(instants) & _is_valid(values),
+            lambda row: "has no resourceId, timestamp or value",
+        ),
+        (
+            np.array([*(len(text) <= MAX_ID_CHARACTERS for text in ids), True])[id_index],
+            lambda row: f"its resourceId is longer than {MAX_ID_CHARACTERS} characters",
+        ),
+        (
+            _is_within(time_column, _max_instant(time_column.type)),
+            lambda row: "has a timestamp outside the supported range of times",
+        ),
+        (
+            _is_within(value_column, _max_value(value_column.type)),
+            lambda row: "has a value with more digits than can be stored",
+        ),
+        (quality >= 0, lambda row: _quality_error(quality_names[quality_index[row]])),
+    ]
+    accepted: NDArray[np.bool_] = np.logical_and.reduce([is_kept for is_kept, _ in rules])
 
     def reason(row: int) -> str:
-        if not complete[row]:
-            return "has no resourceId, timestamp or value"
-        if not fits[row]:
-            return f"its resourceId is longer than {MAX_ID_CHARACTERS} characters"
-        return _quality_error(quality_names[quality_index[row]])
+        return next(describe(row) for is_kept, describe in rules if not is_kept[row])
 
     rejected = np.flatnonzero(~accepted)
     listed = [(int(lines[row]), reason(row)) for row in rejected[:MAX_LISTED_PROBLEMS].tolist()]
@@ -154,10 +174,35 @@ def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataTyp
             f"the stream has no column {name}" if not positions else f"the stream has two columns {name}"
         )
     column = batch.column(positions[0])
-    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    type_ = _value_type(column.type)
     if not is_supported(type_):
         raise UnreadableInput(f"the column {name} is of type {type_}")
     return column
+
+
+def _max_instant(type_: pa.DataType) -> int | None:
+    """Return the largest magnitude of the stored integers that is exact as ms, or None if all are."""
+    return MAX_SECONDS if _value_type(type_).unit == "s" else None
+
+
+def _max_value(type_: pa.DataType) -> int | None:
+    """Return the largest magnitude of integers that is exact as a double, or None if the column has other numbers."""
+    return MAX_EXACT_INTEGER if pa.types.is_integer(_value_type(type_)) else None
+
+
+def _is_within(column: pa.Array, maximum: int | None) -> NDArray[np.bool_]:
+    """Return which stored integers have at most a magnitude. Null counts as 0."""
+    if maximum is None:
+        return np.ones(len(column), np.bool_)
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    numbers = _to_numpy(plain if pa.types.is_integer(plain.type) else plain.cast(pa.int64()))
+    within: NDArray[np.bool_] = (numbers <= maximum) & (numbers >= -maximum)
+    return within
+
+
+def _value_type(type_: pa.DataType) -> Any:
+    """Return the type of the values of a column, also of one with a dictionary."""
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def _is_valid(column: pa.Array) -> NDArray[np.bool_]:
