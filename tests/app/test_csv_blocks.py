@@ -9,6 +9,7 @@ from wattgate.app.cli.imports import line_reader
 from wattgate.app.cli.imports.csv_columns import CsvBlock, CsvColumns
 from wattgate.app.cli.imports.line_reader import MAX_LINE_BYTES, decode_lines, read_blocks
 from wattgate.clock import to_ms
+from wattgate.errors import BadInput
 from wattgate.graphql.transport.bulk_recorder import InvalidLine
 
 HEADER = "resourceId,at,value,field,quality"
@@ -77,6 +78,12 @@ def test_lines_of_the_usual_form_are_parsed_together(header: str, lines: list[by
 )
 def test_a_line_of_another_form_leaves_the_block_to_the_parser_of_lines(line: bytes) -> None:
     assert columns().parse_block([LINE, line, LINE]) is None
+
+
+@pytest.mark.parametrize("header", ["at\rvalue", "at,value\r2026-02-01T00:00:00Z,1\r", "at,value" + "x" * 200_000])
+def test_header_that_is_not_csv_is_rejected(header: str) -> None:
+    with pytest.raises(BadInput, match="the header is not CSV"):
+        columns(header)
 
 
 def test_local_times_are_parsed_line_by_line() -> None:

@@ -79,7 +79,10 @@ class CsvColumns:
         `names_resource` and `names_home` say whether the import has one resource, or one home, for all lines.
         """
         delimiter = ";" if header.count(";") > header.count(",") else ","
-        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        try:
+            names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        except csv.Error as error:
+            raise BadInput(f"the header is not CSV: {error}. Save the file with line ends LF or CR LF") from None
         positions = {COLUMNS[name]: names.index(name) for name in names if name in COLUMNS}
         if "value" not in positions:
             raise BadInput("the header has no column `value`; add it")
