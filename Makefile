@@ -63,7 +63,9 @@ faults: .venv/installed-dev
 		tests/browser/test_display_link.py
 
 # Other documents: make fuzz FROM=100. The same examples and order of tests as in an earlier run: make fuzz SEED=<its seed>
+# The search by coverage goes on from the inputs in build/fuzz. A longer one: make fuzz FUZZ_SECONDS=600
 FROM ?= 0
+FUZZ_SECONDS ?= 30
 SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 FUZZ = WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 --randomly-seed=$(SEED) --hypothesis-seed=$(SEED)
 fuzz: .venv/installed-dev
@@ -72,8 +74,10 @@ fuzz: .venv/installed-dev
 	@$(FUZZ) tests/graphql/compiled tests/graphql/test_fuzz.py tests/rest_compat/test_openapi_fuzz.py
 	@echo "wattgate: sending every odd value to every operation, and measuring how long the event loop stalls (some minutes)"
 	@$(FUZZ) tests/test_stall_fuzz.py
-	@echo "wattgate: walking at random over accounts and credentials (some minutes)"
-	@$(FUZZ) tests/credentials/test_random_walk.py
+	@echo "wattgate: walking at random over accounts and credentials, and over pairings, sessions and consents (some minutes)"
+	@$(FUZZ) tests/credentials/test_random_walk.py tests/fuzz
+	@echo "wattgate: searching by coverage for inputs that break the parsers, $(FUZZ_SECONDS) s for each (some minutes)"
+	@$(BIN)/python -m tests.fuzz.guided --seconds $(FUZZ_SECONDS) --seed $$(($(SEED) % 1000000000 + 1))
 	@echo "wattgate: sending streams of requests with changes by chance (some minutes)"
 	@$(FUZZ) tests/app/test_framing.py
 	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"
@@ -141,7 +145,7 @@ format: .venv/installed-dev
 UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
 lock:
 	$(UV_COMPILE) -o requirements.lock
-	$(UV_COMPILE) --extra test --extra check --extra docs -o requirements-dev.lock
+	$(UV_COMPILE) --extra test --extra fuzz --extra check --extra docs -o requirements-dev.lock
 	$(UV_COMPILE) --extra mqtt --extra otel --constraint requirements-dev.lock -o deploy/requirements.lock
 	echo "setuptools>=77" | $(subst pyproject.toml,-,$(UV_COMPILE)) -o deploy/requirements-build.lock
 

@@ -110,6 +110,11 @@ async def answers_of(url: str, *chunks: bytes, context: ssl.SSLContext | None = 
         received = await asyncio.wait_for(reader.read(-1), 30)
     finally:
         writer.close()
+    return parsed_answers(received)
+
+
+def parsed_answers(received: bytes) -> tuple[list[Any], list[int]]:
+    """Return the echoes and all statuses in the bytes that a client has received."""
     echoes: list[Any] = []
     statuses: list[int] = []
     while received.startswith(b"HTTP/1"):  # a proxy answers HTTP/0.9 without a head

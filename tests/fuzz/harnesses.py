@@ -1,0 +1,23 @@
+"""The harnesses of all parsers."""
+
+from tests.fuzz import (
+    arrow_streams,
+    csv_files,
+    http_streams,
+    liquid_templates,
+    meter_payloads,
+    ndjson_bodies,
+    socket_frames,
+    web_tokens,
+)
+
+HARNESSES = (
+    http_streams.HARNESS,
+    socket_frames.HARNESS,
+    csv_files.HARNESS,
+    ndjson_bodies.HARNESS,
+    arrow_streams.HARNESS,
+    meter_payloads.HARNESS,
+    liquid_templates.HARNESS,
+    web_tokens.HARNESS,
+)
