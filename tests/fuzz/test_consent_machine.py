@@ -128,4 +128,4 @@ class ConsentMachine(GatewayMachine):
 
 
 async def test_consent_is_as_the_model_says(timed: Timed) -> None:
-    await run_machine(partial(ConsentMachine, timed), runs=6, steps=15)
+    await run_machine(partial(ConsentMachine, timed), runs=4, steps=15)

@@ -4,9 +4,11 @@
 """
 
 import random
+from pathlib import Path
 
 import pytest
 
+from tests.fuzz import guided
 from tests.fuzz.harness import Harness, check_growth
 from tests.fuzz.harnesses import HARNESSES
 from tests.support.chance import examples, fuzzing
@@ -38,6 +40,17 @@ def test_the_work_of_a_parser_is_linear(harness: Harness, subtests: pytest.Subte
     for name, build in harness.growths.items():
         with subtests.test(name):
             check_growth(harness, build)
+
+
+def test_search_by_coverage_knows_each_harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(guided.INSTRUMENTED) == [harness.name for harness in HARNESSES]
+    path = tmp_path / "input"
+    path.write_bytes(b"at,value\n2026-02-01T00:00:00Z,1\n")
+    assert guided.main(["csv", "--input", str(path)]) == 0
+    assert capsys.readouterr().out == f"csv: {path} breaks no property; it is accepted\n"
+    with pytest.raises(SystemExit):
+        guided.main(["unknown"])
+    assert "there are no harnesses unknown; use some of http, frames" in capsys.readouterr().err
 
 
 def test_mutations_are_repeatable() -> None:
