@@ -84,8 +84,9 @@ async def test_page_lists_the_log_fields() -> None:
         raise ValueError("it failed")
     except ValueError as error:
         failed = (ValueError, error, error.__traceback__)
+    extra = {"caller": caller, "client_address": "192.0.2.1"}
     record = logging.getLogger("wattgate").makeRecord(
-        "wattgate", logging.ERROR, __file__, 1, "it failed", (), failed, extra={"caller": caller}
+        "wattgate", logging.ERROR, __file__, 1, "it failed", (), failed, extra=extra
     )
     assert [f"`{name}`" for name in json.loads(JsonFormatter().format(record))] == [
         name for (name,) in cells("fields", 0)

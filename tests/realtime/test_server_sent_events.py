@@ -154,6 +154,7 @@ async def test_stream_reports_a_resource_of_another_tenant_as_not_found(served: 
 
 async def test_invalid_requests_for_streams_get_an_http_error(served: House) -> None:
     http, headers = served.http, {**served.one.headers["account"], **EVENT_STREAM_HEADERS}
+    headers["content-type"] = "application/json"
     for body in (b"", b"[]", b'"x"', b'{"query": 5}', b'{"query": "{a}", "variables": "x"}', b"\xff"):
         response = await http.post("/graphql", content=body, headers=headers)
         assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (400, "BAD_INPUT")
