@@ -268,7 +268,7 @@ async def _assert_all_missing_elements(own_house: House, operation: Operation, r
 async def test_body_that_is_not_an_object_is_refused(own_house: House, subtests: pytest.Subtests) -> None:
     for operation, rest in sample(WITH_REQUIRED_ARGUMENTS, key_of):
         with subtests.test(rest.route_key):
-            headers = caller_headers(own_house.one, operation, rest)
+            headers = {**caller_headers(own_house.one, operation, rest), "Content-Type": "application/json"}
             variables = await example_rest_variables(own_house.one, operation, rest)
             path = rest.path
             for name, value in {**own_house.one.ids, **variables}.items():
