@@ -55,18 +55,19 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class MemoryTransport(asyncio.Transport):
-    """A transport whose peer is the check. `received` has what the peer receives."""
+    """A transport whose peer is the check. `received` has what the peer receives, until `has_ended`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__({"peername": ("192.0.2.1", 40_000), "sockname": ("192.0.2.2", 80)})
         self.received = bytearray()
         self.is_reading_paused = False
+        self.has_ended = False
         self._loop = loop
         self._protocol: Any = None
         self._is_closing = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        if not self._is_closing:
+        if not (self._is_closing or self.has_ended):
             self.received += data
 
     def close(self) -> None:
@@ -79,6 +80,12 @@ class MemoryTransport(asyncio.Transport):
 
     def _lose(self) -> None:
         self._protocol.connection_lost(None)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.has_ended = True
 
     def is_closing(self) -> bool:
         return self._is_closing
