@@ -139,8 +139,7 @@ def build_gateway(
         pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     limits = limits or _connection_limits(settings)
-    read_shared = SharedEvents(database).read_new
-    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits, read_shared)
+    realtime = RealtimeRuntime(hub, bus, state.connection_slots, service, limits, SharedEvents(database).read_new)
     forget_changed_callers(identity, database, realtime.connections)
     return Gateway(
         database=database,
