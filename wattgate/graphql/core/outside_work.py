@@ -80,8 +80,9 @@ class OutsideWork:
             await work()
 
     def result(self, inputs: tuple[Any, ...], work: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of the work with these inputs, or raise its TemplateError. Raise WorkNeeded if it is not
-        done yet.
+        """Return the result of the work with these inputs, or raise its TemplateError.
+
+        Raise WorkNeeded if it is not done yet. The resolver then runs again, from its beginning.
         """
         outcome = self._find(inputs)
         if outcome is None:
