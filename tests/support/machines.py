@@ -9,10 +9,10 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from tests.support.chance import examples
+from tests.support.chance import examples, fuzzing
 
 T = TypeVar("T")
 
@@ -33,8 +33,12 @@ class GatewayMachine(RuleBasedStateMachine):
 
 
 async def run_machine(build: Callable[[asyncio.AbstractEventLoop], GatewayMachine], *, runs: int, steps: int) -> None:
-    """Run a machine several times with so many steps each. `make fuzz` takes more runs, from its seed."""
+    """Run a machine several times with so many steps each.
+
+    `make fuzz` takes more runs, from its seed, and shortens a sequence that fails, which takes longer than a test may.
+    """
     loop = asyncio.get_running_loop()
-    chosen = settings(max_examples=examples(runs), stateful_step_count=steps)
+    phases = (Phase.generate, Phase.shrink) if fuzzing() else (Phase.generate,)
+    chosen = settings(max_examples=examples(runs), stateful_step_count=steps, phases=phases)
     factory: Any = partial(build, loop)
     await asyncio.to_thread(run_state_machine_as_test, factory, settings=chosen)
