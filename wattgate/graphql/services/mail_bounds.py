@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlmodel import col
 
 from wattgate.client import MailboxBound
+from wattgate.db.column_types import new_id
 from wattgate.db.models import Delivery
 from wattgate.delivery.mail_addresses import mailbox_key
 from wattgate.enums import DeliveryKind, DeliveryState
@@ -44,7 +45,7 @@ async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_i
 async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
     """Return which bound another mail would exceed, or None. Otherwise count it for the mailbox.
 
-    The statements are the same in each case.
+    The statements are the same in each case. The count of the mailbox is outside work, see `OutsideWork.result`.
     """
     bound = MAIL_BOUNDS[kind]
     counted = (
@@ -66,6 +67,9 @@ async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: 
     of_mailbox = MailboxBound(kind.value, bound.for_address, bound.for_mailbox, seconds)
     if exceeded:
         return exceeded[0]
-    if await call.address_limits.take_mail(of_mailbox, mailbox_key(address), call.rows.application_id):
+    mailbox, application_id = mailbox_key(address), call.rows.application_id
+    # the mail is counted once, however often the resolver runs
+    inputs = "mailbox", kind, mailbox, call.outside.same_value(new_id)
+    if call.outside.result(inputs, lambda: call.address_limits.take_mail(of_mailbox, mailbox, application_id)):
         return None
     return "too many mails to this mailbox, in all spellings of its address and from all applications"
