@@ -16,12 +16,15 @@ from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryWorker
 from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.app.workers.outbound import create_links
-from wattgate.db.models import KeptMail, MailSuppression
+from wattgate.db.models import Account, KeptMail, MailSuppression
 from wattgate.delivery.channels.mail import parse_mail
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.outside_work import MAX_ROUNDS
 from wattgate.graphql.resolvers import mail, provisioning
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
+from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("a main path of its area")
 
@@ -163,6 +166,33 @@ async def test_user_without_an_address_gets_no_mail_and_the_callback_receives_an
     assert (await outbox.notification(alert_id)).state is NotificationState.FAILED
     (event,) = await outbox.events(alert_id)
     assert event["errorCode"] == "error.alert.notification.email.user.address.not_found"
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def add_accounts(call: Call, *, user_id: str, count: int) -> None:
+    """Add accounts to a user, each with an address of its own."""
+    application = await call.rows.application()
+    assert application is not None
+    for number in range(count):
+        name = f"more{number}@example.org"
+        account = Account(user_id=user_id, directory_id=application.directory_id, username=name, email=name)
+        await call.rows.add(account)
+
+
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def remove_accounts(call: Call) -> None:
+    """Remove the accounts of `add_accounts`."""
+    await call.rows.delete(Account, col(Account.username).like("more%@example.org"))
+
+
+async def test_alert_goes_to_each_of_many_addresses(outbox: Post) -> None:
+    """More addresses than an operation may run rounds: the bounds of all mailboxes are asked in one round."""
+    await outbox.run(add_accounts, user_id=outbox.tenant.user_id, count=MAX_ROUNDS)
+    try:
+        alert_id = await outbox.send(Channel.EMAIL)
+        assert len(await outbox.deliveries(alert_id)) == 1 + MAX_ROUNDS
+    finally:
+        await outbox.run(remove_accounts)
 
 
 async def test_mail_that_waited_for_days_is_not_sent(outbox: Post, smtp: MailServer) -> None:

@@ -143,13 +143,17 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
     if not addresses:
         await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
         await mark_failed(call, alert, notification, "user.address.not_found")
-    target_id, suppressed = notification.notification_id, 0
+    target_id, missing, deliveries = notification.notification_id, MissingWork(), list[Delivery]()
     for address in addresses:
-        delivery = await enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
-        if delivery.state is DeliveryState.SUPPRESSED:
-            await _add_log_entry(call, notification, next_step + suppressed, RATE_LIMITED, ERROR, delivery.reason)
-            suppressed += 1
-    if addresses and suppressed == len(addresses):
+        with missing.collect():
+            deliveries.append(
+                await enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
+            )
+    missing.require()
+    suppressed = [delivery for delivery in deliveries if delivery.state is DeliveryState.SUPPRESSED]
+    for step, delivery in enumerate(suppressed, next_step):
+        await _add_log_entry(call, notification, step, RATE_LIMITED, ERROR, delivery.reason)
+    if addresses and len(suppressed) == len(addresses):
         await mark_failed(call, alert, notification, "address.rate_limited")
         notification.state = NotificationState.RATE_LIMITED
 
