@@ -213,7 +213,7 @@ class UnsupportedMediaType(GatewayError):
 
     code, status = "UNSUPPORTED_MEDIA_TYPE", 415
 
-    def __init__(self, message: str, *, accepted: Collection[str]) -> None:
+    def __init__(self, message: str, *, accepted: Collection[str] = ()) -> None:
         super().__init__(message)
         self.accepted = ", ".join(accepted)
 

@@ -265,7 +265,7 @@ def test_interpreter_is_a_question_of_the_audit() -> None:
     answer = check_interpreter((3, 12, 5))
     assert [finding.id for finding in answer.findings] == ["CVE-2024-7592", "CVE-2024-8088"]
     assert len(judge([answer], [], [], TODAY).problems) == 2
-    accepted = Accepted("cpython", "CVE-2024-7592", "a reason", TODAY)
+    accepted = Accepted("python", "CVE-2024-7592", "a reason", TODAY)
     (problem,) = judge([answer], [], [accepted], TODAY).problems
-    assert problem.startswith("cpython 3.12.5: CVE-2024-8088")
+    assert problem.startswith("python 3.12.5: CVE-2024-8088")
     assert check_interpreter((3, 12, 6)).findings == ()

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -217,15 +218,49 @@ def reads_cookies(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in ("cookies", "cookie_parser")
 
 
+def python_sources() -> dict[str, str]:
+    """Return the text of each module of the gateway by its path."""
+    return {str(path.relative_to(ROOT)): path.read_text() for path in sorted((ROOT / "wattgate").rglob("*.py"))}
+
+
+def uses(is_found: Callable[[ast.AST], bool], text: str) -> bool:
+    """Return whether a part of a program is what the function looks for."""
+    return any(map(is_found, ast.walk(ast.parse(text))))
+
+
 def test_gateway_reads_no_cookies_with_the_standard_library() -> None:
     """`request.cookies` of Starlette unquotes each value with http.cookies, so no code may use it either."""
-    sources = {path.relative_to(ROOT): path.read_text() for path in sorted((ROOT / "wattgate").rglob("*.py"))}
-    found = [str(path) for path, text in sources.items() if any(map(reads_cookies, ast.walk(ast.parse(text))))]
-    assert found == []
+    assert [path for path, text in python_sources().items() if uses(reads_cookies, text)] == []
     for text in (
         "import http.cookies",
         "from http import cookies",
         "from http.cookies import SimpleCookie",
         "a.cookies",
     ):
-        assert any(map(reads_cookies, ast.walk(ast.parse(text))))
+        assert uses(reads_cookies, text)
+
+
+def judges_addresses(node: ast.AST) -> bool:
+    """Return whether code asks ipaddress whether an address is public."""
+    return isinstance(node, ast.Attribute) and node.attr in ("is_private", "is_global")
+
+
+def reads_archives(node: ast.AST) -> bool:
+    """Return whether code imports a name from zipfile, or opens a ZIP file in another mode than "w"."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "zipfile"
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("zipfile.")):
+        return False
+    return ast.unparse(node.func) != "zipfile.ZipFile" or [ast.unparse(mode) for mode in node.args[1:2]] != ["'w'"]
+
+
+def test_gateway_asks_the_standard_library_about_no_address_and_reads_no_archive() -> None:
+    for is_found, examples in (
+        (judges_addresses, ("address.is_private", "not ip_address(text).is_global")),
+        (
+            reads_archives,
+            ("from zipfile import Path", "zipfile.Path(a)", "zipfile.ZipFile(a)", "zipfile.ZipFile(a, 'r')"),
+        ),
+    ):
+        assert [path for path, text in python_sources().items() if uses(is_found, text)] == []
+        assert [text for text in examples if not uses(is_found, text)] == []

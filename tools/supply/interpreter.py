@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from supply.registries import Answer, Finding
 from wattgate.app.python_advisories import PYTHON_ADVISORIES, find_advisories
 
-PACKAGE = "cpython"
+PACKAGE = "python"
+"""The name of the component in the statements of vex.toml."""
 
 
 def check_interpreter(version: Sequence[int]) -> Answer:
