@@ -1,22 +1,23 @@
 """The maximum of tokens of an account, and the lifetime of a session."""
 
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.support import people
-from tests.support.house import PASSWORD
+from tests.support.house import PASSWORD, Tenant
 from tests.support.timed import Timed
 from wattgate.db.account_policy import AccountPolicy
-from wattgate.errors import Unauthenticated
+from wattgate.errors import BadInput, Unauthenticated
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import oauth as oauth_operations
 from wattgate.graphql.resolvers import tokens
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 
-SESSION = AccountPolicy().session_lifetime
+SESSION, GRANT = AccountPolicy().session_lifetime, AccountPolicy().grant_lifetime
 
 
 class Holder:
@@ -93,14 +94,35 @@ async def test_tokens_of_an_account_are_bounded_and_the_oldest_end(holder: Holde
     assert [await holder.is_valid(token) for token in (*oauth, display)] == [True] * 3
 
 
+async def token_request(tenant: Tenant) -> dict[str, Any]:
+    """Return the arguments of `grant_oauth_tokens` with the code of a new user."""
+    request = await people.exchange(tenant)
+    names = {"client_id": "clientId", "client_secret": "clientSecret", "grant_type": "grantType", "code": "code"}
+    arguments = {name: request[sent] for name, sent in names.items()}
+    return arguments | {"code_verifier": request["codeVerifier"], "redirect_uri": request["redirectUri"]}
+
+
+async def test_refreshes_of_an_oauth_client_end_with_the_grant(holder: Holder) -> None:
+    """The last access token ends with it too."""
+    clock, start = holder.timed.clock, holder.timed.clock.now
+    arguments, ends, access = await token_request(holder.tenant), list[timedelta](), ""
+    while clock.now < start + GRANT:
+        granted = await people.anonymously(holder.tenant, oauth_operations.grant_oauth_tokens, **arguments)
+        access = granted.access_token
+        ends.append(clock.now + timedelta(seconds=granted.expires_in) - start)
+        arguments |= {"grant_type": "refresh_token", "refresh_token": granted.refresh_token, "code": None}
+        holder.timed.pass_time(timedelta(days=6))
+    with pytest.raises(BadInput, match="invalid"):
+        await people.anonymously(holder.tenant, oauth_operations.grant_oauth_tokens, **arguments)
+    assert (ends[0], ends[-1], clock.now - start) == (timedelta(days=7), GRANT, timedelta(days=366))
+    assert not await holder.is_valid(access)
+
+
 async def test_refreshes_of_an_oauth_client_are_bounded_for_the_account(holder: Holder) -> None:
     gateway, clock = holder.tenant.gateway, holder.timed.clock
     runner = Runner(gateway.database, MemoryBus(), clock=clock, account_policy=AccountPolicy(max_tokens=2))
     mine = await holder.log_in()
-    request = await people.exchange(holder.tenant)
-    names = {"client_id": "clientId", "client_secret": "clientSecret", "grant_type": "grantType", "code": "code"}
-    arguments = {name: request[sent] for name, sent in names.items()}
-    arguments |= {"code_verifier": request["codeVerifier"], "redirect_uri": request["redirectUri"]}
+    arguments = await token_request(holder.tenant)
     issued, anonymous = [], Principal(Role.ANONYMOUS)
     for _ in range(4):
         clock.now += timedelta(seconds=1)

@@ -50,6 +50,15 @@ class AccountSettings(PageSettings):
             "and the grants of OAuth clients have lifetimes of their own."
         ),
     )
+    grant_days: int = Field(
+        default=365,
+        ge=1,
+        le=3_650,
+        description=(
+            "Days after which the grant of an OAuth client ends, with its tokens. Then the client must ask the user "
+            "again."
+        ),
+    )
 
     consent_required: bool = Field(
         default=True,
@@ -85,6 +94,7 @@ class AccountSettings(PageSettings):
             recent_login=timedelta(minutes=self.recent_login_minutes),
             max_tokens=self.max_account_tokens,
             session_lifetime=timedelta(days=self.session_days),
+            grant_lifetime=timedelta(days=self.grant_days),
         )
 
     @property

@@ -206,7 +206,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     Capability(
         "OAuth refresh token",
         (Anchor.ACCOUNT, Anchor.GRANT),
-        f"{oauth.REFRESH_LIFETIME.days} days; valid once",
+        f"{oauth.REFRESH_LIFETIME.days} days; valid once; at most `WATTGATE_GRANT_DAYS` from the grant",
         "The row is deleted, with all others of the grant.",
         _AT_ONCE,
         tuple(

@@ -49,7 +49,10 @@ class AuthorizationCode(Tenanted, table=True):
 
 
 class RefreshToken(Tenanted, table=True):
-    """A token that its client exchanges for new tokens, once. It is kept after use, to detect a second use as theft."""
+    """A token that its client exchanges for new tokens, once. It is kept after use, to detect a second use as theft.
+
+    `granted_at` is the time at which the user granted the access, if that is not its creation.
+    """
 
     __tablename__ = "refresh_token"
     key: ClassVar[str] = "refresh_token_id"
@@ -64,4 +67,5 @@ class RefreshToken(Tenanted, table=True):
     scope: str
     used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at_field()
+    granted_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     expires_at: datetime = Field(sa_type=UtcDateTime)

@@ -27,7 +27,7 @@ from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, oper
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_grant
 from wattgate.graphql.services.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
-from wattgate.graphql.services.login import TOKEN_LIFETIME, issue_token, log_in, rows_for_login
+from wattgate.graphql.services.login import issue_token, log_in, rows_for_login
 from wattgate.graphql.types import oauth as types
 from wattgate.principal import OAUTH_SCOPES, Permission
 
@@ -241,6 +241,7 @@ async def _issue_code(
             redirect_uri=redirect_uri,
             code_challenge=code_challenge,
             scope=scope,
+            created_at=rows.now,
             expires_at=expires_at,
         )
     )
@@ -296,14 +297,19 @@ async def _edit_source(rows: Rows, model: type[Source], user_id: str, key: str) 
 
 
 async def _issue_tokens(call: Call, rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
-    """Issue an access and a refresh token in the family of the code or refresh token."""
+    """Issue an access and a refresh token in the family of the code or refresh token, until the end of the grant."""
     account = await rows.get(models.Account, source.account_id)
     if not account.active:
+        raise _invalid_grant()
+    granted_at = (source.granted_at if isinstance(source, models.RefreshToken) else None) or source.created_at
+    grant_end = granted_at + call.account_policy.grant_lifetime
+    if grant_end <= rows.now:
         raise _invalid_grant()
     access = await issue_token(
         call,
         rows,
         account,
+        until=grant_end,
         scope=source.scope,
         family=source.family,
         authentication_framework=OAUTH_FRAMEWORK,
@@ -323,13 +329,15 @@ async def _issue_tokens(call: Call, rows: Rows, source: GrantSource, grant_type:
             family=source.family,
             digest=hash_secret(refresh),
             scope=source.scope,
-            expires_at=rows.now + REFRESH_LIFETIME,
+            created_at=rows.now,
+            granted_at=granted_at,
+            expires_at=min(rows.now + REFRESH_LIFETIME, grant_end),
         )
     )
     return types.OAuthTokens(
         token_type="bearer",  # noqa: S106 (not a credential)
         access_token=access.token,
-        expires_in=int(TOKEN_LIFETIME.total_seconds()),
+        expires_in=access.exp - to_ms(rows.now) // 1000,
         refresh_token=refresh,
         scope=source.scope,
     )
