@@ -186,7 +186,7 @@ async def remove_accounts(call: Call) -> None:
 
 
 async def test_alert_goes_to_each_of_many_addresses(outbox: Post) -> None:
-    """More addresses than an operation may run rounds: the bounds of all mailboxes are asked in one round."""
+    """More addresses than an operation may run rounds: one round asks the bounds of all mailboxes."""
     await outbox.run(add_accounts, user_id=outbox.tenant.user_id, count=MAX_ROUNDS)
     try:
         alert_id = await outbox.send(Channel.EMAIL)
