@@ -82,8 +82,13 @@ class UpgradedGateway:
         self.is_upgraded = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_changed = self.is_upgraded and scope["type"] == "http" and scope["path"] in SHELL_PATHS
+        if is_changed:  # the whole text is needed, neither compressed nor as "not modified"
+            headers = [header for header in scope["headers"] if header[0] not in (b"accept-encoding", b"if-none-match")]
+            scope = {**scope, "headers": headers}
+
         async def send_upgraded(message: Message) -> None:
-            if message["type"] == "http.response.body" and self.is_upgraded and scope["path"] in SHELL_PATHS:
+            if is_changed and message["type"] == "http.response.body":
                 body = message["body"].replace(shell_version().encode(), NEXT_VERSION.encode())
                 message = {**message, "body": body}
             await send(message)
