@@ -56,6 +56,9 @@ class Recorder(Session):
         self.messages.append((text, data))
         self.wire.write(b"{}")
 
+    def take_frames(self, count: int) -> bool:
+        return True
+
     def on_closing(self, seconds: float | None = None) -> None:
         """Do nothing: no operation is open."""
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -244,6 +245,20 @@ async def test_wrong_passwords_of_made_up_names_are_bounded_by_address(proxied: 
     CLOCK.now += timedelta(seconds=60 // LIMIT)
     assert (await guess()).status_code == 401
     assert (await guess()).status_code == 429
+
+
+async def test_holder_logs_in_while_others_use_up_the_limit_of_the_same_address(
+    proxied: House, owner: dict[str, str], address: str
+) -> None:
+    """The address is known from an earlier log-in. Wrong passwords from it have a count of their own."""
+    assert (await log_in(proxied, address, owner["username"])).status_code == 200
+    while (await log_in(proxied, address, f"made-up-{uuid4().hex}", "wrong")).status_code == 401:
+        pass
+    assert (await log_in(proxied, address, owner["username"])).status_code == 200
+    credentials = {**basic(owner["username"], PASSWORD), **from_address(proxied, address)}
+    assert (await proxied.call("GET", "/account", credentials)).status_code == 200
+    wrong = [(await log_in(proxied, address, owner["username"], "wrong")).status_code for _ in range(7)]
+    assert wrong == [401] * 5 + [429] * 2
 
 
 async def test_wrong_basic_credentials_are_bounded_by_address(proxied: House, address: str) -> None:

@@ -43,6 +43,22 @@ async def test_client_that_sends_too_many_messages_is_closed_with_4510(open_hous
         assert (await second.closed())[0] == 4510
 
 
+@pytest.mark.parametrize("wire", ["direct"], indirect=True)  # a library reads the frames of the portable wire
+async def test_frames_that_are_no_messages_are_counted(live: LiveHouse, subtests: pytest.Subtests) -> None:
+    """A client that has not logged in sends empty pings, pongs and fragments, and goes on after it is closed."""
+    mask = bytes(4)
+    for name, start, frame, expected in (
+        ("pings", b"", b"\x89\x80" + mask, 4510),
+        ("pongs", b"", b"\x8a\x80" + mask, 4510),
+        ("fragments", b"\x01\x80" + mask, b"\x00\x80" + mask, 4510),
+        ("messages after the close", b"\x81\x81" + mask + b"x", b"\x81\x80" + mask, 4400),
+    ):
+        with subtests.test(name):
+            async with socket(live.url) as client:
+                client.connection.transport.write(start + frame * 50_000)
+                assert (await client.closed())[0] == expected
+
+
 @pytest.mark.parametrize("init", ["says nothing", "empty", "forged token", "forged password", "no text", "anonymous"])
 async def test_connection_without_valid_credentials_is_closed_with_4403(live: LiveHouse, init: str) -> None:
     payload = {

@@ -159,11 +159,12 @@ class LoginAttempt:
         return attempt
 
     async def verify(self, password: str, limits: AddressLimiter, owner: str) -> bool:
-        """Return whether the password is right. Charge a wrong one to the client's address, unless it is a device.
+        """Return whether the password is right. Charge a wrong one to the client's address, unless the source is known.
 
-        `owner` is the application whose share of the threads for hashes is used, or "" if there is none.
+        A known source has a count of its own, so that the holder can log in while others use up the limit of an address
+        that they share. `owner` is the application whose share of the threads for hashes is used, or "" without one.
         """
-        is_charged = self.source is None or self.source.kind != DEVICE
+        is_charged = self.source is None
         if is_charged:
             await limits.charge(AddressPolicy.LOGIN, self.client)
         stored_hash = self.account.password_hash if self.account else None

@@ -23,6 +23,9 @@ LOW_WATER_BYTES = 8 * 1024
 KERNEL_BUFFER_BYTES = 32 * 1024
 """Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
 
+PIECE_BYTES = 4 * 1024
+"""The frames of so many bytes are parsed at once, and then counted. A read may have 256 KiB: 43,000 empty frames."""
+
 DISCARD_SECONDS = 20.0
 """Seconds for a client to end the message that the gateway does not accept, and to read why."""
 
@@ -54,8 +57,8 @@ class FrameWire(asyncio.Protocol):
         self._connections = connections
         self._release = release
         self._session: Session | None = None
-        self._fragments: list[bytes] | None = None
-        """The first frames of a message whose last one has not arrived."""
+        self._fragments: bytearray | None = None
+        """The content of the first frames of a message whose last one has not arrived."""
         self._is_text = True
         self._close_sent = self._is_discarding = False
 
@@ -74,17 +77,24 @@ class FrameWire(asyncio.Protocol):
     # from the client
 
     def data_received(self, data: bytes) -> None:
-        if self._is_discarding:
-            return
+        for start in range(0, len(data), PIECE_BYTES):
+            if self._is_discarding:
+                return
+            self._receive_piece(data if len(data) <= PIECE_BYTES else data[start : start + PIECE_BYTES])
+
+    def _receive_piece(self, data: bytes) -> None:
+        """Handle the frames in some bytes. Count those that are no whole messages, and all after the close."""
         self._frames.receive_data(data)
-        has_ping = False
+        has_ping, frame_count = False, 0
         for frame in self._frames.events_received():
             if isinstance(frame, Frame) and not self._is_discarding:
                 has_ping |= frame.opcode is Opcode.PING
+                frame_count += self._close_sent or not frame.fin or frame.opcode in (Opcode.PING, Opcode.PONG)
                 self._handle_frame(frame)
         if self._is_discarding:
             return
-        if self._frames.parser_exc is not None:  # the frames before the broken one count
+        is_flood = frame_count > 0 and self._session is not None and not self._session.take_frames(frame_count)
+        if is_flood or self._frames.parser_exc is not None:  # the frames before the broken one count
             self._discard()
         elif has_ping:  # only now: the output may end with the reply to a close, after which no message may follow
             self._write_output()
@@ -96,13 +106,12 @@ class FrameWire(asyncio.Protocol):
                 if frame.fin:
                     self._receive(bytes(frame.data))
                 else:
-                    self._fragments = [bytes(frame.data)]
-            case Opcode.CONT:
-                fragments, self._fragments = [*(self._fragments or ()), bytes(frame.data)], None
+                    self._fragments = bytearray(frame.data)
+            case Opcode.CONT if self._fragments is not None:
+                self._fragments += frame.data
                 if frame.fin:
-                    self._receive(b"".join(fragments))
-                else:
-                    self._fragments = fragments
+                    message, self._fragments = bytes(self._fragments), None
+                    self._receive(message)
             case Opcode.CLOSE:
                 self._end()
 

@@ -47,7 +47,7 @@ class ConnectionLimits:
     """Maximum concurrent operations on a connection."""
 
     max_message_burst: int = 240
-    """Maximum messages that a client may send in a burst."""
+    """Maximum messages that a client may send in a burst. Eight pings, pongs or fragments count as a message."""
 
     max_messages_per_second: float = 20.0
     """Maximum average rate of messages from a client."""

@@ -51,6 +51,7 @@ from wattgate.realtime.connections import protocol
 from wattgate.realtime.connections.close_log import log_close
 from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.login_queue import uses_password
+from wattgate.realtime.connections.message_budget import MessageBudget
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import (
     TABLE,
@@ -114,8 +115,7 @@ class Session:
         "_client",
         "_end_deadline",
         "_headers",
-        "_message_credits",
-        "_message_credits_at",
+        "_messages",
         "_operations",
         "_ping_deadline",
         "_pong_deadline",
@@ -139,8 +139,7 @@ class Session:
         self._state = ConnectionState.NEW
         self._operations = Operations(runtime, self)
         self._authentication_task: asyncio.Task[None] | None = None
-        self._message_credits = float(runtime.limits.max_message_burst)
-        self._message_credits_at = now
+        self._messages = MessageBudget(runtime.limits, now)
         self._token_expired = False
         self._end_deadline: float | None = now + runtime.limits.init_timeout_seconds
         self._ping_deadline: float | None = None
@@ -162,8 +161,8 @@ class Session:
         """Handle a message of the client."""
         if self._state is ConnectionState.CLOSED:
             return
-        if not self._take_message_credit():
-            self.close(CloseCode.TOO_MANY_MESSAGES, protocol.CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
+        if not self._messages.take_message(self._runtime.timer_wheel.now()):
+            self._refuse_messages()
             return
         try:
             if not text:
@@ -202,13 +201,14 @@ class Session:
         PING_PONG_SECONDS.observe(self._runtime.timer_wheel.now() - sent)
         self._pong_deadline = None
 
-    def _take_message_credit(self) -> bool:
-        """Take a message from the message budget of the client. Return whether there was one left."""
-        limits, now = self._runtime.limits, self._runtime.timer_wheel.now()
-        earned = (now - self._message_credits_at) * limits.max_messages_per_second
-        self._message_credits = min(limits.max_message_burst, self._message_credits + earned) - 1
-        self._message_credits_at = now
-        return self._message_credits >= 0
+    def take_frames(self, count: int) -> bool:
+        """Count frames that are no whole messages. Close the connection and return False if they are too many."""
+        return self._messages.take_frames(count, self._runtime.timer_wheel.now()) or self._refuse_messages()
+
+    def _refuse_messages(self) -> bool:
+        """Close the connection of a client that sends too many messages. Return False."""
+        self.close(CloseCode.TOO_MANY_MESSAGES, protocol.CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
+        return False
 
     # authentication
 
