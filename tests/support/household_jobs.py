@@ -1,21 +1,30 @@
 """Jobs of a home that changed hands: rules, the alerts, mails and pushes that they enqueue, and catch-ups."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from decimal import Decimal
 
+from sqlmodel import col
 from strawberry import ID
 
 from tests.support.neighbour import all_rows
 from tests.support.successive_households import POWER, HomeOfThree, Household, report
 from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import utc_now
-from wattgate.enums import Function, RuleKind
-from wattgate.graphql.resolvers import alert_rules, catch_ups
+from wattgate.db.models import Delivery
+from wattgate.db.rows import Rows
+from wattgate.delivery.channels.channel import OutboundMessage, PermanentFailure
+from wattgate.enums import DeliveryKind, Function, RuleKind
+from wattgate.graphql.resolvers import alert_rules, catch_ups, mail, push
 from wattgate.graphql.types.alert_rules import NewAlertRule
 from wattgate.graphql.types.alerts import Channel
+from wattgate.principal import Permission
 
 MESSAGE_TABLES = ("account_mail", "alert", "catch_up", "delivery", "notification", "notification_log", "webhook_event")
 """The tables with the results of jobs, and with the messages that they send."""
+
+PREPARE = {DeliveryKind.EMAIL: mail.prepare_mail, DeliveryKind.PUSH: push.prepare_push}
+"""The operations that decide at sending whether a message about readings is sent, and what it has."""
 
 
 async def add_power_rule(household: Household) -> str:
@@ -33,6 +42,34 @@ async def add_power_rule(household: Household) -> str:
         resource_id=ID(household.resources[0]),
     )
     return str((await household.who.run("add_alert_rule", input=declared)).rule_id)
+
+
+async def retrieved_instants(household: Household) -> list[datetime]:
+    """Return the instants of the readings that a catch-up of a household retrieves first."""
+    arguments = {"resource_id": household.resources[0]}
+    page = await household.who.gateway.runner.run(catch_ups.network_readings, household.who.system, arguments)
+    return [] if page is None else [reading.at for reading in page.readings]
+
+
+async def queue_alert(place: HomeOfThree, household: Household, rule_id: str) -> None:
+    """Let the display report a power at which the rule of a household fires, so that a mail and a push wait."""
+    assert await report(place, place.hardware_id, utc_now(), POWER[household.number]) == 1
+    fired = await place.served.gateway.runner.run(alert_rules.evaluate_rule, household.who.system, {"rule_id": rule_id})
+    assert fired == 1
+
+
+async def prepared_messages(household: Household) -> list[tuple[DeliveryKind, OutboundMessage | PermanentFailure]]:
+    """Return what the worker of deliveries would send now for each mail and push about readings of a household."""
+
+    async def load(rows: Rows) -> list[Delivery]:
+        of_user = col(Delivery.user_id) == household.who.user_id
+        return await rows.all(Delivery, of_user, col(Delivery.kind).in_(PREPARE), order_by=[Delivery.created_at])
+
+    runner, system = household.who.gateway.runner, household.who.system
+    deliveries = await runner.read(system, Permission.SYSTEM, load)
+    return [
+        (one.kind, await runner.run(PREPARE[one.kind], system, {"delivery_id": one.delivery_id})) for one in deliveries
+    ]
 
 
 async def messages_after_jobs(place: HomeOfThree, rules: Mapping[str, str]) -> dict[str, list[str]]:

@@ -34,6 +34,8 @@ ENERGY = ("1.017", "20.29", "400.3")
 POWER = (1_301, 22_702, 330_403)
 REGISTERS = ("4711.017", "5811.029", "6911.041")
 
+POSTCODE = "LS63QT"
+
 MOVE, CLOSE_AND_ADD, ERASE_AND_ADD = "move", "close and add", "erase and add"
 WAYS = (MOVE, CLOSE_AND_ADD, ERASE_AND_ADD)
 
@@ -60,7 +62,7 @@ class Household:
     number: int
     since: datetime
     resources: list[str] = field(default_factory=list)
-    left_hardware_id: str = ""
+    left_hardware_ids: list[str] = field(default_factory=list)
     is_erased: bool = False
 
     @property
@@ -94,6 +96,11 @@ class HomeOfThree:
     def present(self) -> Household:
         return self.households[-1]
 
+    @property
+    def numbers(self) -> dict[str, str]:
+        """What the meter network knows about the home, by the names of arguments."""
+        return {"mpxn": self.mpxn, "eui": self.eui, "postcode": POSTCODE}
+
     def traces(self, household: Household, answer: Any) -> list[str]:
         """Return what an answer to a household has of another one: ids, texts and values, also in sums."""
         others = [other for other in self.households if other is not household]
@@ -112,6 +119,9 @@ class HomeOfThree:
         """Return the arguments of an example, with the numbers of this home instead of those of a new one."""
         of_home: dict[str, Any] = {"meterPointNumber": self.mpxn, "mpxn": self.mpxn, "mpxns": [self.mpxn]}
         of_home |= {"eui": self.eui, "hardwareId": self.hardware_id, "resourceId": household.resources[0]}
+        if "range" in variables:  # of the stays of all households
+            start, end = self.households[0].since, utc_now()
+            of_home |= {"range": {"start": format_iso(start), "end": format_iso(end)}, "period": "P1D"}
         about = {name: of_home.get(name, value) for name, value in variables.items()}
         if isinstance(members := variables.get("input"), dict):
             about["input"] = {name: of_home.get(name, value) for name, value in members.items()}
@@ -159,10 +169,13 @@ def numbers_in(answer: Any) -> Iterator[Decimal]:
             yield Decimal(digits)
 
 
-async def home_of_three(served: House, plan: Plan, settled: Settled | None = None) -> HomeOfThree:
+async def home_of_three(
+    served: House, plan: Plan, settled: Settled | None = None, arrived: Settled | None = None
+) -> HomeOfThree:
     """Let three households live in a home, one after the other.
 
-    `settled` is called for each household when it has its records, before the next one moves in.
+    `arrived` is called for each household when it has moved in and has no readings yet, and `settled` when it has its
+    records, before the next one moves in.
     """
     first_day = utc_now().replace(minute=0, second=0, microsecond=0) - 3 * STAY
     mpxn, eui, hardware_id = str(uuid4().int)[:13], uuid4().hex[:16].upper(), uuid4().hex[:12].upper()
@@ -178,6 +191,8 @@ async def home_of_three(served: House, plan: Plan, settled: Settled | None = Non
     await _add_network_records(place)
     for household in place.households:
         await (_move_in(place, types) if household.number == 0 else _change_hands(place, household, types))
+        if arrived is not None:
+            await arrived(place, household)
         await _settle(place, household)
         if settled is not None:
             await settled(place, household)
@@ -202,7 +217,7 @@ async def _add_network_records(place: HomeOfThree) -> None:
     ]
     await metering.record(
         place.served.one,
-        NetworkMeterPoint(mpxn=place.mpxn, postcode="LS63QT", smets_version="2"),
+        NetworkMeterPoint(mpxn=place.mpxn, postcode=POSTCODE, smets_version="2"),
         NetworkDevice(
             eui=place.eui,
             mpxn=place.mpxn,
@@ -301,10 +316,7 @@ async def _settle(place: HomeOfThree, household: Household) -> None:
             await who.record(resource_id, (following.at, str(POWER[following.number])), field="POWER")
     ids["virtual_entity"] = await who.add_home(*household.resources)
     _, ids["paired_display"] = await paired_display(who, ids["virtual_entity"])
-    household.left_hardware_id = uuid4().hex[:12].upper()
-    left: dict[str, Any] = {"deviceTypeId": ids["device_type"], "hardwareId": household.left_hardware_id}
-    left |= {"hardwareIds": {}, "protocol": {"sensors": [{"protocolId": "S0", "resourceId": household.resources[0]}]}}
-    ids["left_device"] = (await _call(place, household, "POST", "/device", "acting", **left))["deviceId"]
+    await _leave_devices(place, household)
     await who.run("verify_meter_point", mpxn=place.mpxn)
     await who.run("renew_consents", mpxns=[place.mpxn])
     receipts = await who.gateway.runner.run(operation("consent_receipts"), who.account, {})
@@ -313,6 +325,24 @@ async def _settle(place: HomeOfThree, household: Household) -> None:
     await who.run("participate_in_dfs_event", dfs_event_id=ids["dfs_event"])
     await add_answers(who)
     await add_messages(who)
+
+
+async def _leave_devices(place: HomeOfThree, household: Household) -> None:
+    """Add two devices that stay in the home when a household leaves it, and a resource of its next flat.
+
+    One feeds the resources of the home and of the flat. The other one fed that of the home, and now that of the flat.
+    """
+    ids, home = household.who.ids, {"protocolId": "S0", "resourceId": household.resources[0]}
+    ids["flat"] = await household.who.add_resource()
+    flat = {"protocolId": "S1", "resourceId": ids["flat"]}
+    for name, sensors in (("left_device", [home, flat]), ("pointed_device", [home])):
+        hardware_id = uuid4().hex[:12].upper()
+        added: dict[str, Any] = {"deviceTypeId": ids["device_type"], "hardwareId": hardware_id, "hardwareIds": {}}
+        added |= {"protocol": {"sensors": sensors}}
+        ids[name] = (await _call(place, household, "POST", "/device", "acting", **added))["deviceId"]
+        household.left_hardware_ids.append(hardware_id)
+    pointed: dict[str, Any] = {"protocol": {"sensors": [flat]}}
+    await _call(place, household, "PUT", f"/device/{ids['pointed_device']}", **pointed)
 
 
 async def report(place: HomeOfThree, hardware_id: str, at: datetime, watts: int) -> int:
