@@ -34,6 +34,7 @@ from tests.support.successive_households import (
     HomeOfThree,
     Household,
     Plan,
+    claim_status,
     home_of_three,
     report,
 )
@@ -105,13 +106,14 @@ async def test_each_household_reads_nothing_of_the_others(place: HomeOfThree, su
     cases, own_reads = sample(cases_on(place.served, READS), name_of), 0
     for case in cases:
         own = {of.name: place.about_the_home(of, await case.example(of.who)) for of in place.households}
-        edge_depth = await readable_depth(place, case, own[place.present.name])
+        edge_depth, of_present = await read_deepest(place, case, own[place.present.name])
         for household in place.households:
             for of in (household, place.households[household.number - 1]):
                 if of is not household and own[of.name] == own[household.name]:
                     continue
                 with subtests.test(f"{case.name} by {household.name} of {of.name}"):
-                    result = await read(place, case, household, own[of.name], edge_depth)
+                    is_known = household is of is place.present
+                    result = of_present if is_known else await read(place, case, household, own[of.name], edge_depth)
                     assert result.code != "INTERNAL", result.body
                     answer = result.value if case.rest is not None else result.body["data"]  # errors repeat arguments
                     assert place.traces(household, answer) == [], result.body
@@ -119,14 +121,16 @@ async def test_each_household_reads_nothing_of_the_others(place: HomeOfThree, su
     assert own_reads > len(cases)
 
 
-async def readable_depth(place: HomeOfThree, case: InterfaceCase, variables: dict[str, Any]) -> int:
-    """Return the number of edges on a path that the gateway accepts in a document of this operation."""
+async def read_deepest(
+    place: HomeOfThree, case: InterfaceCase, variables: dict[str, Any]
+) -> tuple[int, InterfaceResult]:
+    """Return the number of edges on a path that the gateway accepts in a document, and what the present one reads."""
     depths = reversed(range(EDGE_DEPTH + 1)) if case.rest is None else range(1)
     for depth in depths:
         result = await read(place, case, place.present, variables, depth)
         if "data" in result.body:
             break
-    return depth
+    return depth, result
 
 
 async def read(
@@ -214,8 +218,7 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert [one.state.value for one in consents] == ["ended"]
     renewal = f"/user/verification/status/mpxn/{place.mpxn}/renewal"
     assert (await served.call("POST", renewal, account, json={"isValidUntil": "now"})).status_code == 409
-    device = {"deviceTypeId": former.who.ids["device_type"], "hardwareId": place.eui, "hardwareIds": {}}
-    assert (await served.call("POST", "/device", account, json=device)).status_code == 403
+    assert await claim_status(place, former) == 403
     path, sensors = (
         f"/device/{former.who.ids['left_device']}",
         [{"protocolId": "S1", "resourceId": former.who.ids["flat"]}],
@@ -230,6 +233,7 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     assert await network_statuses(place, former) == {404}
     again = {"resourceTypeId": former.who.ids["resource_type"], "name": "electricity", "mpxn": place.mpxn}
     assert (await served.call("POST", "/resource", account, json=again)).status_code in (403, 409)
+    assert (await served.call("POST", "/resource", former.who.headers["acting"], json=again)).status_code == 409
 
 
 async def archive(household: Household) -> dict[str, str]:
@@ -249,7 +253,10 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
         with subtests.test(str(plan)):
             rules: dict[str, str] = {}
 
-            async def arrive(_: HomeOfThree, household: Household) -> None:
+            async def arrive(place: HomeOfThree, household: Household) -> None:
+                for path in ("/resource", "/device"):
+                    listed = await served.call("GET", path, household.who.headers["account"])
+                    assert place.traces(household, listed.json()) == []
                 assert all(at >= household.since for at in await retrieved_instants(household))
 
             async def watch(place: HomeOfThree, household: Household, rules: dict[str, str] = rules) -> None:
@@ -282,6 +289,7 @@ async def test_each_way_stores_only_readings_of_the_own_time(served: House, subt
             assert any(str(POWER[present.number]) in message for message in messages[present.name])
             for household in place.households:
                 assert place.traces(household, messages[household.name]) == [], household.name
+            assert await claim_status(place, present) < 300
 
 
 async def test_open_streams_bring_nothing_of_the_others(served: House) -> None:

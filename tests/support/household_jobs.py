@@ -52,10 +52,12 @@ async def retrieved_instants(household: Household) -> list[datetime]:
 
 
 async def queue_alert(place: HomeOfThree, household: Household, rule_id: str) -> None:
-    """Let the display report a power at which the rule of a household fires, so that a mail and a push wait."""
+    """Let the display report a power at which the rule of a household fires, so that a mail and a push wait.
+
+    The worker of the served gateway may have evaluated the rule first.
+    """
     assert await report(place, place.hardware_id, utc_now(), POWER[household.number]) == 1
-    fired = await place.served.gateway.runner.run(alert_rules.evaluate_rule, household.who.system, {"rule_id": rule_id})
-    assert fired == 1
+    await place.served.gateway.runner.run(alert_rules.evaluate_rule, household.who.system, {"rule_id": rule_id})
 
 
 async def prepared_messages(household: Household) -> list[tuple[DeliveryKind, OutboundMessage | PermanentFailure]]:

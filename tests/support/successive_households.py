@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
@@ -98,7 +99,7 @@ class HomeOfThree:
 
     @property
     def numbers(self) -> dict[str, str]:
-        """What the meter network knows about the home, by the names of arguments."""
+        """Arguments that name the home to the meter network, by their names."""
         return {"mpxn": self.mpxn, "eui": self.eui, "postcode": POSTCODE}
 
     def traces(self, household: Household, answer: Any) -> list[str]:
@@ -137,7 +138,8 @@ class HomeOfThree:
 Settled = Callable[[HomeOfThree, Household], Awaitable[None]]
 
 
-def foreign_values(number: int) -> set[Decimal]:
+@cache
+def foreign_values(number: int) -> frozenset[Decimal]:
     """Return the values of the households other than the one with this number, and their sums.
 
     A price of 100 pence for a kWh makes costs of the same digits.
@@ -149,7 +151,7 @@ def foreign_values(number: int) -> set[Decimal]:
                 if chosen != (number,):
                     total = sum((Decimal(values[n]) for n in chosen), Decimal())
                     found |= {total, total * 100}
-    return found
+    return frozenset(found)
 
 
 NUMBER = re.compile(r"(?<![\w.:-])-?\d+(?:\.\d+)?(?![\w:-])")
@@ -265,6 +267,7 @@ async def _hand_over_resources(
     if place.plan.way == CLOSE_AND_ADD:
         for resource_id in former.resources:
             await _call(place, former, "PUT", f"/resource/{resource_id}", active=False)
+        assert await claim_status(place, former) == 403  # although its consent ends only when the next one moves in
     household.resources = [await _add_resource(place, household, type_id) for type_id in types]
 
 
@@ -343,6 +346,13 @@ async def _leave_devices(place: HomeOfThree, household: Household) -> None:
         household.left_hardware_ids.append(hardware_id)
     pointed: dict[str, Any] = {"protocol": {"sensors": [flat]}}
     await _call(place, household, "PUT", f"/device/{ids['pointed_device']}", **pointed)
+
+
+async def claim_status(place: HomeOfThree, household: Household) -> int:
+    """Return the HTTP status of the account of a household that claims a device in the inventory of the home."""
+    claimed = {"deviceTypeId": household.who.ids["device_type"], "hardwareId": place.eui, "hardwareIds": {}}
+    answer = await place.served.call("POST", "/device", household.who.headers["account"], json=claimed)
+    return int(answer.status_code)
 
 
 async def report(place: HomeOfThree, hardware_id: str, at: datetime, watts: int) -> int:
