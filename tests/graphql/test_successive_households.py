@@ -219,11 +219,9 @@ async def check_former(place: HomeOfThree, former: Household) -> None:
     renewal = f"/user/verification/status/mpxn/{place.mpxn}/renewal"
     assert (await served.call("POST", renewal, account, json={"isValidUntil": "now"})).status_code == 409
     assert await claim_status(place, former) == 403
-    path, sensors = (
-        f"/device/{former.who.ids['left_device']}",
-        [{"protocolId": "S1", "resourceId": former.who.ids["flat"]}],
-    )
-    answer = await served.call("PUT", path, account, json={"protocol": {"sensors": sensors}})
+    path = f"/device/{former.who.ids['left_device']}"
+    pointed = {"sensors": [{"protocolId": "S1", "resourceId": former.who.ids["flat"]}]}
+    answer = await served.call("PUT", path, account, json={"protocol": pointed})
     assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
     assert [await report(place, left, utc_now(), 77) for left in former.left_hardware_ids] == [0, 0]
     path = f"/resource/{former.resources[0]}/catchup"

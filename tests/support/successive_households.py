@@ -50,6 +50,11 @@ class Plan:
     device_first: bool = False
     reported_late: bool = True
 
+    @property
+    def closes_first(self) -> bool:
+        """Whether the former household closes its resources before the next one adds its own, and not by that."""
+        return self.way == CLOSE_AND_ADD and self.two_types
+
     def __str__(self) -> str:
         types = "two types" if self.two_types else "one type"
         return f"{self.way}, {types}, {'device' if self.device_first else 'resource'} first"
@@ -264,7 +269,7 @@ async def _hand_over_resources(
             for resource_id in former.resources
         ]
         return
-    if place.plan.way == CLOSE_AND_ADD:
+    if place.plan.closes_first:
         for resource_id in former.resources:
             await _call(place, former, "PUT", f"/resource/{resource_id}", active=False)
         assert await claim_status(place, former) == 403  # although its consent ends only when the next one moves in
