@@ -66,6 +66,8 @@ def test_default_interval_is_half_an_hour_and_irregular_sampling_has_none() -> N
         {"interval": "1 hour"},
         {"interval": "PT0S"},
         {"interval": "P2D"},
+        {"interval": "PT%sS" % ("9" * 5_000)},
+        {"datatype": "fixedpoint(%s)" % ("9" * 5_000)},
         {"start": "2014"},
         {"start": "2014-01-06T00:00:00"},
         {"start": "soon"},

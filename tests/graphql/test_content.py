@@ -59,6 +59,12 @@ async def test_version_that_is_not_dotted_numbers_is_rejected(served: House) -> 
     assert answer.json()["error"] == "incorrect elements -version -minimumVersion"
 
 
+@pytest.mark.parametrize("digits", [19, 5_000])
+def test_version_with_too_many_digits_is_none(digits: int) -> None:
+    assert parse_version("1." + digits * "9") is None
+    assert parse_version("1." + 18 * "9") == (1, 10**18 - 1)
+
+
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=4), st.lists(st.integers(0, 99), min_size=1, max_size=4))
 def test_dotted_versions_compare_as_numbers(first: list[int], second: list[int]) -> None:
     length = max(len(first), len(second))

@@ -28,8 +28,8 @@ POWER_FIELD = "POWER"
 MAX_AHEAD_MS = 5 * MINUTE_MS
 """How far a reading may be dated ahead of the gateway's clock, because meters' clocks are not exact."""
 
-_DATATYPE = re.compile(r"(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)|integer", re.IGNORECASE)
-_INTERVAL = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+_DATATYPE = re.compile(r"(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d{1,9})\)|integer", re.IGNORECASE)
+_INTERVAL = re.compile(r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?")
 
 
 class StorageField(msgspec.Struct, frozen=True):

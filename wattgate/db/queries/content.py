@@ -9,6 +9,9 @@ from wattgate.db.rows import Rows
 
 DEFAULT_CULTURE = "default"
 
+MAX_PART_DIGITS = 18
+"""Maximum digits of a part of a version. Python refuses to read a number of thousands of digits."""
+
 
 async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
     """Return the translation of each content object in the nearest available culture, or None."""
@@ -36,9 +39,12 @@ def culture_chain(code: str) -> list[str]:
 
 
 def parse_version(version: str) -> tuple[int, ...] | None:
-    """Parse a dotted numeric version for comparison: 1.10 > 1.9, and 1.2 equals 1.2.0. None for another text."""
+    """Parse a dotted numeric version for comparison: 1.10 > 1.9, and 1.2 equals 1.2.0. None for another text.
+
+    A part has at most MAX_PART_DIGITS digits.
+    """
     parts = version.strip().split(".")
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(part.isascii() and part.isdigit() and len(part) <= MAX_PART_DIGITS for part in parts):
         return None
     numbers = [int(part) for part in parts]
     while numbers and numbers[-1] == 0:
