@@ -16,6 +16,10 @@ LIMITS = HeadLimits(max_bytes=8_000, max_lines=20, max_line_bytes=4_000)
 START = b"GET /a HTTP/1.1\r\n" + HOST
 CHUNKED = b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
 
+LENGTH = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: "
+EXTENDED = b"1;" + 200 * b"a" + b"\r\nx\r\n"
+"""A chunk of one byte with an extension."""
+
 
 @pytest.fixture(scope="module")
 async def url() -> AsyncIterator[str]:
@@ -54,6 +58,22 @@ HEADS: dict[str, tuple[int, list[bytes]]] = {
     "a trailer without an end": (431, [CHUNKED + b"0\r\na: ", *(100 * [1_000 * b"b"])]),
     "a chunk extension without an end": (431, [CHUNKED + b"3;a=", *(100 * [1_000 * b"b"])]),
     "many trailers": (431, [CHUNKED + b"0\r\n", *(100 * [b"a: b\r\n"])]),
+    "many trailers at once": (400, [CHUNKED + b"0\r\n" + 2 * (b"a: " + 2_100 * b"b" + b"\r\n") + b"\r\n"]),
+    "many small chunks": (200, [CHUNKED, *(20 * [100 * b"1\r\na\r\n"]), b"0\r\n\r\n"]),
+    "sizes of eight digits": (200, [CHUNKED + 2_000 * b"00000001\r\na\r\n" + b"0\r\n\r\n"]),
+    "few chunk extensions": (200, [CHUNKED + 10 * EXTENDED + b"0\r\n\r\n"]),
+    "many chunk extensions": (400, [CHUNKED, *(40 * [EXTENDED]), b"0\r\n\r\n"]),
+    "many chunk extensions at once": (400, [CHUNKED + 40 * EXTENDED + b"0\r\n\r\n"]),
+    "a long extension of the last chunk": (400, [CHUNKED + b"0;" + 5_000 * b"a" + b"\r\n\r\n"]),
+    "zeros before chunk sizes": (400, [CHUNKED, *(40 * [200 * b"0" + b"1\r\na\r\n"]), b"0\r\n\r\n"]),
+    "chunk extensions behind an upgrade that is ignored": (
+        400,
+        [CHUNKED[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", *(40 * [EXTENDED]), b"0\r\n\r\n"],
+    ),
+    "a length of many zeros": (400, [LENGTH + 3_900 * b"0" + b"5\r\n\r\nabcde"]),
+    "a length of twenty digits": (400, [LENGTH + 19 * b"0" + b"5\r\n\r\nabcde"]),
+    "a length of nineteen digits": (200, [LENGTH + 18 * b"0" + b"5\r\n\r\nabcde"]),
+    "a length of another script": (400, [LENGTH + "²".encode("latin-1") + b"\r\n\r\nab"]),
 }
 """Heads in chunks, with the status of the answer."""
 

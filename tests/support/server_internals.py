@@ -32,8 +32,10 @@ def _attributes(names: str) -> dict[str, str]:
 
 HTTPTOOLS = "uvicorn.protocols.http.httptools_impl"
 SANS_IO = "uvicorn.protocols.websockets.websockets_sansio_impl"
-HTTP_PROTOCOL, HTTP_1_0, DIRECT, WIRE, SERVING = (
+HTTP_PROTOCOL, PIPELINED, DEADLINES, HTTP_1_0, DIRECT, WIRE, SERVING = (
     "app/server/http_protocol.py",
+    "app/server/pipelined_requests.py",
+    "app/server/http_deadlines.py",
     "app/server/http_1_0.py",
     "app/server/direct_graphql.py",
     "realtime/connections/uvicorn_wire.py",
@@ -41,6 +43,48 @@ HTTP_PROTOCOL, HTTP_1_0, DIRECT, WIRE, SERVING = (
 )
 
 INTERNALS = (
+    Internals(
+        PIPELINED,
+        f"{HTTPTOOLS}:HttpToolsProtocol",
+        "bounds the requests that are parsed ahead, and answers them in their order while the client reads",
+        {
+            "__init__": "self, config, server_state, app_state, _loop",
+            "connection_made": "self, transport",
+            "connection_lost": "self, exc",
+            "data_received": "self, data",
+            "handle_websocket_upgrade": "self",
+            "on_response_complete": "self",
+            "resume_writing": "self",
+            "_start_asgi_task": "self, cycle, app",
+            "_unset_keepalive_if_required": "self",
+            **_attributes("cycle flow pipeline server_state transport"),
+        },
+        subclass="PipelinedProtocol",
+    ),
+    Internals(PIPELINED, HTTPTOOLS, "the class that it extends", _attributes("HttpToolsProtocol")),
+    Internals(
+        PIPELINED,
+        "uvicorn.protocols.http.flow_control",
+        "the flow that it extends, and the bytes of a body above which reading waits for the application",
+        _attributes("FlowControl HIGH_WATER_LIMIT"),
+    ),
+    Internals(
+        PIPELINED,
+        "uvicorn.protocols.http.flow_control:FlowControl",
+        "pauses reading while bytes are held, and begins no response while the client does not read",
+        {"pause_reading": "self", "resume_reading": "self"},
+        subclass="HeldFlow",
+    ),
+    Internals(
+        DEADLINES,
+        f"{HTTPTOOLS}:HttpToolsProtocol",
+        "sets a deadline for each part of a request",
+        {
+            "__init__": "self, config, server_state, app_state, _loop",
+            **_attributes("cycle flow loop transport"),
+        },
+        subclass="DeadlineProtocol",
+    ),
     Internals(
         HTTP_PROTOCOL,
         f"{HTTPTOOLS}:HttpToolsProtocol",
@@ -60,7 +104,6 @@ INTERNALS = (
             "on_response_complete": "self",
             "_should_upgrade": "self",
             "_start_asgi_task": "self, cycle, app",
-            "_unset_keepalive_if_required": "self",
             **_attributes(
                 "access_log access_logger app client config connections cycle expect_100_continue flow headers "
                 "limit_concurrency logger loop parser pipeline root_path scheme scope server_state "
@@ -93,8 +136,8 @@ INTERNALS = (
     Internals(
         HTTP_PROTOCOL,
         HTTPTOOLS,
-        "the class that it extends, and the type of a request",
-        _attributes("HttpToolsProtocol RequestResponseCycle"),
+        "the type of a request",
+        _attributes("RequestResponseCycle"),
     ),
     Internals(
         HTTP_PROTOCOL,
@@ -115,7 +158,7 @@ INTERNALS = (
     Internals(
         HTTP_PROTOCOL,
         "uvicorn.protocols.http.flow_control:FlowControl",
-        "stops reading after a head that is refused, and while a response waits for the one before it",
+        "waits for a client that reads slowly",
         {"pause_reading": "self", "drain": "self", **_attributes("read_paused write_paused")},
     ),
     Internals(

@@ -1,13 +1,5 @@
 """The protocols of the HTTP server: uvicorn's, with the limits of `connection_guard`.
 
-A connection has at most one deadline at a time, and one timer that checks it:
-- from the connection, or the first byte of a next request, to the end of the head: `head_seconds`;
-- in the body: windows of `body_seconds`, each of which must bring a minimum of bytes. While the application does not
-  read, the client cannot send, and a new window begins;
-- after a response that did not wait for the rest of the body: LINGER_SECONDS.
-Between requests, the keep-alive timer of uvicorn applies. Each request only stores its deadline; the timer is not
-cancelled and set again, because that would cost each request several microseconds.
-
 The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
 
 The classes depend on internals of uvicorn, whose version is therefore pinned.
@@ -15,30 +7,32 @@ The classes depend on internals of uvicorn, whose version is therefore pinned.
 
 import asyncio
 import logging
-from enum import Enum, auto
 from typing import Any
 
 import httptools
-import msgspec
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from wattgate.app.server import http_1_0
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
+from wattgate.app.server.http_deadlines import DeadlineProtocol, Stage
+from wattgate.app.server.refusal_response import encode_refusal
 from wattgate.app.server.request_heads import (
+    CHUNK_BYTES,
     LINE_BYTES,
     RefusedHead,
     body_parser,
     check_coding,
     check_credentials,
+    check_framing_bytes,
     check_head,
     head_of_body,
     is_handshake,
     malformed,
+    parse_length,
     too_large,
 )
-from wattgate.app.server.security_headers import API
 from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, build_wire
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
@@ -64,15 +58,7 @@ class GuardedConfig(uvicorn.Config):
         self.socket_upgrade: SocketUpgrade | None = getattr(state, "socket_upgrade", None)
 
 
-class _Stage(Enum):
-    """The part of a request whose deadline is set."""
-
-    HEAD = auto()
-    BODY = auto()
-    LINGER = auto()
-
-
-class GuardedHttpProtocol(HttpToolsProtocol):
+class GuardedHttpProtocol(DeadlineProtocol):
     """An HTTP connection with limits."""
 
     config: GuardedConfig
@@ -81,21 +67,16 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **keywords)
         self._guard = self.config.guard
         self._limits = self._guard.limits
-        self._stage = _Stage.HEAD
-        self._deadline: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._in_body = False
-        self._window_bytes = 0
-        self._in_head = False
+        self._length = 0
         self._has_progress = False
         self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
-        self._is_handshake = False
-        self._refusal: RefusedHead | None = None
+        self._is_handshake = self._is_chunked = False
+        self._framing_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if self._guard.admit(transport):
-            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
         else:
             error = RateLimited(
                 f"Too many open connections. Retry in {CONNECTION_RETRY_SECONDS} s.",
@@ -111,16 +92,20 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
             return
-        self._unset_keepalive_if_required()
-        self._has_progress = False
-        self._feed(self.parser, data)
+        super().data_received(data)
         if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
             return
-        if (self._in_head or self._in_body) and self._refusal is None:
-            self._count_unread(len(data))
         # blank lines before a request end the keep-alive time, but do not begin a message
         if self._deadline is None and self.timeout_keep_alive_task is None and self._is_between_requests():
-            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
+
+    def _feed_piece(self, piece: bytes) -> None:
+        self._has_progress = False
+        if self._in_body and self._is_chunked:
+            self._framing_bytes += len(piece)
+        self._feed(self.parser, piece)
+        if (self._in_head or self._in_body) and self._refusal is None:
+            self._count_unread(len(piece))
 
     def _feed(self, parser: httptools.HttpRequestParser, data: bytes) -> None:
         try:
@@ -128,9 +113,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade as upgrade:
             rest = data[upgrade.args[0] :]
             if self._should_upgrade():
-                self.handle_websocket_upgrade()
-                if rest and not self.transport.is_closing():
-                    self.transport.get_protocol().data_received(rest)  # type: ignore[attr-defined]
+                self._await_turn(rest)
             else:
                 self.parser = body_parser(self)
                 self._feed(self.parser, head_of_body(self.scope["headers"]))  # type: ignore[arg-type]
@@ -147,6 +130,10 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """
         if self._has_progress:
             self._unread_bytes = 0
+            try:
+                check_framing_bytes(self._framing_bytes)
+            except RefusedHead as refusal:
+                self._refuse(refusal)
             return
         self._unread_bytes += size
         if self._unread_bytes > self._limits.head.max_bytes:
@@ -179,10 +166,10 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = self._has_progress = True
-        self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
-        self._is_handshake = False
-        if self._stage is not _Stage.HEAD or self._deadline is None:
-            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
+        self._head_bytes = self._unread_bytes = self._hosts = self._types = self._length = 0
+        self._is_handshake = self._is_chunked = False
+        if self._stage is not Stage.HEAD or self._deadline is None:
+            self._set_deadline(Stage.HEAD, self._limits.head_seconds)
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -197,8 +184,11 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self._types += 1
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
+        elif name == b"content-length":
+            self._length = parse_length(value)
         elif name == b"transfer-encoding":
             check_coding(value)
+            self._is_chunked = True
         headers = self.headers
         headers.append((name, value))
         if len(headers) > self._limits.head.max_lines:
@@ -220,12 +210,13 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         version, method = parser.get_http_version(), parser.get_method()
         check_head(version, method, self._hosts, self._types)
         check_credentials(self.headers)
-        self._in_head, self._in_body, self._has_progress = False, True, True
-        self._window_bytes = 0
+        self._has_progress = True
+        self._window_bytes, self._framing_bytes, self._body_left = 0, 0, self._length
         self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)
-        self._set_deadline(_Stage.BODY, self._limits.body_seconds)
+        self._set_deadline(Stage.BODY, self._limits.body_seconds)
         if not self._begin_direct():
             super().on_headers_complete()
+        self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
         self.headers = []
 
@@ -237,21 +228,36 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._has_progress = True
         self._window_bytes += len(body)
+        self._body_left -= len(body)
+        self._framing_bytes -= len(body)
         super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        self._framing_bytes -= CHUNK_BYTES
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() and not self._is_handshake:
             return  # the upgrade is ignored, and the body follows
+        check_framing_bytes(self._framing_bytes)
         self._in_body, self._deadline = False, None
         self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._refusal is not None and self.cycle.response_complete and not self.transport.is_closing():
+        if self.transport.is_closing() or self._is_stalled or not self.cycle.response_complete:
+            return
+        if self._refusal is not None:
             self._reject(self._refusal.status_line, self._refusal.error)
-        elif self._in_body and self.cycle.response_complete and not self.transport.is_closing():
-            self._set_deadline(_Stage.LINGER, LINGER_SECONDS)
+        elif self._in_body:
+            self._set_deadline(Stage.LINGER, LINGER_SECONDS)
+
+    def _advance(self) -> None:
+        is_refused = self._refusal is not None and self._in_body and len(self.pipeline) == 1
+        if self._refusal is not None and is_refused and not self.flow.write_paused:
+            self._reject(self._refusal.status_line, self._refusal.error)  # in the turn of the request whose body it is
+        else:
+            super()._advance()
 
     def _begin_direct(self) -> bool:
         """Begin the direct answer to a plain request for GraphQL, as uvicorn begins one. Return whether it is plain."""
@@ -290,52 +296,11 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))
         return True
 
-    def _is_between_requests(self) -> bool:
-        is_answered = self.cycle is None or self.cycle.response_complete
-        return is_answered and not self._in_body and not self.transport.is_closing()
-
-    def _set_deadline(self, stage: _Stage, seconds: float) -> None:
-        self._stage, self._deadline = stage, self.loop.time() + seconds
-        if self._timer is None or self._timer.when() > self._deadline:
-            self._clear_timer(keeps_deadline=True)
-            self._timer = self.loop.call_at(self._deadline, self._on_timer)
-
-    def _clear_timer(self, *, keeps_deadline: bool = False) -> None:
-        if not keeps_deadline:
-            self._deadline = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _on_timer(self) -> None:
-        self._timer = None
-        if self._deadline is None or self.transport.is_closing():
-            return
-        if self.loop.time() < self._deadline:
-            self._timer = self.loop.call_at(self._deadline, self._on_timer)
-        elif not self._extend():
-            self._time_out()
-
-    def _extend(self) -> bool:
-        """Begin the next period if the client is not to blame, or has made progress. Return whether it began."""
-        if self._stage is _Stage.HEAD and self.cycle is not None and not self.cycle.response_complete:
-            # the head of a pipelined request waits for the response before it
-            self._set_deadline(_Stage.HEAD, self._limits.head_seconds)
-            return True
-        if self._stage is _Stage.BODY and (self.flow.read_paused or self._window_bytes >= self._limits.min_body_bytes):
-            self._window_bytes = 0
-            self._set_deadline(_Stage.BODY, self._limits.body_seconds)
-            return True
-        return False
-
     def _time_out(self) -> None:
-        if self._stage is _Stage.HEAD:
-            needs_no_answer, part = (
-                self.scope is None,
-                "head",
-            )  # without a byte of a request, there is nothing to answer
+        if self._stage is Stage.HEAD:  # without a byte of a request, there is nothing to answer
+            needs_no_answer, part = self.scope is None, "head"
         else:
-            needs_no_answer, part = self.cycle.response_started, "body"
+            needs_no_answer, part = self._stage is Stage.UNREAD or self.cycle.response_started, "body"
         if needs_no_answer:
             self._close()
         else:
@@ -346,24 +311,19 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """Answer a head that is not accepted, and close the connection. First, the requests before it are answered."""
         REFUSED_CONNECTIONS.labels("message").inc()
         self._refusal = refusal
-        if self._in_body and self.cycle.response_started:
+        if self._in_body and self.cycle is not None and self.cycle.response_started:
             self._log_refusal(refusal.status_line, refusal.error)
             self._close()  # an answer cannot follow in the middle of another one
-        elif self.cycle is None or self.cycle.response_complete or self._in_body:
+        elif self._is_answered() or (self._in_body and not self._is_in_pipeline()):
             self._reject(refusal.status_line, refusal.error)
         else:
             self._clear_timer()
-            self.flow.pause_reading()
+            self.flow.hold()
 
     def _reject(self, status_line: bytes, error: GatewayError) -> None:
         """Send an error in the format of the REST interface and close the connection."""
         self._log_refusal(status_line, error)
-        content = msgspec.json.encode({"error": error.message, **error.extensions})
-        head = [status_line, b"content-type: application/json\r\nconnection: close\r\n"]
-        head += [b"%b: %b\r\n" % field for field in (*API.headers, API.cache_header)]
-        if error.retry_after is not None:
-            head.append(b"retry-after: %d\r\n" % error.retry_after)
-        self.transport.write(b"".join([*head, b"content-length: %d\r\n\r\n" % len(content), content]))
+        self.transport.write(encode_refusal(status_line, error))
         self._close()
 
     def _log_refusal(self, status_line: bytes, error: GatewayError) -> None:

@@ -1,11 +1,13 @@
 """ASGI middleware for trace IDs, path normalization and the size limit of request bodies."""
 
 import re
+import sys
 from collections.abc import Collection, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wattgate.app.server.request_heads import MAX_LENGTH_DIGITS
 from wattgate.enums import TRACE_ID
 from wattgate.errors import TooLarge
 from wattgate.request_content import media_type_of
@@ -109,9 +111,11 @@ class BodyLimitMiddleware:
 
 
 def content_length(headers: Mapping[str, str]) -> int:
-    """Return the length that a request announces; 0 without one."""
+    """Return the length that a request announces; 0 without one, and `sys.maxsize` for a number of many digits."""
     length = headers.get("content-length", "")
-    return int(length) if length.isdigit() else 0
+    if not (length.isascii() and length.isdigit()):
+        return 0
+    return int(length) if len(length) <= MAX_LENGTH_DIGITS else sys.maxsize
 
 
 def _media_type(scope: Scope) -> str:

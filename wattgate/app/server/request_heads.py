@@ -35,6 +35,16 @@ LINE_BYTES = 4
 """The bytes of a line beside the name and the value of its header: a colon, a space, and the end of the line."""
 
 
+MAX_LENGTH_DIGITS = 19
+"""Maximum digits of a header Content-Length, with leading zeros."""
+
+CHUNK_BYTES = 12
+"""The bytes of a chunk beside its content: a size of at most eight digits, and two ends of lines."""
+
+MAX_EXTENSION_BYTES = 4_096
+"""Maximum bytes of a body in chunks beside its content and CHUNK_BYTES for each chunk: extensions, zeros, trailers."""
+
+
 class HeadLimits(NamedTuple):
     """The bounds of a head: bytes in all, lines of headers, and bytes of a line."""
 
@@ -96,6 +106,24 @@ def check_credentials(headers: Headers) -> None:
             raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", error)
 
 
+def parse_length(value: bytes) -> int:
+    """Return the value of a header Content-Length. Raise RefusedHead if it is no number of at most 19 digits."""
+    digits = value.strip(b" \t")
+    if not digits.isdigit() or len(digits) > MAX_LENGTH_DIGITS:
+        message = (
+            f"The header Content-Length is no number of at most {MAX_LENGTH_DIGITS} digits. Send the bytes of the body."
+        )
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(message))
+    return int(digits)
+
+
+def check_framing_bytes(count: int) -> None:
+    """Raise RefusedHead if the chunks of a body have too many bytes beside its content."""
+    if count > MAX_EXTENSION_BYTES:
+        message = f"The chunks of the body have more than {MAX_EXTENSION_BYTES:,} bytes of extensions. Send none."
+        raise RefusedHead(b"HTTP/1.1 400 Bad Request\r\n", BadInput(message))
+
+
 def check_coding(coding: bytes) -> None:
     """Raise RefusedHead unless a transfer coding is the only one that the gateway decodes."""
     if coding.strip(b" \t").lower() != b"chunked":
@@ -142,6 +170,9 @@ class BodyCallbacks:
 
     def on_body(self, body: bytes) -> None:
         self._protocol.on_body(body)
+
+    def on_chunk_header(self) -> None:
+        self._protocol.on_chunk_header()
 
     def on_message_complete(self) -> None:
         self._protocol.on_message_complete()
