@@ -141,6 +141,22 @@ async def test_client_that_reads_nothing_is_closed(has_read: bool) -> None:
             assert (await served.rest()).endswith(b"<last>")
 
 
+async def test_lost_connection_ends_the_request_in_progress_too(caplog: pytest.LogCaptureFixture) -> None:
+    """The request in progress is not the last one that is parsed."""
+    async with connection() as served:
+        served.writer.write(get("first") + get("second"))
+        await asyncio.wait_for(served.has_begun.wait(), PATIENCE_SECONDS)
+        task = served.protocol._running
+        served.protocol.transport.abort()
+        await until(lambda: served.protocol.parser is None)
+        assert task is not None
+        assert task.disconnected
+        served.gate.set()
+        await until(lambda: not served.protocol.tasks)
+    assert served.begun == ["first"]
+    assert "Exception in ASGI application" not in caplog.text
+
+
 CHUNKED = b"POST /named/bad HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
 
 REFUSED = {

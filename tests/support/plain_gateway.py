@@ -162,6 +162,9 @@ class WireInMemory(asyncio.Transport):
     def resume_reading(self) -> None:
         """Do nothing: the test decides what arrives."""
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self._protocol = protocol
 

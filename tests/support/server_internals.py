@@ -61,7 +61,12 @@ INTERNALS = (
         },
         subclass="PipelinedProtocol",
     ),
-    Internals(PIPELINED, HTTPTOOLS, "the class that it extends", _attributes("HttpToolsProtocol")),
+    Internals(
+        PIPELINED,
+        HTTPTOOLS,
+        "the class that it extends, and the type of a request",
+        _attributes("HttpToolsProtocol RequestResponseCycle"),
+    ),
     Internals(
         PIPELINED,
         "uvicorn.protocols.http.flow_control",

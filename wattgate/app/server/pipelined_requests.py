@@ -13,7 +13,7 @@ from contextvars import Context, copy_context
 from typing import Any
 
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wattgate.app.server.request_heads import RefusedHead
 
@@ -99,6 +99,7 @@ class PipelinedProtocol(HttpToolsProtocol):
         self._in_body = self._is_stalled = self._has_handshake = False
         self._body_left = 0
         self._refusal: RefusedHead | None = None
+        self._running: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -106,6 +107,11 @@ class PipelinedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unparsed.take_all()
+        self.pipeline.clear()
+        running = self._running
+        if running is not None and not running.response_complete:  # uvicorn tells only the last request that is parsed
+            running.disconnected = True
+            running.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -127,6 +133,10 @@ class PipelinedProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         # not in the context of the task that has answered: it has the trace ID and the client of its request
         self._context.run(self._advance)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _feed_piece(self, piece: bytes) -> None:
         """Parse a piece that has the end of at most one request."""
