@@ -17,6 +17,7 @@ from wattgate.app.server import http_1_0
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
 from wattgate.app.server.direct_graphql import METHOD, PATH, DirectCycle, DirectGraphQL
 from wattgate.app.server.http_deadlines import DeadlineProtocol, Stage
+from wattgate.app.server.pipelined_requests import END_OF_HEAD
 from wattgate.app.server.refusal_response import encode_refusal
 from wattgate.app.server.request_heads import (
     CHUNK_BYTES,
@@ -101,9 +102,12 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
     def _feed_piece(self, piece: bytes) -> None:
         self._has_progress = False
-        if self._in_body and self._is_chunked:
+        is_in_chunks = self._in_body and self._is_chunked
+        if is_in_chunks:
             self._framing_bytes += len(piece)
         self._feed(self.parser, piece)
+        if self._in_body and self._is_chunked and not is_in_chunks:  # the first chunks behind a head
+            self._framing_bytes += len(piece) - piece.find(END_OF_HEAD) - len(END_OF_HEAD)
         if (self._in_head or self._in_body) and self._refusal is None:
             self._count_unread(len(piece))
 

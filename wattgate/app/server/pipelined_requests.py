@@ -20,6 +20,9 @@ from wattgate.app.server.request_heads import RefusedHead
 MAX_WAITING_REQUESTS = 16
 """Maximum requests of a connection that are parsed and wait for the response before theirs."""
 
+CHUNKED = b"hunked"
+"""A part of nearly every head whose body comes in chunks: the lines of chunks are counted apart from the head."""
+
 END_OF_HEAD = b"\r\n\r\n"
 """The bytes that end a head, and a body in chunks with its trailers."""
 
@@ -38,13 +41,16 @@ class UnparsedBytes:
         self._data, self._start = self._data[self._start :] + data, 0
 
     def take(self, body_bytes: int = 0) -> bytes:
-        """Remove and return the bytes until the next end of a head or of a body.
+        """Remove and return the bytes until the next end of a head or of a body; usually all, with one request.
 
-        So a piece has the end of at most one request. `body_bytes` is the number of bytes that the body of the request
-        still lacks; not above 0 in a head, and in a body in chunks.
+        So a piece has the end of few requests. `body_bytes` is the number of bytes that the body of the request still
+        lacks; not above 0 in a head, and in a body in chunks.
         """
         data, start = self._data, self._start
-        end = start + body_bytes if body_bytes > 0 else self._find_end()
+        if not start and data.count(END_OF_HEAD) <= 1 and CHUNKED not in data:
+            end = len(data)
+        else:
+            end = start + body_bytes if body_bytes > 0 else self._find_end()
         if end < len(data):
             self._start = end
             return data[start:end]
@@ -109,7 +115,7 @@ class PipelinedProtocol(HttpToolsProtocol):
         self._unparsed.take_all()
         self.pipeline.clear()
         running = self._running
-        if running is not None and not running.response_complete:  # uvicorn tells only the last request that is parsed
+        if running is not None and not running.response_complete:  # uvicorn notifies only the last request that is parsed
             running.disconnected = True
             running.message_event.set()
         super().connection_lost(exc)
@@ -139,7 +145,7 @@ class PipelinedProtocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _feed_piece(self, piece: bytes) -> None:
-        """Parse a piece that has the end of at most one request."""
+        """Parse a piece that has the end of few requests."""
         raise NotImplementedError
 
     def _begin_stall(self) -> None:
