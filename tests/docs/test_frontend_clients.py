@@ -15,6 +15,8 @@ from tests.support.client_project import FILES, PAGES, Project, RecordedGateway,
 from tests.support.command import wattgate
 from tests.support.link import Client
 from tests.support.node import GUIDE, Node
+from wattgate.graphql.execution.document_limits import DocumentLimits
+from wattgate.graphql.execution.document_tokens import parse_cost
 from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.graphql.types.virtual_entities import VirtualEntityChange
 
@@ -130,16 +132,21 @@ async def test_client_shows_errors_and_continues(
 @pytest.mark.long("waits for the delay that the gateway states; the clients' other calls stay in the short form")
 @each_client
 async def test_client_retries_after_the_delay_that_the_gateway_states(
-    project: Project, recorded: RecordedGateway, script: str, tmp_path: Path
+    project: Project, script: str, tmp_path: Path
 ) -> None:
-    async with project.run(script, recorded.url, *recorded.credentials, *JANUARY) as shown:
-        await shown.next()
-        await shown.next()
-    answered = [request for request in recorded.recorder.requests if request.status == 200 and not request.logs_in]
-    homes_cost, days_cost = [await recorded.cost(request) for request in answered]
-    budget = max(homes_cost, days_cost)  # enough for each request, but not for both
+    for name in ("unlimited", "limited"):
+        (tmp_path / name).mkdir()
+    async with recorded_gateway(tmp_path / "unlimited") as recorded:  # it knows no document yet
+        async with project.run(script, recorded.url, *recorded.credentials, *JANUARY) as shown:
+            await shown.next()
+            await shown.next()
+        requests = [request for request in recorded.recorder.requests if not request.logs_in]
+        homes_cost, days_cost = [await recorded.cost(request) for request in requests if request.status == 200]
+    texts = {request.body["query"] for request in requests if request.has_text}
+    parsing = sum(parse_cost(text, DocumentLimits()) for text in texts)
+    budget = homes_cost + parsing + days_cost // 2  # enough to parse both documents, and to run one of them
     async with recorded_gateway(
-        tmp_path, caller_budget=budget, caller_budget_seconds=ceil(3 * budget / days_cost)
+        tmp_path / "limited", caller_budget=budget, caller_budget_seconds=ceil(3 * budget / days_cost)
     ) as limited:
         async with project.run(script, limited.url, *limited.credentials, *JANUARY) as shown:
             assert (await shown.next())["resourceIds"] == [limited.tenant.ids["resource"]]

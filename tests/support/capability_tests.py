@@ -125,6 +125,7 @@ NO_CAPABILITY: Mapping[str, str] = MappingProxyType(
         "class CallCharge": "Lives as long as a REST call.",
         "class AccessRecorder": "Lives as long as an operation.",
         "class OperationCharge": "Lives as long as an operation.",
+        "class _Run": "Lives as long as an operation.",
         "class Preparation": "Lives as long as an operation.",
         "class Call": "Lives as long as an operation.",
         "class ClientConnection": "The protocol of the kinds of connections.",

@@ -122,7 +122,7 @@ async def test_test_mail_to_an_unknown_address_fails_and_suppresses_the_address(
         ("tester@sub.testers.example", "may not receive test mails"),
         ("a@testers.example@elsewhere.example", "is not an e-mail address"),
         ("a@testers.example\r\nBcc: b@elsewhere.example", "an address"),
-        ("", "is not an e-mail address"),
+        ("", "has no name, @ and domain"),
     ],
 )
 async def test_test_mail_to_an_address_outside_the_allow_list_is_rejected(

@@ -115,7 +115,8 @@ class PipelinedProtocol(HttpToolsProtocol):
         self._unparsed.take_all()
         self.pipeline.clear()
         running = self._running
-        if running is not None and not running.response_complete:  # uvicorn notifies only the last request that is parsed
+        # uvicorn notifies only the last request that is parsed
+        if running is not None and not running.response_complete:
             running.disconnected = True
             running.message_event.set()
         super().connection_lost(exc)

@@ -211,8 +211,9 @@ async def change_email(call: Call, *, email: str, password: str | None = None, c
 
     A token whose log-in is some minutes old needs `password`; without it, the error is `REAUTHENTICATION_REQUIRED`.
     """
+    address = parse_email(email)
     await require_recent_login(call, password, code)
-    await request_email_change(call, await require_account(call), parse_email(email))
+    await request_email_change(call, await require_account(call), address)
     return types.Done(valid=True)
 
 
