@@ -49,7 +49,7 @@ async def results_of(folder: Path, expected_status: int, **settings: str) -> dic
 @pytest.mark.parametrize(
     ("revision", "text"),
     [
-        ("0001", "does not have the schema of this version: its revision is 0001, and this version needs"),
+        ("0000", "does not have the schema of this version: its revision is 0000, and this version needs"),
         ("9999", "has the schema of a newer version: its revision is 9999"),
     ],
 )

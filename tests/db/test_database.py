@@ -2,31 +2,26 @@
 
 import asyncio
 import os
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, delete, select, text, update
+from sqlalchemy import delete, select, text, update
 from sqlmodel import SQLModel, col
 
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.scopes import EVERYTHING
-from tests.support.tables import put
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
 from wattgate.db.engine import Database
-from wattgate.db.migrate import alembic_config, is_current, upgrade
-from wattgate.db.models import AlertType, Resource, Tariff
+from wattgate.db.migrate import is_current, upgrade
+from wattgate.db.models import AlertType, Resource
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
 from wattgate.db.tenancy_guard import UnscopedStatementError
-from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
 from wattgate.graphql.resolvers import provisioning, virtual_entities
 from wattgate.principal import Permission, Principal, Role
@@ -221,49 +216,3 @@ async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
             async with database.reader(EVERYTHING):
                 pass
     await database.close()
-
-
-@pytest.mark.long("migrates a filled database; the tests of other revisions do the same")
-async def test_migration_numbers_old_tariffs_and_supersedes_earlier_ones_with_the_same_start(
-    empty_url: str,
-) -> None:
-    def create_old_tariffs(connection: Connection) -> None:
-        revision = ScriptDirectory.from_config(alembic_config()).get_revision("0004").down_revision
-        config = alembic_config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, str(revision))
-        put(connection, "application", application_id="a")
-        put(connection, "app_user", application_id="a", user_id="u")
-        put(connection, "resource_type", application_id="a", resource_type_id="t")
-        put(connection, "resource", application_id="a", resource_id="r", owner_id="u", resource_type_id="t", number=1)
-        for minute, (tariff_id, year) in enumerate((("first", 2024), ("later", 2025), ("corrected", 2024))):
-            created_at = datetime(2025, 6, 1, 12, minute)
-            put(
-                connection,
-                "tariff",
-                application_id="a",
-                resource_id="r",
-                tariff_id=tariff_id,
-                rate=24_500_000,
-                valid_from=datetime(year, 1, 1),
-                created_at=created_at,
-            )
-
-    database = Database(empty_url)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(create_old_tariffs)
-    await upgrade(database)
-    async with database.reader(EVERYTHING) as session:
-        rows = Rows(session, "a", now=utc_now())
-        tariffs = await rows.all(Tariff, order_by=[Tariff.version])
-        (resource,) = await rows.all(Resource)
-    await database.close()
-    assert resource.cost_of is None
-    assert [(tariff.tariff_id, tariff.version, tariff.superseded_at is None) for tariff in tariffs] == [
-        ("first", 1, False),
-        ("later", 2, True),
-        ("corrected", 3, True),
-    ]
-    assert {(tariff.kind, tariff.rate, tariff.vat_rate, tariff.time_zone) for tariff in tariffs} == {
-        (TariffKind.FLAT, Decimal("24.5"), Decimal(0), "Europe/London")
-    }

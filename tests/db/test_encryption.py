@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, text
 from sqlmodel import SQLModel
 
-from tests.db.test_migrations import migrate
 from tests.support import people
 from tests.support.encryption import key, ring
 from tests.support.house import Tenant
@@ -19,6 +18,7 @@ from wattgate.app.secret_keys import load_key_ring
 from wattgate.app.settings import Settings
 from wattgate.db.encryption.key_ring import (
     NO_KEYS,
+    KeyRing,
     SecretKeyError,
     SecretLocation,
     is_encrypted,
@@ -29,24 +29,24 @@ from wattgate.db.encryption.key_ring import (
 from wattgate.db.encryption.rotation import KeyCount, count_secrets, rotate_secrets, verify_keys
 from wattgate.db.encryption.secret_columns import ENCRYPTED_MODELS, SECRET_COLUMNS, SECRET_NAME, Protection
 from wattgate.db.engine import Database
-from wattgate.db.migrate import is_current, upgrade
+from wattgate.db.migrate import upgrade
 from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
 
 AT = SecretLocation("webhook_endpoint", "secret", "row")
 SECRET = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
 SECRETS = {"webhook_endpoint": ("secret", "secret_before"), "mobile_app_token": ("token",)}
-"""The columns that the migration encrypted."""
+"""The columns that `fill` fills."""
 
 STORED_SECRETS = SECRETS | {"account_mail": ("secret",)}
 """The columns that `add_secrets` fills."""
 
-LATER_SECRETS = {
+OTHER_SECRETS = {
     "account_mail": ("secret",),
     "directory": ("client_secret",),
     "external_account": ("token", "access_token"),
     "second_factor": ("secret",),
 }
-"""The columns that were encrypted from the beginning. Their operations test that they store nothing else."""
+"""The other encrypted columns. The tests of their operations test that they store nothing else."""
 
 
 def test_text_is_encrypted_and_decrypted() -> None:
@@ -179,7 +179,7 @@ def test_encrypted_columns_are_those_of_the_table() -> None:
     declared = {name for name, column in SECRET_COLUMNS.items() if column.protection is Protection.ENCRYPTED}
     assert declared == {f"{model.__tablename__}.{name}" for model, names in ENCRYPTED_MODELS.items() for name in names}
     assert declared == {
-        f"{table}.{column}" for table, columns in (SECRETS | LATER_SECRETS).items() for column in columns
+        f"{table}.{column}" for table, columns in (SECRETS | OTHER_SECRETS).items() for column in columns
     }
 
 
@@ -218,18 +218,24 @@ async def test_operations_store_only_encrypted_secrets(settled: Tenant) -> None:
     assert len(await settled.run("mobile_app_tokens", account_id=settled.account_id)) == len(tokens) - 1
 
 
-def fill_before_encryption(connection: Connection) -> None:
-    """Migrate to the revision before encryption and store plain secrets."""
-    migrate(connection, "0014")
+def fill(connection: Connection, keys: KeyRing) -> None:
+    """Store encrypted secrets."""
+
+    def encrypted(table: str, column: str, row_id: str, secret: str) -> str:
+        return keys.encrypt(secret, SecretLocation(table, column, row_id))
+
     put(connection, "application", application_id="a")
     put(connection, "app_user", application_id="a", user_id="u")
     put(connection, "account", application_id="a", user_id="u", account_id="c")
     for number in range(7):
-        common = {"application_id": "a", "endpoint_id": f"e{number}", "secret": f"{SECRET}{number}"}
-        before = f"before {number}" if number % 2 else None
-        put(connection, "webhook_endpoint", **common, secret_before=before)
-        token = {"mobile_app_token_id": f"m{number}", "token": f"fcm:{number}", "created_at": datetime.now(UTC)}
-        put(connection, "mobile_app_token", application_id="a", user_id="u", account_id="c", **token)
+        endpoint, token = f"e{number}", f"m{number}"
+        secret = encrypted("webhook_endpoint", "secret", endpoint, f"{SECRET}{number}")
+        before = encrypted("webhook_endpoint", "secret_before", endpoint, f"before {number}") if number % 2 else None
+        common = {"application_id": "a", "endpoint_id": endpoint}
+        put(connection, "webhook_endpoint", **common, secret=secret, secret_before=before)
+        ids = {"application_id": "a", "user_id": "u", "account_id": "c", "mobile_app_token_id": token}
+        stored = encrypted("mobile_app_token", "token", token, f"fcm:{number}")
+        put(connection, "mobile_app_token", **ids, token=stored, created_at=datetime.now(UTC))
 
 
 async def decrypted(database: Database) -> dict[str, dict[str, str]]:
@@ -254,46 +260,17 @@ EXPECTED = {
 }
 
 
-async def migrated(url: str, *keys: str) -> Database:
+async def filled(url: str, *keys: str) -> Database:
     database = Database(url, key_ring=ring(*keys))
-    async with database.engine.begin() as connection:
-        await connection.run_sync(fill_before_encryption)
     await upgrade(database)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill, database.key_ring)
     return database
 
 
-async def test_migration_encrypts_stored_secrets_and_decrypts_them_again(empty_url: str) -> None:
-    database = await migrated(empty_url, key("a"))
-    assert all(is_encrypted(one) for stored in (await stored_secrets(database)).values() for one in stored)
-    assert await decrypted(database) == EXPECTED
-
-    def back(connection: Connection) -> None:
-        migrate(connection, "0014", down=True, key_ring=database.key_ring)
-
-    async with database.engine.begin() as connection:
-        await connection.run_sync(back)
-    plain = await stored_secrets(database)
-    assert sorted(plain["mobile_app_token.token"]) == sorted(EXPECTED["mobile_app_token.token"].values())
-    await upgrade(database)
-    assert await is_current(database)
-    await database.close()
-
-
-@pytest.mark.long("migrates a filled database; the migration with keys stays in the short form")
-async def test_migration_without_keys_changes_nothing_and_says_what_to_set(empty_url: str) -> None:
-    database = Database(empty_url)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(fill_before_encryption)
-    with pytest.raises(SecretKeyError, match="set WATTGATE_SECRET_KEYS"):
-        await upgrade(database)
-    assert not await is_current(database)
-    assert (await stored_secrets(database))["mobile_app_token.token"][0].startswith("fcm:")
-    await database.close()
-
-
-@pytest.mark.long("many starts of a process; migration and rotation of keys have shorter tests")
+@pytest.mark.long("many starts of a process; the rotation of keys has shorter tests")
 async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(empty_url: str) -> None:
-    before = await migrated(empty_url, key("old"))
+    before = await filled(empty_url, key("old"))
     await verify_keys(before)
     await before.close()
     database = Database(empty_url, key_ring=ring(key("new", "y"), key("old")))
@@ -314,7 +291,7 @@ async def test_rotation_continues_after_an_interruption_and_frees_the_old_key(em
 
 
 async def test_start_is_refused_while_a_key_in_use_is_missing_or_wrong(empty_url: str) -> None:
-    database = await migrated(empty_url, key("old"))
+    database = await filled(empty_url, key("old"))
     await verify_keys(database)
     await verify_keys(database)
     await database.close()
@@ -330,7 +307,7 @@ async def test_start_is_refused_while_a_key_in_use_is_missing_or_wrong(empty_url
 
 
 async def test_plain_secrets_of_an_old_process_are_read_counted_and_encrypted(empty_url: str) -> None:
-    database = await migrated(empty_url, key("a"))
+    database = await filled(empty_url, key("a"))
 
     def store_plain(connection: Connection) -> None:
         connection.execute(text("UPDATE mobile_app_token SET token = 'fcm:0' WHERE mobile_app_token_id = 'm0'"))

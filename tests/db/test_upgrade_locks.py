@@ -5,19 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tests.support.servers import connected, database_on
 from wattgate.app.settings import Settings
 from wattgate.db.engine import Database
-from wattgate.db.migrate import LOCK_ATTEMPTS, LOCK_SECONDS, alembic_config, is_current, upgrade
+from wattgate.db.migrate import LOCK_ATTEMPTS, LOCK_SECONDS, upgrade
 from wattgate.db.row_security import POLICY
 from wattgate.errors import Unavailable
-
-BEFORE = "0031"
-"""The revision before one that changes the table `token`."""
 
 READ = text("SELECT count(*) FROM token")
 WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
@@ -26,18 +22,24 @@ LIMIT_SECONDS = 60
 """The limit of a failed test. The waits in it end long before."""
 
 
-def downgrade(connection: Connection) -> None:
-    config = alembic_config()
-    config.attributes["connection"] = connection
-    command.downgrade(config, BEFORE)
+async def outdate_policies(database: Database, *tables: str) -> None:
+    """Rename the policies of these tables. An upgrade replaces them in this order."""
+    async with database.engine.begin() as connection:
+        for table in tables:
+            await connection.execute(text(f"ALTER POLICY {POLICY} ON {table} RENAME TO wattgate_scope_0"))
+
+
+async def is_outdated(database: Database) -> bool:
+    """Return whether the policy of a table still has another name."""
+    async with database.engine.connect() as connection:
+        return bool((await connection.execute(OUTDATED)).scalar_one())
 
 
 @asynccontextmanager
 async def older(postgresql_url: str, template: str) -> AsyncIterator[Database]:
-    """Yield a database with an older schema."""
+    """Yield a database whose table `token` the next upgrade changes."""
     async with database_on(postgresql_url, template) as url, connected(url) as database:
-        async with database.engine.begin() as connection:
-            await connection.run_sync(downgrade)
+        await outdate_policies(database, "token")
         yield database
 
 
@@ -66,7 +68,7 @@ async def test_readers_run_while_an_upgrade_waits_for_a_long_transaction(
                     await connection.execute(READ)  # without the limit, it would wait for the end of the transaction
             assert not upgrading.done()
         await upgrading
-        assert await is_current(database)
+        assert not await is_outdated(database)
         await reader.close()
 
 
@@ -80,11 +82,9 @@ async def test_an_upgrade_without_a_lock_changes_nothing_and_says_what_to_do(
                 await asyncio.create_task(upgrade(database, lock_seconds=0.1, lock_attempts=2))
         assert "pg_stat_activity" in failed.value.message
         assert "attempt 1 of 2" in caplog.text
-        async with database.engine.connect() as connection:
-            version = (await connection.execute(text("SELECT version_num FROM alembic_version"))).scalar_one()
-        assert version == BEFORE
+        assert await is_outdated(database)
         await upgrade(database)
-        assert await is_current(database)
+        assert not await is_outdated(database)
 
 
 async def test_the_limit_of_locks_ends_with_the_upgrade(postgresql_url: str, postgresql_template: str) -> None:
@@ -92,13 +92,6 @@ async def test_the_limit_of_locks_ends_with_the_upgrade(postgresql_url: str, pos
         await upgrade(database, lock_seconds=0.5)
         async with database.engine.connect() as connection:
             assert (await connection.execute(text("SHOW lock_timeout"))).scalar_one() == "0"
-
-
-async def outdate_policies(database: Database, *tables: str) -> None:
-    """Give the policies of these tables the name of an earlier version. An upgrade replaces them in this order."""
-    async with database.engine.begin() as connection:
-        for table in tables:
-            await connection.execute(text(f"ALTER POLICY {POLICY} ON {table} RENAME TO wattgate_scope_0"))
 
 
 async def test_an_upgrade_locks_no_table_whose_policy_stays(postgresql_url: str, postgresql_template: str) -> None:
@@ -127,8 +120,7 @@ async def test_an_upgrade_tries_again_after_a_deadlock(
             await transaction.execute(text("SELECT count(*) FROM account"))
         await upgrading
         assert "deadlock" in caplog.text
-        async with observer.engine.connect() as connection:
-            assert not (await connection.execute(OUTDATED)).scalar_one()
+        assert not await is_outdated(observer)
 
 
 def test_the_setting_has_the_default_and_the_attempts_of_upgrades() -> None:

@@ -14,10 +14,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from wattgate.db.database_name import database_name
-from wattgate.db.encryption.key_ring import KeyRing
 from wattgate.db.engine import Database
 from wattgate.db.row_security import install_policies
-from wattgate.errors import Unavailable
+from wattgate.errors import Conflict, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +24,11 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 """The revision id of the newest migration."""
+
+FIRST_REVISION = "0001"
+
+LAST_UNRELEASED_REVISION = "0042"
+"""The newest revision of the versions before the first release. Its schema is the one of revision 0001."""
 
 _VERSION_TABLE = "alembic_version"
 
@@ -50,7 +54,8 @@ async def upgrade(
     """Run every migration that is not applied yet, in one transaction if the database supports that.
 
     On PostgreSQL, an attempt ends without a change if it waits for a lock for `lock_seconds`, or is part of a deadlock.
-    Raise Unavailable if all attempts end so.
+    Raise Unavailable if all attempts end so, and Conflict if the database has a revision that this version does not
+    know.
     """
     for attempt in range(1, lock_attempts + 1):
         try:
@@ -83,7 +88,7 @@ async def _upgrade_once(database: Database, lock_seconds: float) -> None:
         if not database.is_sqlite:
             milliseconds = {"milliseconds": str(int(lock_seconds * 1000))}
             await connection.execute(text("SELECT set_config('lock_timeout', :milliseconds, true)"), milliseconds)
-        await connection.run_sync(_upgrade, database.key_ring)
+        await connection.run_sync(_upgrade, database_name(database.url))
 
 
 async def is_current(database: Database) -> bool:
@@ -99,16 +104,31 @@ async def find_schema_problem(database: Database) -> str | None:
     if applied == {NEWEST_REVISION}:
         return None
     name = database_name(database.url)
-    if newer := max((revision for revision in applied if revision > NEWEST_REVISION), default=None):
-        return (
-            f"{name} has the schema of a newer version: its revision is {newer}, and this version knows "
-            f"{NEWEST_REVISION}. Install the newer version, or restore the backup from before the upgrade"
-        )
+    if problem := _unknown_revision(name, applied):
+        return problem
     if not applied:
         return f"{name} has no schema. To correct that, check WATTGATE_DATABASE_URL, or run wattgate db upgrade"
     return (
         f"{name} does not have the schema of this version: its revision is {max(applied)}, and this version needs "
         f"{NEWEST_REVISION}. To correct that, run wattgate db upgrade"
+    )
+
+
+def _unknown_revision(name: str, applied: set[str]) -> str | None:
+    """Return what to do about a revision that this version does not know; None if it can upgrade the database."""
+    unknown = max((revision for revision in applied if revision > NEWEST_REVISION), default=None)
+    if unknown is None:
+        return None
+    if unknown == LAST_UNRELEASED_REVISION:
+        return f"{name} was created before the first release. To correct that, run wattgate db upgrade"
+    if unknown < LAST_UNRELEASED_REVISION:
+        return (
+            f"{name} was created before the first release, and its revision is {unknown}. Create a new database. To "
+            f"keep the data, first upgrade this one with the version whose revision is {LAST_UNRELEASED_REVISION}"
+        )
+    return (
+        f"{name} has the schema of a newer version: its revision is {unknown}, and this version knows "
+        f"{NEWEST_REVISION}. Install the newer version, or restore the backup from before the upgrade"
     )
 
 
@@ -124,9 +144,13 @@ def _applied_revisions(connection: Connection) -> set[str]:
     return set(connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalars())  # noqa: S608 (names of our own tables only)
 
 
-def _upgrade(connection: Connection, key_ring: KeyRing) -> None:
+def _upgrade(connection: Connection, name: str) -> None:
+    applied = _applied_revisions(connection)
+    if applied == {LAST_UNRELEASED_REVISION} and LAST_UNRELEASED_REVISION > NEWEST_REVISION:
+        connection.execute(text(f"UPDATE {_VERSION_TABLE} SET version_num = '{FIRST_REVISION}'"))  # noqa: S608 (constants)
+    elif problem := _unknown_revision(name, applied):
+        raise Conflict(f"The database {problem}.")
     config = alembic_config()
-    config.attributes["key_ring"] = key_ring
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
     install_policies(connection)

@@ -53,7 +53,7 @@ APPEND_ONLY_TABLES = ("audit_entry",)
 """The tables whose rows the role of the policies can add and read, but neither change nor delete."""
 
 VIEWS = ("own_reading", "own_reading_hour", "own_reading_day", "own_tariff_price")
-"""The views that show the rows of the scope. Migration 0019 creates them."""
+"""The views that show the rows of the scope. Migrations create them."""
 
 _PRICE_CONDITION = "EXISTS (SELECT 1 FROM tariff WHERE tariff.tariff_id = tariff_price.tariff_id)"
 """The policy of the table of tariffs applies to the subquery."""

@@ -45,10 +45,7 @@ ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
         ),
     }
 )
-"""The alert types of the gateway's own mails by their short codes.
-
-Migrations 0025 and 0036 added them to applications.
-"""
+"""The alert types of the gateway's own mails by their short codes."""
 
 
 def code_link(base_url: str, page: str, application_id: str, username: str, code: str) -> str:

@@ -147,14 +147,6 @@ class KeyRing:
         data_key, sealed = self._split(stored, location)
         return self._join(data_key, sealed, location)
 
-    def encrypt_column(self, table: str, column: str, row_id: str, text: str) -> str:
-        """Return the stored form of a text, for migrations, which do not import code of the package."""
-        return self.encrypt(text, SecretLocation(table, column, row_id))
-
-    def decrypt_column(self, table: str, column: str, row_id: str, stored: str) -> str:
-        """Return the text of a stored form, for migrations, which do not import code of the package."""
-        return self.decrypt(stored, SecretLocation(table, column, row_id))
-
     def sign(self, content: bytes) -> str:
         """Return the signature of a content with the first key. Raise SecretKeyError without keys."""
         return self._signature(self.current_id, content)
