@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.test_cli import wattgate
 from tests.support.encryption import key, ring
-from wattgate.db.encryption.key_ring import parse_keys
+from wattgate.db.encryption.key_ring import KeyRing, SecretLocation, parse_keys, read_keys
 from wattgate.db.personal_data.erasure_list import ErasureList, ListedErasure
 
 
@@ -19,8 +19,9 @@ def test_new_prints_a_key_that_the_settings_accept(tmp_path: Path) -> None:
     assert printed != wattgate("keys", "new", folder=tmp_path).stdout
 
 
-def _store_plain_token(folder: Path) -> None:
-    """Store a push token that is not encrypted, as an old process does."""
+def _store_token(folder: Path, keys: KeyRing) -> None:
+    """Store an encrypted push token."""
+    token = keys.encrypt("t", SecretLocation("mobile_app_token", "token", "m"))
     connection = sqlite3.connect(folder / "wattgate.sqlite3")
     with connection:
         columns = "application_id, name, culture_code, directory_id, trusted_only, created_at, updated_at"
@@ -28,7 +29,9 @@ def _store_plain_token(folder: Path) -> None:
         connection.execute(f"INSERT INTO application ({columns}) VALUES ({values})")
         connection.execute("PRAGMA foreign_keys=OFF")
         columns = "application_id, mobile_app_token_id, user_id, account_id, token, created_at"
-        connection.execute(f"INSERT INTO mobile_app_token ({columns}) VALUES ('a', 'm', 'u', 'c', 't', '2026-01-01')")
+        connection.execute(
+            f"INSERT INTO mobile_app_token ({columns}) VALUES ('a', 'm', 'u', 'c', ?, '2026-01-01')", (token,)
+        )
     connection.close()
 
 
@@ -36,7 +39,7 @@ def _store_plain_token(folder: Path) -> None:
 def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
     old, new = key("old"), key("new", "y")
     assert wattgate("db", "upgrade", folder=tmp_path, SECRET_KEYS=old).returncode == 0
-    _store_plain_token(tmp_path)
+    _store_token(tmp_path, ring(old))
     erasures = ErasureList(tmp_path / "wattgate.sqlite3.erasures", ring(old))
     erasures.append([ListedErasure("a", "erased", datetime(2026, 1, 1, tzinfo=UTC))])
 
@@ -47,9 +50,6 @@ def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
         return found
 
     token = {"column": "mobile_app_token.token", "secrets": 1, "available": True}
-    assert counts(old) == [{**token, "key": None}]
-    rotated = wattgate("keys", "rotate", folder=tmp_path, SECRET_KEYS=old)
-    assert "mobile_app_token.token: 1 encrypted" in rotated.stdout
     assert counts(old) == [{**token, "key": "old"}]
 
     refused = wattgate("serve", folder=tmp_path, SECRET_KEYS=new)
@@ -58,7 +58,9 @@ def test_keys_are_rotated_and_the_old_one_removed(tmp_path: Path) -> None:
     assert (missing.returncode, "needs the key old" in missing.stderr) == (1, True)
     assert "no" in missing.stdout
 
-    assert wattgate("keys", "rotate", "--batch", "1", folder=tmp_path, SECRET_KEYS=f"{new},{old}").returncode == 0
+    rotated = wattgate("keys", "rotate", "--batch", "1", folder=tmp_path, SECRET_KEYS=f"{new},{old}")
+    assert rotated.returncode == 0
+    assert "mobile_app_token.token: 1 encrypted" in rotated.stdout
     assert counts(new) == [{**token, "key": "new"}]
     checked = wattgate("doctor", folder=tmp_path, SECRET_KEYS=new)
     assert (checked.returncode, "wattgate.sqlite3.erasures: 1" in checked.stdout) == (0, True), checked.stdout
@@ -77,7 +79,7 @@ def test_sqlite_without_keys_gets_a_key_file(tmp_path: Path) -> None:
     assert wattgate("db", "upgrade", folder=tmp_path, without=without).returncode == 0
     assert wattgate("doctor", folder=tmp_path, without=without).returncode == 0
     assert (tmp_path / "wattgate.sqlite3.keys").exists()
-    _store_plain_token(tmp_path)
+    _store_token(tmp_path, KeyRing(read_keys(tmp_path / "wattgate.sqlite3.keys")))
     assert wattgate("keys", "rotate", folder=tmp_path, without=without).returncode == 0
     (tmp_path / "wattgate.sqlite3.keys").unlink()
     lost = wattgate("doctor", folder=tmp_path, without=without)

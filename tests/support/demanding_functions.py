@@ -24,7 +24,7 @@ DEMANDS = (
         "db.identity.passwords:HashPool",
         "db.identity.login_backoff:LoginAttempt.verify",  # operations: also PASSWORD_HASH_WEIGHT; Basic: `charge_hash`
         (
-            "db.identity.passwords:_has_hash calls HASHER.verify",
+            "db.identity.passwords:_verify calls HASHER.verify",
             "db.identity.passwords:hash_password calls HASHER.hash",
             "db.identity.passwords:hash_password calls HASH_POOL.run",
             "db.identity.passwords:password_matches calls HASH_POOL.run",

@@ -25,7 +25,7 @@ POLICY = "wattgate_scope_2"
 _APPLICATION = "application_id = (SELECT current_setting('wattgate.application', true))"
 _USER = "(SELECT current_setting('wattgate.user', true))"
 _HOME = "(SELECT coalesce(current_setting('wattgate.home', true), ''))"
-"""The home of the scope. Gateways of an earlier version do not set it."""
+"""The home of the scope; empty if the connection has none."""
 
 SHARED_TABLES: Mapping[str, str] = MappingProxyType(
     {

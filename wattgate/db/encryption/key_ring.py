@@ -57,13 +57,13 @@ class SecretLocation:
 
 
 def is_encrypted(stored: str) -> bool:
-    """Return whether a stored text is encrypted. Texts from before encryption are not."""
+    """Return whether a stored text has the form of an encrypted text."""
     return stored.startswith(PREFIX)
 
 
-def key_id_of(stored: str) -> str | None:
-    """Return the id of the key of a stored text, or None if the text is not encrypted."""
-    return stored.split(".", 2)[1] if is_encrypted(stored) else None
+def key_id_of(stored: str) -> str:
+    """Return the id of the key of an encrypted text."""
+    return stored.split(".", 2)[1]
 
 
 def new_key() -> str:
@@ -128,12 +128,11 @@ class KeyRing:
         return self._join(data_key, sealed, location)
 
     def decrypt(self, stored: str, location: SecretLocation) -> str:
-        """Return the text of a stored form. A text that is not encrypted is returned unchanged.
+        """Return the text of a stored form.
 
-        Raise SecretKeyError if its key is missing, or if it was stored under another key or at another location.
+        Raise SecretKeyError if it is not encrypted, if its key is missing, or if it was stored under another key or at
+        another location.
         """
-        if not is_encrypted(stored):
-            return stored
         data_key, sealed = self._split(stored, location)
         try:
             return _decrypt(AESGCM(data_key), sealed, location.associated_data).decode()
@@ -142,8 +141,6 @@ class KeyRing:
 
     def rotate(self, stored: str, location: SecretLocation) -> str:
         """Return the stored form under the first key. Only the data key is encrypted again."""
-        if not is_encrypted(stored):
-            return self.encrypt(stored, location)
         data_key, sealed = self._split(stored, location)
         return self._join(data_key, sealed, location)
 
@@ -172,6 +169,11 @@ class KeyRing:
 
     def _split(self, stored: str, location: SecretLocation) -> tuple[bytes, bytes]:
         """Return the data key and the encrypted text of a stored form."""
+        if stored.count(".") < 2 or not is_encrypted(stored):
+            raise SecretKeyError(
+                f"The secret in {location.table}.{location.column} of {location.row_id} is not encrypted, so no "
+                "gateway stored it. Store it again with the operation that sets it."
+            )
         _, key_id, encoded = stored.split(".", 2)
         cipher = self._ciphers.get(key_id)
         if cipher is None:

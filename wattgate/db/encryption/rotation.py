@@ -23,11 +23,11 @@ SAMPLE = "wattgate"
 
 @dataclass(frozen=True, slots=True)
 class KeyCount:
-    """The number of secrets of a column under a key. `key_id` is None for texts that are not encrypted."""
+    """The number of secrets of a column under a key."""
 
     table: str
     column: str
-    key_id: str | None
+    key_id: str
     count: int
 
 
@@ -54,10 +54,7 @@ async def count_secrets(database: Database) -> list[KeyCount]:
     async with database.session(SystemAccess.ROTATE_KEYS) as session:
         in_use = set((await session.execute(select(col(SecretKey.key_id)))).scalars()) | set(database.key_ring.key_ids)
         for table, _, column in _encrypted_columns():
-            conditions: dict[str | None, Any] = {
-                key_id: column.startswith(f"{PREFIX}{key_id}.", autoescape=True) for key_id in sorted(in_use)
-            }
-            conditions[None] = ~column.startswith(PREFIX, autoescape=True)
+            conditions = {key_id: column.startswith(f"{PREFIX}{key_id}.", autoescape=True) for key_id in sorted(in_use)}
             for key_id, condition in conditions.items():
                 statement = select(func.count()).select_from(table).where(condition)
                 number = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
@@ -69,8 +66,8 @@ async def count_secrets(database: Database) -> list[KeyCount]:
 async def rotate_secrets(database: Database, batch_rows: int = BATCH_ROWS) -> AsyncGenerator[KeyCount, None]:
     """Encrypt every secret with the first key that is not under it yet. Yield each batch after its commit.
 
-    An interrupted rotation continues where it stopped, because rows under the first key are left out. Texts that are
-    not encrypted are encrypted. At the end, only the keys that still encrypt a secret remain recorded as in use.
+    An interrupted rotation continues where it stopped, because rows under the first key are left out.
+    At the end, only the keys that still encrypt a secret remain recorded as in use.
     """
     await verify_keys(database)
     for table, key, column in _encrypted_columns():

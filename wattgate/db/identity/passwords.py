@@ -80,15 +80,8 @@ def decoy_hash() -> str:
 
 
 def _verify(stored_hash: str, password: str) -> bool:
-    """Return whether a password has a hash. Hashes of older versions are of the password as it was typed."""
-    forms = dict.fromkeys((normalize_password(password), password))
-    results = [_has_hash(stored_hash, form) for form in forms]  # all of them, as for an unknown account
-    return any(results)
-
-
-def _has_hash(stored_hash: str, password: str) -> bool:
     try:
-        return HASHER.verify(stored_hash, password)
+        return HASHER.verify(stored_hash, normalize_password(password))
     except (VerificationError, InvalidHashError):
         return False
 

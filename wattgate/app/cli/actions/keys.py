@@ -57,7 +57,7 @@ def _print_counts(counts: list[KeyCount], key_ids: tuple[str, ...], as_json: boo
         {
             "column": f"{count.table}.{count.column}",
             "key": count.key_id,
-            "available": count.key_id is None or count.key_id in key_ids,
+            "available": count.key_id in key_ids,
             "secrets": count.count,
         }
         for count in counts
@@ -68,6 +68,6 @@ def _print_counts(counts: list[KeyCount], key_ids: tuple[str, ...], as_json: boo
     table = Table("column", "key", "available", "secrets")
     for row in rows:
         available = "yes" if row["available"] else "no"
-        table.add_row(str(row["column"]), str(row["key"] or "not encrypted"), available, f"{row['secrets']:,}")
+        table.add_row(str(row["column"]), str(row["key"]), available, f"{row['secrets']:,}")
     out.print(table)
     out.print(f"Keys: {', '.join(key_ids) or 'none'}. The first one encrypts.")
