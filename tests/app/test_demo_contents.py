@@ -109,11 +109,11 @@ async def test_each_login_sees_its_homes_and_nothing_is_withheld(demo: Demo, use
 
 async def test_editor_sees_templates_and_no_home_and_no_live_power(demo: Demo) -> None:
     document = """{ virtualEntities { veId } resources { resourceId } devices { deviceId } consents { mpxn }
-      alertRules { ruleId } userAlerts { data } alertConnection(first: 9) { edges { node { data } } }
+      alertRules { ruleId } userAlerts { data } alerts(first: 9) { edges { node { data } } }
       templates { cultureCode } accounts { username } }"""
     data = await demo.graphql(EDITOR_USERNAME, document)
     (own_alert,) = data.pop("userAlerts")
-    assert data.pop("alertConnection") == {"edges": [{"node": own_alert}]}
+    assert data.pop("alerts") == {"edges": [{"node": own_alert}]}
     assert {template["cultureCode"] for template in data.pop("templates")} == {"en-GB", "fr-FR"}
     assert data.pop("accounts") == [{"username": EDITOR_USERNAME}]
     assert {name for name, records in data.items() if records} == set()

@@ -297,7 +297,7 @@ async def test_operation_is_chosen_and_a_subscription_stops(page: Page) -> None:
     await run_to_end(page)
     home = re.search(r'"veId": "([^"]+)"', await _response_text(page))
     assert home is not None
-    await write(page, f'subscription Live {{ display(virtualEntityId: "{home[1]}") {{ __typename }} }}')
+    await write(page, f'subscription Live {{ display(veId: "{home[1]}") {{ __typename }} }}')
     await run(page)
     await expect(page.get_by_test_id("run")).to_have_text("Stop")
     await expect(page.get_by_test_id("response-text")).to_contain_text("display")

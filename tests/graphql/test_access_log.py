@@ -25,9 +25,11 @@ AT = datetime(2026, 1, 5, tzinfo=UTC)
 SERIES = 'readings(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}, period: P1D) { total }'
 LIVE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids, since: null) { value } }"
 ENTRIES = "accessId userId resourceId operation purpose role reader own count"
-LOG = f"""query ($after: String) {{ accessLogConnection(first: 100, after: $after) {{
+PAGE = f"""accessLog(first: 100, after: $after) {{
   edges {{ node {{ {ENTRIES} }} }} pageInfo {{ hasNextPage endCursor }}
-}} }}"""
+}}"""
+LOG = f"query ($after: String) {{ viewer {{ {PAGE} }} }}"
+WHOLE_LOG = f"query ($after: String) {{ application {{ {PAGE} }} }}"
 QUERY = {"from": "2026-01-05T00:00:00", "to": "2026-01-05T23:59:59", "period": "P1D", "function": "sum"}
 
 
@@ -48,9 +50,11 @@ async def entries(house: House, resource_id: str, who: str = "account") -> list[
     found: list[dict[str, Any]] = []
     page: dict[str, Any] = {"hasNextPage": True, "endCursor": None}
     await flush(house)
+    document = WHOLE_LOG if who == "application" else LOG
     while page["hasNextPage"]:
-        answer = await house.graphql(LOG, house.one.headers[who], after=page["endCursor"])
-        connection = answer["data"]["accessLogConnection"]
+        answer = await house.graphql(document, house.one.headers[who], after=page["endCursor"])
+        (source,) = answer["data"].values()
+        connection = source["accessLog"]
         page = connection["pageInfo"]
         found += [edge["node"] for edge in connection["edges"] if edge["node"]["resourceId"] == resource_id]
     return found
@@ -151,10 +155,15 @@ async def test_both_interfaces_list_the_same_entries_to_their_household_only(ser
     assert [{name: one[name] for name in entry} for one in listed if one["resourceId"] == resource_id] == [entry]
     assert {one["userId"] for one in listed} == {served.one.user_id}
     stranger = await active(served.one)
-    foreign = [served.other.headers[who] for who in ("account", "application", "administrator")]
-    for headers in (*foreign, {**served.one.headers["application"], "userId": stranger["userId"]}):
-        answer = await served.graphql(LOG, headers)
-        nodes = [edge["node"] for edge in answer["data"]["accessLogConnection"]["edges"]]
+    foreign = [
+        (LOG, served.other.headers["account"]),
+        (WHOLE_LOG, served.other.headers["application"]),
+        (WHOLE_LOG, served.other.headers["administrator"]),
+        (LOG, {**served.one.headers["application"], "userId": stranger["userId"]}),
+    ]
+    for document, headers in foreign:
+        (source,) = (await served.graphql(document, headers))["data"].values()
+        nodes = [edge["node"] for edge in source["accessLog"]["edges"]]
         assert served.one.user_id not in {node["userId"] for node in nodes}
         assert (await served.call("GET", path, headers, params={"after": entry["accessId"]})).status_code == 404
     assert (await served.call("GET", path, {})).status_code == 401

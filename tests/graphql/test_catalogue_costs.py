@@ -68,12 +68,12 @@ YEAR = {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
 POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
     period: PT30M, field: "POWER") { columns { start value } } }"""
-TREE = """{ virtualEntityConnection(first: 20) { edges { node { veId name
-    resources { resourceId name tariffs { name rate validFrom } } } } } }"""
+TREE = """{ viewer { homes(first: 20) { edges { node { veId name
+    resources { resourceId name tariffs { name rate validFrom } } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
 HALF_HOURS = [f"2026-11-19T{number // 2:02}:{number % 2 * 30:02}:00Z" for number in range(48)]
 DAY = [{"resourceId": "a", "readings": [{"at": at, "value": 1} for at in HALF_HOURS]}]
-ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } }"
+ALERTS = "{ alerts(first: 100) { edges { node { alertId data notifications { state log { stage } } } } } }"
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 
 DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -244,7 +244,7 @@ def test_baseline_has_as_many_buckets_as_its_series() -> None:
     ("first", "items"), [({}, 50), ({"first": 7}, 7), ({"first": 100}, 100), ({"first": 1_000}, 100)]
 )
 def test_page_costs_the_requested_number_of_items(first: dict[str, int], items: int) -> None:
-    text = "query ($first: Int! = 50) { accountConnection(first: $first) { edges { cursor node { name } } } }"
+    text = "query ($first: Int! = 50) { alerts(first: $first) { edges { cursor node { priority } } } }"
     assert costs(text, first)[1] == STATEMENT_WEIGHT + 1 + 2 * items
 
 

@@ -94,7 +94,7 @@ def test_list_sizes_are_those_of_the_declarations() -> None:
         if computed and "The length of" not in field.description:
             differing[name] = computed
     assert differing == {}
-    assert directive(schema_fields()["Query.accountConnection"][0], "listSize") == {
+    assert directive(schema_fields()["Query.alerts"][0], "listSize") == {
         "assumedSize": 50,
         "slicingArguments": ["first", "last"],
         "sizedFields": ["edges"],
@@ -135,7 +135,7 @@ class SpecifiedCost:
     [
         "{ resources { name type { name } } }",
         "{ virtualEntities { name resources { name device { status { lastPacketAt } } lastTime } } }",
-        "{ accountConnection(first: 20) { edges { cursor node { name } } pageInfo { hasNextPage } } }",
+        "{ alerts(first: 20) { edges { cursor node { priority } } pageInfo { hasNextPage } } }",
         "{ alertTypes { name declared variables { name } } }",
         "{ templates { published { version } versions { version } duplicates { inUse } } }",
         "mutation { newToken { token } }",

@@ -125,7 +125,7 @@ async def test_a_known_caller_pays_for_the_size_before_the_variables_are_validat
         second = (await send([entry] * 400)).json()["extensions"]["cost"]
         units = size_cost(len(body_of(READINGS, [entry] * 400)))
         assert units > 100
-        assert second["requested"] - first["requested"] == units
+        assert second["charged"] - first["charged"] == units
         invalid = await send([{"x": "x" * 40_000}])
         assert invalid.status_code == 400
         refused = await send([{"x": "x" * 200_000}])

@@ -21,7 +21,7 @@ ROWS = [{"id": str(number), "values": [number, None, 0.5], "name": "é"} for num
 VALUES: dict[str, Any] = {
     "small": {"a": [1, {"b": None}]},
     "empty": {"a": [], "b": {}},
-    "rows": {"data": {"rows": ROWS, "more": {"of": ROWS}}, "extensions": {"cost": {"requested": 1}}},
+    "rows": {"data": {"rows": ROWS, "more": {"of": ROWS}}, "extensions": {"cost": {"charged": 1}}},
     "rows of columns": {"data": [{"at": ["2026"] * PIECE_VALUES, "value": [0.25] * PIECE_VALUES}] * 3},
     "serialized columns": {"value": SerializedColumn([0.25] * 3 * PIECE_VALUES)},
     "scalars": list(range(3 * PIECE_VALUES)),

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from graphql import get_named_type
+from graphql import GraphQLObjectType, get_named_type
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlmodel import col
 
 from tests.support.chance import examples
 from tests.support.examples_areas import own_mail_suppression
+from tests.support.gateway_schema import SCHEMA
 from tests.support.house import House
 from tests.support.interfaces import by_graphql, field_of
 from tests.support.residents import resident
@@ -39,10 +40,10 @@ def content_at(second: int, reference: str = "r") -> Content:
 ORDER = [Content.created_at, Content.content_id]
 PAGE = """
 query ($first: Int! = 50, $after: String) {
-  userActionConnection(first: $first, after: $after) {
+  viewer { userActions(first: $first, after: $after) {
     edges { cursor node { userActionId userId } }
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-  }
+  } }
 }
 """
 
@@ -50,7 +51,7 @@ query ($first: Int! = 50, $after: String) {
 async def page(house: House, **variables: Any) -> Any:
     result = await house.graphql(PAGE, house.one.headers["account"], **variables)
     assert "errors" not in result, result
-    return result["data"]["userActionConnection"]
+    return result["data"]["viewer"]["userActions"]
 
 
 async def test_pages_of_a_list_have_no_gaps_and_no_duplicates(served: House) -> None:
@@ -75,10 +76,10 @@ async def test_pages_of_a_list_have_no_gaps_and_no_duplicates(served: House) -> 
 
 DOCUMENT = """
 query ($first: Int, $after: String, $last: Int, $before: String) {
-  userActionConnection(first: $first, after: $after, last: $last, before: $before) {
+  viewer { userActions(first: $first, after: $after, last: $last, before: $before) {
     edges { cursor node { userActionId } }
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-  }
+  } }
 }
 """
 
@@ -112,23 +113,21 @@ async def test_invalid_page_arguments_are_rejected(served: House, subtests: pyte
 
 
 async def test_cursors_of_other_lists_users_and_deleted_records_are_rejected(served: House) -> None:
-    document = (
-        "{ resourceConnection(first: 1) { edges { cursor } } userActionConnection(first: 1) { edges { cursor } } }"
-    )
+    document = "{ viewer { resources(first: 1) { edges { cursor } } userActions(first: 1) { edges { cursor } } } }"
     cursors = {}
     for tenant in (served.one, served.other):
         answer = await served.graphql(document, tenant.headers["account"])
-        cursors[tenant.user_id] = {name: page["edges"][0]["cursor"] for name, page in answer["data"].items()}
+        cursors[tenant.user_id] = {name: page["edges"][0]["cursor"] for name, page in answer["data"]["viewer"].items()}
     one, other = cursors[served.one.user_id], cursors[served.other.user_id]
-    good = await served.graphql(DOCUMENT, served.one.headers["account"], after=one["userActionConnection"])
+    good = await served.graphql(DOCUMENT, served.one.headers["account"], after=one["userActions"])
     assert "errors" not in good
-    for wrong in (one["resourceConnection"], other["userActionConnection"]):
+    for wrong in (one["resources"], other["userActions"]):
         for argument in ("after", "before"):
             refused = await served.graphql(DOCUMENT, served.one.headers["account"], **{argument: wrong})
             assert refused["errors"][0]["extensions"]["problems"][0]["path"] == [argument]
     body = {"userActionTypeId": served.one.ids["user_action_type"]}
     await served.call("POST", "/useraction", served.one.headers["account"], json=body)
-    deleted = (await served.graphql(DOCUMENT, served.one.headers["account"], last=1))["data"]["userActionConnection"]
+    deleted = (await served.graphql(DOCUMENT, served.one.headers["account"], last=1))["data"]["viewer"]["userActions"]
     async with served.gateway.database.session(EVERYTHING) as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
         key = deleted["edges"][0]["node"]["userActionId"]
@@ -235,7 +234,6 @@ CONNECTIONS = [
 async def test_each_connection_returns_only_records_of_the_tenant(served: House, subtests: pytest.Subtests) -> None:
     for tenant in (served.one, served.other):
         await own_mail_suppression(tenant)
-    assert len(CONNECTIONS) > 10
     for connection in CONNECTIONS:
         with subtests.test(connection.name):
             results = [
@@ -248,6 +246,25 @@ async def test_each_connection_returns_only_records_of_the_tenant(served: House,
             assert not own_nodes & other_nodes
             refused = await by_graphql(served, connection, {}, {})
             assert refused.code == "UNAUTHENTICATED"
+    application = SCHEMA.type_map["Application"]
+    assert isinstance(application, GraphQLObjectType)
+    lists = [
+        name for name, field in application.fields.items() if get_named_type(field.type).name.endswith("Connection")
+    ]
+    assert len(lists) > 10
+    for name in lists:
+        with subtests.test(f"Application.{name}"):
+            document = f"{{ application {{ {name} {{ edges {{ cursor }} }} }} }}"
+            own, other = [
+                {edge["cursor"] for edge in answer["data"]["application"][name]["edges"]}
+                for answer in [
+                    await served.graphql(document, tenant.headers["application"])
+                    for tenant in (served.one, served.other)
+                ]
+            ]
+            assert own
+            assert other
+            assert not own & other
 
 
 async def test_user_is_found_by_either_key(served: House) -> None:

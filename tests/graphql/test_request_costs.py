@@ -50,18 +50,17 @@ async def test_response_contains_the_cost_and_the_remaining_budget(tmp_path: Pat
         first = await http.post("/graphql", json=HOMES, headers=headers)
         cost = extensions(first)
         assert cost == {
-            "requested": cost["requested"],
-            "estimated": cost["requested"],
-            "charged": cost["requested"],
-            "remaining": 1_000 - cost["requested"],
+            "estimated": cost["charged"],
+            "charged": cost["charged"],
+            "remaining": 1_000 - cost["charged"],
             "limit": 1_000,
             "reset": cost["reset"],
         }
-        assert cost["reset"] == cost["requested"]
+        assert cost["reset"] == cost["charged"]
         assert first.headers["ratelimit"] == f'"login";r={cost["remaining"]};t={cost["reset"]}'
         assert first.headers["ratelimit-policy"] == '"login";q=1000;w=1000'
         second = await http.post("/graphql", json=HOMES, headers=headers)
-        assert extensions(second)["remaining"] == cost["remaining"] - cost["requested"]
+        assert extensions(second)["remaining"] == cost["remaining"] - cost["charged"]
         rest = await http.get("/api/v0-1/virtualentity", headers=headers)
         assert rest.headers["ratelimit-policy"] == first.headers["ratelimit-policy"]
 
@@ -123,13 +122,13 @@ async def test_dry_run_returns_the_cost_and_executes_nothing(tmp_path: Path) -> 
         )
         assert (dry.status_code, dry.json()["data"]) == (200, None)
         assert "errors" not in dry.json()
-        assert extensions(dry)["requested"] > 0
+        assert extensions(dry)["estimated"] > 0
         listed = await http.post("/graphql", json={"query": name}, headers=headers)
         assert "never made" not in listed.text
         before = extensions(await http.post("/graphql", json=HELLO, headers=headers))["remaining"]
         dry_run = await http.post("/graphql", json={**HOMES, "extensions": {"dryRun": True}}, headers=headers)
         executed = await http.post("/graphql", json=HOMES, headers=headers)
-        assert extensions(dry_run)["requested"] == extensions(executed)["requested"]
+        assert extensions(dry_run)["estimated"] == extensions(executed)["estimated"]
         assert extensions(dry_run)["remaining"] == before
 
 

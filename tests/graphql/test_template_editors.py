@@ -50,12 +50,12 @@ async def test_editor_sees_no_record_of_another_user(served: House, editor: Tena
     headers = editor.headers["account"]
     document = """{
       virtualEntities { veId } resources { resourceId } devices { deviceId } consents { mpxn } userAlerts { alertId }
-      alertRules { ruleId } accounts { accountId } virtualEntityConnection(first: 9) { edges { node { veId } } }
-      resourceConnection(first: 9) { edges { node { resourceId } } }
-      alertConnection(first: 9) { edges { node { alertId } } }
+      alertRules { ruleId } accounts { accountId } alerts(first: 9) { edges { node { alertId } } }
+      viewer { homes(first: 9) { edges { node { veId } } } resources(first: 9) { edges { node { resourceId } } } }
     }"""
     data = (await served.graphql(document, headers))["data"]
     assert data.pop("accounts") == [{"accountId": editor.account_id}]
+    assert data.pop("viewer") == {"homes": {"edges": []}, "resources": {"edges": []}}
     assert {name: value for name, value in data.items() if value not in ([], {"edges": []})} == {}
     for path in ("/virtualentity", "/resource", "/device", "/alert/user", "/alertrule"):
         answer = await served.call("GET", path, headers)

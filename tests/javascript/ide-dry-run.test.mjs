@@ -13,7 +13,7 @@ class Page {
   operation = null;
   analysis = null;
   headers = { token: "t" };
-  answer = { status: 200, body: { extensions: { cost: { requested: 5 } } }, headers: { "ratelimit-policy": '"login";q=50;w=60' } };
+  answer = { status: 200, body: { extensions: { cost: { estimated: 5 } } }, headers: { "ratelimit-policy": '"login";q=50;w=60' } };
   sent = [];
   costs = [];
   queue = new DryRunQueue((request) => this.send(request));
@@ -58,7 +58,7 @@ test("a pause is needed, and the same document is sent once", async () => {
   assert.deepEqual(page.sent, []);
   await wait(1);
   assert.deepEqual(page.sent, ["{ abc }"]);
-  assert.deepEqual(page.costs.at(-1), { requested: 5, window: 60 });
+  assert.deepEqual(page.costs.at(-1), { estimated: 5, window: 60 });
   type("{ abc }");
   await wait(10_000);
   assert.equal(page.sent.length, 1);

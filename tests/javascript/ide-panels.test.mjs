@@ -101,9 +101,9 @@ describe("search", () => {
 
 describe("costs", () => {
   test("of polling, as units and as a share of what the budget refills in an hour", () => {
-    const cost = { requested: 450, estimated: 450, limit: 250_000, remaining: 250_000, reset: 0 };
+    const cost = { estimated: 450, limit: 250_000, remaining: 250_000, reset: 0 };
     assert.deepEqual(pollingCosts(cost, 300).map(({ units, budget }) => [units, formatShare(budget)]), [[162_000, "5.4 %"], [27_000, "0.9 %"], [1800, "less than 0.1 %"]]);
-    assert.equal(pollingCosts({ requested: 450, estimated: 450 }, null)[0].budget, null);
+    assert.equal(pollingCosts({ estimated: 450 }, null)[0].budget, null);
     const headers = ['"login";r=12; t=3', '"login";q=250000;w=300'];
     assert.deepEqual(readRateLimit(...headers), { remaining: 12, reset: 3, limit: 250_000, window: 300 });
     assert.deepEqual(Object.values(readRateLimit(undefined, "x")), [null, null, null, null]);
@@ -111,10 +111,10 @@ describe("costs", () => {
   });
 
   test("and the budget in words", () => {
-    const cost = { requested: 450, estimated: 450, limit: 250_000, remaining: 1000, reset: 299 };
+    const cost = { estimated: 450, limit: 250_000, remaining: 1000, reset: 299 };
     assert.equal(describeBudget(cost), "1,000 of 250,000 units left. Enough for 2 runs at once. It is full in 5 min.");
     assert.match(describeBudget({ ...cost, remaining: 449, reset: 30 }), /Too little for this operation\. It is full in 30 s\./);
-    assert.match(describeBudget({ requested: 1, estimated: 1 }), /no budget/);
+    assert.match(describeBudget({ estimated: 1 }), /no budget/);
   });
 });
 

@@ -85,7 +85,7 @@ export const reference = new Reference(
         },
       },
       responses: {
-        Error: { description: "CONSENT_REVOKED, NOT_FOUND", content: { "application/json": { schema: { type: "object" } } } },
+        Error: { description: "There are no such readings.", "x-error-codes": ["CONSENT_REVOKED", "NOT_FOUND"], content: { "application/json": { schema: { type: "object" } } } },
       },
     },
   },

@@ -174,10 +174,6 @@ describe("address", () => {
     assert.deepEqual(readHash("#%", operations), { kind: "other", id: "%" });
   });
 
-  test("links to the ids of earlier documents still work", () => {
-    assert.deepEqual(readHash("#getResourceResourceidReadings", operations), { kind: "operation", operation: read });
-  });
-
   test("the words of an unknown operation", () => {
     assert.equal(wordsOf("getResourceReadings"), "resource readings");
     assert.equal(wordsOf("virtualEntities"), "virtual entities");

@@ -7,7 +7,7 @@ from strawberry import ID
 from tests.support.house import House, Tenant
 from wattgate.graphql.types import resources as types
 
-COST_MEMBERS = {"requested", "estimated", "charged", "remaining", "limit", "reset"}
+COST_MEMBERS = {"estimated", "charged", "remaining", "limit", "reset"}
 """The members of `extensions.cost` for a caller with a budget."""
 
 COST_STORAGE = types.NewStorageDefinition(

@@ -248,25 +248,6 @@ EXAMPLES: dict[str, Example] = {
         }
     ),
     **dict.fromkeys(("alerts", "audit_entries", "mail_suppressions"), fixed(lambda tenant: {"last": 2})),
-    **{
-        f"{name}_connection": NOTHING
-        for name in (
-            "access_log",
-            "account",
-            "audit_entry",
-            "consent_receipt",
-            "alert",
-            "mail_suppression",
-            "webhook",
-            "webhook_error",
-            "user_action",
-            "prompt_user",
-            "virtual_entity",
-            "resource",
-            "device",
-            "terms_conditions_user",
-        )
-    },
     "find_user": fixed(lambda tenant: {"by": {"userId": tenant.user_id}}),
     "find_device": fixed(lambda tenant: {"by": {"resourceId": tenant.ids["resource"]}}),
 }

@@ -125,7 +125,7 @@ async def by_graphql(
 async def by_rest(
     house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
 ) -> InterfaceResult:
-    remaining = dict(variables)
+    remaining = {operation.rest_names.get(name, name): value for name, value in variables.items()}
     path = re.sub(r"\{(\w+)\}", lambda match: str(remaining.pop(match[1])), rest.path)
     options: dict[str, Any] = {}
     if rest.method == "GET":

@@ -27,10 +27,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
-    """Payload on a topic of readings or catch-ups: the consent for the meter point was withdrawn. It ends this part.
-
-    Earlier versions do not send `resource_id`.
-    """
+    """Payload on a topic of readings or catch-ups: the consent for the meter point was withdrawn. It ends this part."""
 
     mpxn: str
     resource_id: str | None = None
@@ -41,7 +38,7 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
 
     With `token_ids` None, all credentials of the account are revoked. The token `except_token_id` stays valid.
     `user_id` is a closed user, for whom no application may act any more. `credential_name` is the username of an
-    application's credential with a new secret. Earlier versions read only `account_id`, which is then empty.
+    application's credential with a new secret. `account_id` is then empty.
     `CREDENTIALS_CHANGED` revokes nothing: a role or a setting has changed, which processes may remember with a token.
     `changed_account_id` is an account with another role or second factor, whose credentials must be checked again.
     """

@@ -138,7 +138,6 @@ async def _add_homes(homes: Homes) -> None:
         "accountId": [tenant.account_id, homes.other.account_id],
         "username": [tenant.username, homes.other.username, "nobody"],
         "mpxn": [*(point.mpxn for point in points), tenant.ids["mpxn"], "1"],
-        "meterPointNumber": [points[0].mpxn, points[1].mpxn, "nonsense"],
         "eui": [points[0].eui, points[1].eui, "nonsense"],
         "hardwareId": [points[0].eui, "nonsense"],
     }

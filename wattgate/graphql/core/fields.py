@@ -36,7 +36,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
         yield
 
     if operation.kind is OperationKind.SUBSCRIPTION:
-        parameters = {**operation.graphql_arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
+        parameters = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
         result_type = operation.returns | None
         _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
         field: Any = strawberry.subscription(
@@ -47,7 +47,7 @@ def build_root_field(operation: Operation) -> StrawberryField:
             directives=[] if operation.resumes else [ONLY_ON_ERROR],  # null also means: only the position is new
         )
     else:
-        _set_signature(resolve, operation.graphql_arguments, returns=operation.returns | None)
+        _set_signature(resolve, operation.arguments, returns=operation.returns | None)
         field = strawberry.field(
             resolver=resolve,
             name=to_camel_case(operation.name),

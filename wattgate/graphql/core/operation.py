@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
-import strawberry
 
 from wattgate.client import UNLIMITED_ADDRESSES, AddressLimiter, AddressPolicy, Client
 from wattgate.db.account_policy import DEFAULT_ACCOUNT_POLICY, AccountPolicy
@@ -18,8 +17,6 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import OpenIdClient
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
-from wattgate.enums import to_camel_case
-from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
 from wattgate.graphql.core.outside_work import OutsideTemplates, OutsideWork
 from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
@@ -157,7 +154,7 @@ class Operation:
     before the session opens. The resolver of an operation that `delegates` gets a `RunOperation` instead of a `Call`:
     it only runs other operations, with their permissions. `deprecation` says which field replaces it in GraphQL.
     An operation that `renews_token` also accepts a token that has expired within TOKEN_GRACE, on an open connection.
-    `renamed_arguments` maps the old names of arguments to their present ones: GraphQL accepts both, REST the old ones.
+    `rest_names` has the names of arguments in REST where they are not those of GraphQL.
     """
 
     name: str
@@ -177,35 +174,7 @@ class Operation:
     delegates: bool = False
     deprecation: str | None = None
     renews_token: bool = False
-    renamed_arguments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def graphql_arguments(self) -> Mapping[str, Argument]:
-        """The arguments of the GraphQL field. One that was renamed is optional, and so is its deprecated old name."""
-        arguments = dict(self.arguments)
-        for old, new in self.renamed_arguments.items():
-            optional = self.arguments[new].annotation | None
-            deprecated = strawberry.argument(deprecation_reason=f"Use `{to_camel_case(new)}`.")
-            arguments |= {new: Argument(optional, None), old: Argument(Annotated[optional, deprecated], None)}
-        return arguments
-
-    def rename_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments by their present names. Raise BadInput unless each renamed one has exactly one name."""
-        if not self.renamed_arguments:
-            return arguments
-        renamed = dict(arguments)
-        for old, new in self.renamed_arguments.items():
-            values = [value for name in (new, old) if (value := renamed.pop(name, None)) is not None]
-            if len(values) != 1:
-                name, old_name = to_camel_case(new), to_camel_case(old)
-                problem = "is missing" if not values else f"is given twice: also as {old_name}"
-                raise BadInput(
-                    f"{to_camel_case(self.name)} needs exactly one of {name} and {old_name}, which is deprecated. "
-                    f"Send {name}.",
-                    problems=[Problem((name,), problem, is_missing=not values)],
-                )
-            renamed[new] = values[0]
-        return renamed
+    rest_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def base_cost(self) -> Amount:
@@ -240,7 +209,7 @@ def operation(
     delegates: bool = False,
     deprecation: str | None = None,
     renews_token: bool = False,
-    renamed_arguments: Mapping[str, str] = MappingProxyType({}),
+    rest_names: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
@@ -266,7 +235,7 @@ def operation(
             delegates=delegates,
             deprecation=deprecation,
             renews_token=renews_token,
-            renamed_arguments=renamed_arguments,
+            rest_names=rest_names,
         )
 
     return declare

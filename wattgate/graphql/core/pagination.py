@@ -102,12 +102,10 @@ def paginate(
     *,
     needs: Permission,
     noun: str,
-    build: BuildNode = _keep_row,
-    deprecation: str | None = None,
 ) -> Operation:
     """Return the operation `name`, which returns pages. It exists only in GraphQL; REST has a plain list."""
     type_name = str(graphql_type.__strawberry_definition__.name)
-    records = RecordList(type_name, model, build)
+    records = RecordList(type_name, model)
 
     async def resolve(call: Call, **arguments: Any) -> Page:
         return await load_page(call.rows, records, PageArguments(**arguments))
@@ -126,7 +124,6 @@ def paginate(
             "before": Argument(str | None, None),
         },
         sizes=(_page_size(type_name),),
-        deprecation=deprecation,
     )
 
 

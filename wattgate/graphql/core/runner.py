@@ -145,7 +145,6 @@ class Runner(RowReader):
         scope = check_permission(principal, operation.needs)
         if principal.has_expired(self._clock(), TOKEN_GRACE if operation.renews_token else NO_GRACE):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
-        arguments = operation.rename_arguments(arguments)
         check_arguments(operation, arguments)
         if operation.delegates:
             return await operation.resolver(partial(self._run_delegated, principal, reads), **arguments)

@@ -19,7 +19,6 @@ from graphql import (
 from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
-from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
 from wattgate.graphql.core.operation import Operation
@@ -47,11 +46,11 @@ class ArgumentBinder:
         fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
         by_name = {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in fields.values()}
         field = by_name[operation.name]
-        graphql_only = {to_camel_case(name) for name in operation.renamed_arguments.values()}
+        self._graphql_names = {operation.rest_names.get(name, name): name for name in field.args}
         self.arguments: Mapping[str, GraphQLArgument] = {
-            name: argument for name, argument in field.args.items() if name not in graphql_only
+            name: field.args[graphql_name] for name, graphql_name in self._graphql_names.items()
         }
-        """The operation's arguments, by GraphQL name. Arguments that GraphQL has renamed keep their old names."""
+        """The operation's arguments, by their names in REST."""
         self._decoders = {
             name: decode
             for name, argument in self.arguments.items()
@@ -71,7 +70,7 @@ class ArgumentBinder:
         for name, argument in self.arguments.items():
             decode = self._decoders.get(name)
             if decode is not None and (objects := decode(raw.values.get(name))) is not None:
-                decoded[name] = objects
+                decoded[self._graphql_names[name]] = objects
             elif name in raw.values:
                 values[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
@@ -79,7 +78,7 @@ class ArgumentBinder:
         if problems:
             raise BadInput("the request has missing or invalid arguments", problems=problems)
         coerced = {
-            name: coerce_input_value(values[name], argument.type)
+            self._graphql_names[name]: coerce_input_value(values[name], argument.type)
             for name, argument in self.arguments.items()
             if name in values
         }

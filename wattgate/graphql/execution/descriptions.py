@@ -291,7 +291,6 @@ FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "value": "Measured value.",
         "values": "JSON object with the members to set.",
         "veId": "ID of the virtual entity.",
-        "virtualEntityId": "ID of the virtual entity.",
         "veTypeId": "ID of the virtual entity type.",
         "version": "Version: dotted numbers, such as 1.2.0, for an app.",
         "webhookId": "ID of the webhook.",

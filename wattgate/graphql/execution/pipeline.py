@@ -89,12 +89,8 @@ class PipelineResult(msgspec.Struct, frozen=True):
 
 
 def cost_extension(charge: OperationCharge) -> dict[str, int]:
-    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again.
-
-    `requested` is the charge or, in a dry run, the estimate.
-    """
-    requested = charge.charged or charge.estimated
-    costs = {"requested": requested, "estimated": charge.estimated, "charged": charge.charged}
+    """Return the members of `extensions.cost`. `reset` is the time in seconds until the budget is full again."""
+    costs = {"estimated": charge.estimated, "charged": charge.charged}
     balance = charge.balance
     if balance is not None:
         costs["remaining"], costs["limit"], costs["reset"] = balance.remaining, balance.limit, balance.reset

@@ -119,7 +119,7 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     returns=types.Inventory,
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory"),
-    renamed_arguments={"meter_point_number": "mpxn"},
+    rest_names={"mpxn": "meterPointNumber"},
 )
 async def meter_point_inventory(call: Call, *, mpxn: strawberry.ID) -> types.Inventory:
     """Return the devices that the meter network has at a meter point.
@@ -165,7 +165,7 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     returns=meter_point_types.MeterPointResources,
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
-    renamed_arguments={"meter_point_number": "mpxn"},
+    rest_names={"mpxn": "meterPointNumber"},
 )
 async def meter_point_resources(call: Call, *, mpxn: strawberry.ID) -> MeterPointResourcesResult:
     """Return the active resources at a meter point that the caller may see."""

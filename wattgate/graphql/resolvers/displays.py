@@ -19,7 +19,6 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     returns=types.Display,
     needs=Permission.READINGS_READ,
     weight=DISPLAY_WEIGHT,
-    renamed_arguments={"virtual_entity_id": "ve_id"},
 )
 async def display(call: Call, *, ve_id: strawberry.ID) -> SubscriptionSource:
     """Publish the complete content of a home's in-home display: immediately, and after each change.

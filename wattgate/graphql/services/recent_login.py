@@ -35,7 +35,7 @@ async def require_recent_login(call: Call, password: str | None, code: str | Non
 
 
 def login_time(token: Token) -> datetime:
-    """Return when the holder of a token logged in. Tokens of older versions have only the time of their creation."""
+    """Return when the holder of a token logged in. Without that time, it is the creation of the token."""
     return token.authenticated_at or token.created_at
 
 

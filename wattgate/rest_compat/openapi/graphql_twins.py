@@ -50,7 +50,6 @@ SAMPLES: Mapping[str, Any] = MappingProxyType(
         "hardwareId": "AABBCCDDEEFF",
         "mpxn": MPXN,
         "mpxns": [MPXN],
-        "meterPointNumber": MPXN,
         "password": "correct horse",
         "period": "PT30M",
         "postcode": "LS6 3QT",
@@ -68,7 +67,7 @@ def graphql_twin(operation: Operation, edges: Collection[str], schema: Schema) -
     assert isinstance(root, GraphQLObjectType)
     field = root.fields[name]
     kind = operation.kind.value.lower()
-    arguments = {key: argument for key, argument in field.args.items() if argument.deprecation_reason is None}
+    arguments = field.args
     declared = ", ".join(_variable(key, argument) for key, argument in arguments.items())
     passed = ", ".join(f"{key}: ${key}" for key in arguments)
     text = (

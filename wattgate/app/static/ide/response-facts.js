@@ -25,10 +25,10 @@ export function describeResponse({ status, milliseconds, bytes, body }) {
 
 /**
  * Return the cost of an operation and the budget in words.
- * @param {{ requested?: number, charged?: number, remaining?: number, limit?: number }} cost
+ * @param {{ estimated?: number, charged?: number, remaining?: number, limit?: number }} cost
  */
-export function describeCost({ requested = 0, charged, remaining, limit }) {
-  const own = `cost ${formatCount(charged || requested)}`;
+export function describeCost({ estimated = 0, charged, remaining, limit }) {
+  const own = `cost ${formatCount(charged || estimated)}`;
   return remaining === undefined || limit === undefined ? own : `${own}, ${formatCount(remaining)} of ${formatCount(limit)} left`;
 }
 

@@ -19,7 +19,7 @@ export function readHash(hash, operations) {
   const text = decode(hash.replace(/^#/, ""));
   if (!text) return { kind: "none" };
   if (text.startsWith(SEARCH)) return { kind: "search", query: text.slice(SEARCH.length) };
-  const operation = operations.find(({ id }) => id === text) ?? operations.find(({ oldId }) => oldId === text);
+  const operation = operations.find(({ id }) => id === text);
   return operation ? { kind: "operation", operation } : { kind: "other", id: text };
 }
 

@@ -50,7 +50,6 @@
  * An operation. The type of its bodies and of its responses is that of their contents.
  * @typedef {object} Operation
  * @property {string} id
- * @property {string} oldId  The id in documents before version 0.2: its method and path.
  * @property {string} area  Its first tag.
  * @property {string} method
  * @property {string} path
@@ -72,7 +71,6 @@
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 const GRAPHQL_FIELD = /^GraphQL: `(.+)`$/;
-const ERROR_CODE = /^[A-Z][A-Z_]+$/;
 /** How the names of GraphQL fields begin that remove or end something. */
 const DESTRUCTIVE = /^(delete|remove|revoke|deactivate|archive|erase|optOut|rollBack|cancel|withdraw|purge)(?=[A-Z]|$)/;
 
@@ -182,7 +180,7 @@ export class Reference {
     const { paragraphs, graphqlField } = parseDescription(described.description ?? "");
     const responses = Object.entries(described.responses).map(([status, response]) => {
       const resolved = this.resolve(response);
-      return { status, description: resolved.description ?? "", codes: codesOf(resolved), contents: contentsOf(resolved) };
+      return { status, description: resolved.description ?? "", codes: resolved["x-error-codes"] ?? [], contents: contentsOf(resolved) };
     });
     const requestBody = described.requestBody ? this.resolve(described.requestBody) : null;
     const twin = described["x-graphql"] ?? null;
@@ -190,7 +188,6 @@ export class Reference {
     const effect = described["x-effect"] ?? guessEffect(method, field);
     return {
       id: described.operationId,
-      oldId: oldId(method, path),
       area: described.tags?.[0] ?? "",
       method: method.toUpperCase(),
       path,
@@ -213,15 +210,6 @@ export class Reference {
 }
 
 /**
- * Return the error codes of a response. Documents before version 0.2 list them in its description.
- * @param {any} response
- * @returns {string[]}
- */
-function codesOf(response) {
-  return response["x-error-codes"] ?? (response.description ?? "").split(/[\s,]+/).filter((/** @type {string} */ word) => ERROR_CODE.test(word));
-}
-
-/**
  * Return the effect of an operation in a document that does not state it.
  * @param {string} method
  * @param {string | null} field  The kind and the name of the GraphQL field.
@@ -230,16 +218,6 @@ function guessEffect(method, field) {
   const [kind, name = ""] = (field ?? "").split(" ");
   if (method === "delete" || DESTRUCTIVE.test(name)) return "destructive";
   return (field ? kind === "mutation" : method !== "get") ? "write" : "read";
-}
-
-/**
- * Return the operation id that documents before version 0.2 had, so that links to it still work.
- * @param {string} method
- * @param {string} path
- */
-function oldId(method, path) {
-  const words = path.match(/[A-Za-z]+/g) ?? [];
-  return method + words.map((word) => word[0].toUpperCase() + word.slice(1).toLowerCase()).join("");
 }
 
 /** @param {string} text */

@@ -77,7 +77,7 @@ class CostView {
     const kind = this.#workspace.operation?.kind;
     const what = kind === "subscription" ? "to begin, with one event" : "for one run";
     return [
-      element("p", { class: "cost-units", "data-testid": "cost-units" }, element("strong", {}, formatCount(cost.requested)), ` units ${what}`),
+      element("p", { class: "cost-units", "data-testid": "cost-units" }, element("strong", {}, formatCount(cost.estimated)), ` units ${what}`),
       ...this.#budget(cost),
       kind === "query" ? this.#polling(cost) : null,
     ].filter((one) => one !== null);

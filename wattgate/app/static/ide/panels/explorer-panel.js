@@ -189,7 +189,7 @@ class ExplorerView {
     const { values } = fillVariables(variablesIn(composition.text), own, schema, Date.now());
     try {
       const received = await this.#workspace.dryRun({ query: composition.text, variables: values });
-      const cost = received?.body?.extensions?.cost?.requested;
+      const cost = received?.body?.extensions?.cost?.estimated;
       return cost === undefined ? "" : `Costs ${formatCount(cost)} units with its first fields.`;
     } catch {
       return "";

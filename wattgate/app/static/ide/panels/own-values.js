@@ -119,7 +119,6 @@ function ownValues({ applicationId, userId, accountId, homes }, now) {
   const [start, until] = [end - DAYS * DAY, end].map((at) => new Date(at).toISOString().replace(".000Z", "Z"));
   return {
     veId: home?.veId,
-    virtualEntityId: home?.veId,
     resourceId: resource?.resourceId,
     resourceTypeId: resource?.resourceTypeId,
     timeZone: home?.timeZone ?? "Europe/London",

@@ -2,7 +2,7 @@
 
 import { formatCount } from "../../shared/quantities.js";
 
-/** @typedef {{ requested: number, estimated: number, remaining?: number, limit?: number, reset?: number, window?: number | null }} Cost */
+/** @typedef {{ estimated: number, remaining?: number, limit?: number, reset?: number, window?: number | null }} Cost */
 
 /** An interval of polling. `budget` is the share of the budget that it uses, null if the budget is not known. @typedef {{ label: string, seconds: number, units: number, budget: number | null }} Polling */
 
@@ -16,10 +16,10 @@ const INTERVALS = /** @type {[string, number][]} */ ([["10 s", 10], ["1 min", 60
  * @param {number | null} seconds  In which the budget refills, from the header RateLimit-Policy.
  * @returns {Polling[]}
  */
-export function pollingCosts({ requested, limit }, seconds) {
+export function pollingCosts({ estimated, limit }, seconds) {
   const hourly = limit && seconds ? (limit * HOUR) / seconds : null;
   return INTERVALS.map(([label, interval]) => {
-    const units = Math.round((requested * HOUR) / interval);
+    const units = Math.round((estimated * HOUR) / interval);
     return { label, seconds: interval, units, budget: hourly === null ? null : units / hourly };
   });
 }
@@ -29,11 +29,11 @@ export function pollingCosts({ requested, limit }, seconds) {
  * @param {Cost} cost
  * @returns {string}
  */
-export function describeBudget({ requested, remaining, limit, reset }) {
+export function describeBudget({ estimated, remaining, limit, reset }) {
   if (remaining === undefined || !limit) return "This caller has no budget of its own.";
   const full = reset ? ` It is full in ${formatSeconds(reset)}.` : "";
-  const runs = requested > 0 ? Math.floor(remaining / requested) : 0;
-  const enough = requested > remaining ? "Too little for this operation." : `Enough for ${formatCount(runs)} runs at once.`;
+  const runs = estimated > 0 ? Math.floor(remaining / estimated) : 0;
+  const enough = estimated > remaining ? "Too little for this operation." : `Enough for ${formatCount(runs)} runs at once.`;
   return `${formatCount(remaining)} of ${formatCount(limit)} units left. ${enough}${full}`;
 }
 
