@@ -10,8 +10,10 @@ from strawberry.tools import create_type
 
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, per_item
 from wattgate.graphql.core.fields import build_root_field, edge
-from wattgate.graphql.core.operation import Call, Operation, OperationKind, operation
+from wattgate.graphql.core.operation import Call, Operation, OperationKind, Unaudited, operation
 from wattgate.principal import Permission
+
+CHANGES_NOTHING = Unaudited("It changes nothing.")
 
 FREE = Permission.ANYONE
 
@@ -131,12 +133,18 @@ class NewHouse:
     rooms: list[int] = strawberry.field(default_factory=list)
 
 
-@operation(OperationKind.MUTATION, returns=House, needs=FREE)
+@operation(OperationKind.MUTATION, returns=House, needs=FREE, audit=CHANGES_NOTHING)
 async def paint(call: Call) -> Any:
     """Change something."""
 
 
-@operation(OperationKind.MUTATION, returns=list[House], needs=FREE, weight=per_item("input", "rooms", max_items=30))
+@operation(
+    OperationKind.MUTATION,
+    returns=list[House],
+    needs=FREE,
+    audit=CHANGES_NOTHING,
+    weight=per_item("input", "rooms", max_items=30),
+)
 async def build(call: Call, *, input: list[NewHouse]) -> Any:
     """Add houses."""
 

@@ -33,10 +33,12 @@ from tests.graphql.compiled.types import (
     Tile,
 )
 from wattgate.graphql.core.fields import build_root_field
-from wattgate.graphql.core.operation import Operation, OperationKind, operation
+from wattgate.graphql.core.operation import Operation, OperationKind, Unaudited, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import Permission
+
+CHANGES_NOTHING = Unaudited("It changes nothing.")
 
 
 @strawberry.input
@@ -86,9 +88,9 @@ def _query(returns: Any) -> Declare:
 
 
 def _mutation(returns: Any) -> Declare:
-    return lambda resolver: operation(OperationKind.MUTATION, returns=returns, needs=Permission.ANYONE)(
-        mutation_resolver(resolver)
-    )
+    return lambda resolver: operation(
+        OperationKind.MUTATION, returns=returns, needs=Permission.ANYONE, audit=CHANGES_NOTHING
+    )(mutation_resolver(resolver))
 
 
 @_query(list[Named])

@@ -14,7 +14,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
-from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute, with_caller_note
+from wattgate.graphql.core.operation import Argument, Audit, Call, Operation, OperationKind, RestRoute, with_caller_note
 from wattgate.principal import AuthScheme, Permission
 
 
@@ -88,6 +88,7 @@ def _build_reads(entity: Entity) -> Iterator[Operation]:
 
 
 def _build_writes(entity: Entity) -> Iterator[Operation]:
+    audit = Audit.CALLS_FOR_OTHERS if entity.model.owner else Audit.EVERY_CALL
     if entity.add_input:
         beneficiary = "for the acting user" if entity.model.owner else "to the application"
         yield Operation(
@@ -97,6 +98,7 @@ def _build_writes(entity: Entity) -> Iterator[Operation]:
             returns=entity.graphql_type,
             needs=entity.write_permission,
             description=with_caller_note(f"Add {entity.noun} {beneficiary}.", entity.write_permission),
+            audit=audit,
             arguments={"input": Argument(entity.add_input)},
             rest=(_write_route("POST", entity.path, entity),),
         )
@@ -110,6 +112,7 @@ def _build_writes(entity: Entity) -> Iterator[Operation]:
             description=with_caller_note(
                 f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
             ),
+            audit=audit,
             arguments={entity.model.key: Argument(strawberry.ID), "input": Argument(entity.update_input)},
             rest=(_write_route("PUT", _record_path(entity), entity),),
         )

@@ -34,6 +34,24 @@ class OperationKind(Enum):
     SUBSCRIPTION = "Subscription"
 
 
+class Audit(Enum):
+    """Which calls of a mutation leave an entry in the audit log."""
+
+    EVERY_CALL = "every call"
+    CALLS_FOR_OTHERS = "calls of all callers but users, who have the operation for their own records"
+
+
+@dataclass(frozen=True, slots=True)
+class Unaudited:
+    """The declaration of a mutation whose calls leave no entry in the audit log, with the reason."""
+
+    reason: str
+
+
+OWN_ACCOUNT_ONLY = Unaudited("A caller logs in or registers, and acts on its own account only.")
+MEASURED_DATA = Unaudited("It carries measured data, not a decision of an administrator.")
+WORK_OF_A_WORKER = Unaudited("A worker carries out what another operation or a setting has decided.")
+
 JSON = "application/json"
 
 
@@ -163,6 +181,7 @@ class Operation:
     returns: Any
     needs: Permission
     description: str
+    audit: Audit | Unaudited | None = None
     arguments: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
     rest: tuple[RestRoute, ...] = ()
     resumes: bool = False
@@ -199,6 +218,7 @@ def operation(
     *,
     returns: Any,
     needs: Permission,
+    audit: Audit | Unaudited | None = None,
     rest: RestRoute | tuple[RestRoute, ...] = (),
     resumes: bool = False,
     weight: Amount | None = None,
@@ -213,7 +233,8 @@ def operation(
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Turn a resolver into an Operation with the resolver's name, docstring and keyword arguments.
 
-    It registers nothing; `catalogue.OPERATIONS` lists all operations.
+    It registers nothing; `catalogue.OPERATIONS` lists all operations. A mutation declares `audit`, unless it is for the
+    system alone: then its default is WORK_OF_A_WORKER. Raise TypeError otherwise.
     """
 
     def declare(resolver: Callable[..., Any]) -> Operation:
@@ -224,6 +245,7 @@ def operation(
             returns=returns,
             needs=needs,
             description=with_caller_note(inspect.cleandoc(resolver.__doc__ or ""), needs),
+            audit=_audit_of(resolver.__name__, kind, needs, audit),
             arguments=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
             resumes=resumes,
@@ -239,6 +261,16 @@ def operation(
         )
 
     return declare
+
+
+def _audit_of(
+    name: str, kind: OperationKind, needs: Permission, audit: Audit | Unaudited | None
+) -> Audit | Unaudited | None:
+    if kind is not OperationKind.MUTATION or audit is not None:
+        return audit
+    if needs is not Permission.SYSTEM:
+        raise TypeError(f"The mutation {name} has no `audit`. Declare which of its calls the audit log records.")
+    return WORK_OF_A_WORKER
 
 
 def with_caller_note(description: str, needs: Permission) -> str:

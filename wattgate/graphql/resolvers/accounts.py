@@ -14,7 +14,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, PASSWORD_HASH_WEIGHT, ListSize
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, Unaudited, operation
 from wattgate.graphql.services.account_mails import enqueue_account_mail
 from wattgate.graphql.services.activation import change_status
 from wattgate.graphql.services.credential_endings import end_account_credentials, end_acting
@@ -72,6 +72,7 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     OperationKind.MUTATION,
     returns=types.Account,
     needs=Permission.ACCOUNT_ADD,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/account", acknowledged_fields=("accountId", "applicationId", "userId")),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -98,6 +99,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     OperationKind.MUTATION,
     returns=types.Account,
     needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
 )
 async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
@@ -117,6 +119,7 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     OperationKind.MUTATION,
     returns=types.Account,
     needs=Permission.ACCOUNT_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
@@ -200,6 +203,7 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     OperationKind.MUTATION,
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/email"),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -221,6 +225,7 @@ async def change_email(call: Call, *, email: str, password: str | None = None, c
     OperationKind.MUTATION,
     returns=types.Done,
     needs=Permission.ANYONE,
+    audit=Unaudited("The holder of an account proves an address that was requested before."),
     rest=RestRoute("PUT", "/account/email"),
     address_policy=AddressPolicy.CODE,
 )
@@ -235,7 +240,11 @@ async def confirm_email_change(call: Call, *, token: str, application_id: strawb
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.Done, needs=Permission.ACCOUNT_WRITE, rest=RestRoute("POST", "/account/name")
+    OperationKind.MUTATION,
+    returns=types.Done,
+    needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("POST", "/account/name"),
 )
 async def change_name(call: Call, *, name: str) -> types.Done:
     """Change the name of the person on the calling account."""
@@ -248,6 +257,7 @@ async def change_name(call: Call, *, name: str) -> types.Done:
     OperationKind.MUTATION,
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/changepassword"),
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
@@ -275,6 +285,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     OperationKind.MUTATION,
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
 )
 async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
@@ -316,6 +327,7 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     OperationKind.MUTATION,
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
 )
 async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:

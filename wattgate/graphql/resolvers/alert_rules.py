@@ -19,7 +19,7 @@ from wattgate.enums import Function, Period, RuleKind
 from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.outside_work import MissingWork
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
@@ -57,6 +57,7 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
     OperationKind.MUTATION,
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", RULES_PATH, status=201),
 )
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
@@ -85,6 +86,7 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     OperationKind.MUTATION,
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", RULE_PATH),
 )
 async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.AlertRuleChange) -> models.AlertRule:
@@ -114,6 +116,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     OperationKind.MUTATION,
     returns=types.AlertRule,
     needs=Permission.NOTIFICATION_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", RULE_PATH),
 )
 async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.AlertRule:

@@ -13,7 +13,7 @@ from wattgate.enums import RuleKind
 from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_types import check_fixed_fields, check_free_code, require_alert_type
 from wattgate.graphql.types import alert_types as types
 from wattgate.graphql.types.alerts import Alert
@@ -26,6 +26,7 @@ PATH = "/alerttype"
     OperationKind.MUTATION,
     returns=types.AlertType,
     needs=Permission.ALERT_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", PATH, scheme=AuthScheme.BASIC),
 )
 async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.AlertType:
@@ -43,6 +44,7 @@ async def add_alert_type(call: Call, *, input: types.NewAlertType) -> models.Ale
     OperationKind.MUTATION,
     returns=types.AlertType,
     needs=Permission.ALERT_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", PATH + "/{alertTypeId}", scheme=AuthScheme.BASIC),
 )
 async def update_alert_type(

@@ -11,7 +11,7 @@ from wattgate.delivery.templates.cultures import is_culture
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.graphql.services.alert_data import check_data
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.notifications import alert_payload, notify_all
@@ -28,6 +28,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     OperationKind.MUTATION,
     returns=types.Alert,
     needs=Permission.NOTIFICATION_SEND,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/alert"),
     weight=300,
 )
@@ -82,7 +83,12 @@ async def unread_alerts(call: Call) -> int:
     return await queries.count_unread_alerts(call.rows, require_user_id(call))
 
 
-@operation(OperationKind.MUTATION, returns=types.MarkedAlerts, needs=Permission.NOTIFICATION_WRITE)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.MarkedAlerts,
+    needs=Permission.NOTIFICATION_WRITE,
+    audit=Unaudited("It changes only which alerts a list shows as new."),
+)
 async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
     """Mark alerts of the acting user as read: the named ones, or all. Alerts that are read already do not change."""
     user_id = require_user_id(call)

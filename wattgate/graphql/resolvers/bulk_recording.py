@@ -18,7 +18,7 @@ from wattgate.graphql.core.cost_weights import (
     RECORDED_HOURS_PER_UNIT,
     ArgumentMeasure,
 )
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, operation
 from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
 from wattgate.graphql.services.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget, store_readings
 from wattgate.principal import Permission
@@ -68,6 +68,7 @@ def _batch_cost(now: datetime, batch: Any) -> int:
     OperationKind.MUTATION,
     returns=RecordedArrays,
     needs=Permission.READINGS_WRITE,
+    audit=MEASURED_DATA,
     weight=ArgumentMeasure(("batch",), _batch_cost),
 )
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:

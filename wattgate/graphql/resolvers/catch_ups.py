@@ -20,7 +20,7 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.energy.consent_gaps import StorageBounds, find_gap
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.consent import require_consent, require_readable_resources
 from wattgate.graphql.services.reading_targets import ReadingTargets, require_open
 from wattgate.graphql.types import catch_ups as catch_up_types
@@ -53,6 +53,7 @@ class StartedCatchUpResult:
     OperationKind.MUTATION,
     returns=catch_up_types.StartedCatchUp,
     needs=Permission.CATCH_UP,
+    audit=MEASURED_DATA,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
 async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:

@@ -12,7 +12,7 @@ from wattgate.energy.meter_points import canonical_meter_point, parse_meter_poin
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, list_length
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, list_after
 from wattgate.graphql.services import consent_records as records
 from wattgate.graphql.services.changes import emit_consent_revoked
@@ -35,7 +35,9 @@ async def consents(call: Call) -> list[types.MeterPointConsent]:
     return [build_consent(consent, call.rows.now) for consent in consents]
 
 
-@operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
+@operation(
+    OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE, audit=Audit.EVERY_CALL
+)
 async def verify_meter_point(
     call: Call,
     *,
@@ -74,6 +76,7 @@ async def verify_meter_point(
     OperationKind.MUTATION,
     returns=list[types.ConsentChange],
     needs=Permission.CONSENT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=(
         RestRoute("POST", "/user/verification/status/mpxns/renewal"),
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/renewal"),
@@ -99,6 +102,7 @@ async def renew_consents(
     OperationKind.MUTATION,
     returns=list[types.ConsentChange],
     needs=Permission.CONSENT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=(
         RestRoute("POST", "/user/verification/status/mpxns/revocation"),
         RestRoute("POST", "/user/verification/status/mpxn/{mpxn}/revocation"),

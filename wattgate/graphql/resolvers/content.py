@@ -8,7 +8,7 @@ from wattgate.db.queries.content import in_language, parse_version
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import check_references
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 
@@ -48,6 +48,7 @@ async def faqs(
     OperationKind.MUTATION,
     returns=types.Faq,
     needs=Permission.CONTENT_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/faq"),
 )
 async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
@@ -122,6 +123,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     OperationKind.MUTATION,
     returns=types.TermsConditionsUser,
     needs=Permission.RESPONSE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/termsconditionsuser"),
 )
 async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditionsUser) -> models.TermsConditionsUser:

@@ -15,7 +15,7 @@ from wattgate.db.rows import Rows
 from wattgate.enums import JobState
 from wattgate.errors import Conflict, NotFound
 from wattgate.graphql.core.acting_user import require_user_id
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -58,6 +58,7 @@ class ExportPartResult:
     OperationKind.MUTATION,
     returns=types.DataExport,
     needs=Permission.DATA_EXPORT,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/user/{userId}/export", status=201),
     weight=EXPORT_WEIGHT,
 )

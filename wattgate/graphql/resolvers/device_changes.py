@@ -11,7 +11,7 @@ from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardwa
 from wattgate.errors import BadInput, Conflict, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services import devices as services
 from wattgate.graphql.services.changes import emit_device_changed
 from wattgate.graphql.services.consent_records import record_provisioned_consent
@@ -32,6 +32,7 @@ from wattgate.principal import Permission
     OperationKind.MUTATION,
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/device", acknowledged_fields=("deviceId",)),
 )
 async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
@@ -68,6 +69,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     OperationKind.MUTATION,
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/device/{deviceId}", edges=("protocol",)),
 )
 async def update_device(call: Call, *, device_id: strawberry.ID, input: types.DeviceChange) -> models.Device:
@@ -96,6 +98,7 @@ async def update_device(call: Call, *, device_id: strawberry.ID, input: types.De
     OperationKind.MUTATION,
     returns=resource_types.Device,
     needs=Permission.DEVICE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/device/{deviceId}", edges=("protocol",)),
 )
 async def deactivate_device(call: Call, *, device_id: strawberry.ID) -> models.Device:
@@ -111,6 +114,7 @@ async def deactivate_device(call: Call, *, device_id: strawberry.ID) -> models.D
     OperationKind.MUTATION,
     returns=resource_types.Device,
     needs=Permission.DEVICE_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/device/{deviceId}/owner", edges=("protocol",)),
 )
 async def move_device(call: Call, *, device_id: strawberry.ID, user_id: strawberry.ID) -> models.Device:
@@ -128,6 +132,7 @@ async def move_device(call: Call, *, device_id: strawberry.ID, user_id: strawber
     OperationKind.MUTATION,
     returns=types.DeviceClaim,
     needs=Permission.DEVICE_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/device/claim"),
 )
 async def register_device_claim(call: Call, *, input: types.NewDeviceClaim) -> types.DeviceClaim:

@@ -11,7 +11,7 @@ from wattgate.delivery.openid.keys import ALGORITHMS
 from wattgate.enums import TokenCheck
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, Preparation, RestRoute, operation
 from wattgate.graphql.services.directories import MAX_CLOCK_SKEW_SECONDS
 from wattgate.graphql.types import directories as types
 from wattgate.principal import Permission
@@ -35,6 +35,7 @@ async def _check_issuer(preparation: Preparation, *, input: types.NewDirectory) 
     OperationKind.MUTATION,
     returns=types.Directory,
     needs=Permission.DIRECTORY_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", DIRECTORIES_PATH, status=201),
     prepare=_check_issuer,
 )
@@ -66,6 +67,7 @@ async def add_directory(call: Call, *, input: types.NewDirectory) -> models.Dire
     OperationKind.MUTATION,
     returns=types.Directory,
     needs=Permission.DIRECTORY_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", DIRECTORY_PATH),
 )
 async def update_directory(

@@ -19,7 +19,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.rows import Rows
 from wattgate.enums import ErasureAction, ErasureStage, JobState
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.types import personal_data as types
 from wattgate.principal import Permission
@@ -126,7 +126,7 @@ async def mark_erasures_listed(call: Call, *, user_ids: Sequence[str]) -> int:
     )
 
 
-@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def repeat_erasure(call: Call, *, user_id: str, erased_at: datetime) -> bool:
     """Erase a user again whom a restored backup has brought back. Return whether there was something to do.
 

@@ -10,7 +10,7 @@ from wattgate.energy.tariffs import rate_problems
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.devices import load_owned_resources
 from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import flexibility as types
@@ -50,6 +50,7 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     OperationKind.MUTATION,
     returns=types.DfsUser,
     needs=Permission.FLEXIBILITY_JOIN,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/user"),
 )
 async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUser:
@@ -66,6 +67,7 @@ async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUse
     OperationKind.MUTATION,
     returns=list[types.DfsUser],
     needs=Permission.FLEXIBILITY_JOIN,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/dfs/user"),
 )
 async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.DfsUser]:
@@ -128,6 +130,7 @@ async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[mo
     OperationKind.MUTATION,
     returns=list[types.DfsParticipation],
     needs=Permission.FLEXIBILITY_JOIN,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/dfs/event/user/participation"),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
@@ -156,7 +159,7 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -
     return joined
 
 
-@operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
+@operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
 async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEvent:
     """Announce a demand flexibility event."""
     problems = []
@@ -178,7 +181,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
     )
 
 
-@operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
+@operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE, audit=Audit.EVERY_CALL)
 async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsEventState) -> models.DfsEvent:
     """Change the state of a demand flexibility event and publish the change.
 

@@ -4,7 +4,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services import home_resources as services
 from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
 from wattgate.graphql.types import virtual_entities as types
@@ -15,6 +15,7 @@ from wattgate.principal import Permission
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/virtualentity/{veId}/resources", status=201, edges=("resources",)),
 )
 async def add_virtual_entity_resource(
@@ -35,6 +36,7 @@ async def add_virtual_entity_resource(
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}/resources/{resourceId}", edges=("resources",)),
 )
 async def remove_virtual_entity_resource(

@@ -22,7 +22,7 @@ from wattgate.delivery.channels.smtp import SUPPRESS_ADDRESS
 from wattgate.delivery.mail_addresses import NotMailable, parse_mailbox
 from wattgate.enums import DeliveryKind, SuppressionCause
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, Unaudited, operation
 from wattgate.graphql.services import account_mails, notifications, outbox
 from wattgate.graphql.types import mail as types
 from wattgate.principal import Permission
@@ -40,7 +40,9 @@ MAX_LISTED_MAILS = 100
 """Maximum kept mails in a list."""
 
 
-@operation(OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND)
+@operation(
+    OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND, audit=Audit.EVERY_CALL
+)
 async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
     """Remove an e-mail address from the suppression list, so that it receives mail again."""
     try:
@@ -137,7 +139,12 @@ async def record_account_mail_outcome(
     return delivery is not None
 
 
-@operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=str,
+    needs=Permission.SYSTEM,
+    audit=Unaudited("The recipient of a mail follows the link in it."),
+)
 async def unsubscribe(call: Call, *, delivery_id: str) -> str:
     """Suppress the address of a delivery, so that it receives no more mail. Return the address."""
     delivery = await call.rows.get(Delivery, delivery_id)
@@ -197,7 +204,12 @@ async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
     return await call.rows.get(KeptMail, delivery_id)
 
 
-@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+@operation(
+    OperationKind.MUTATION,
+    returns=int,
+    needs=Permission.SYSTEM,
+    audit=Unaudited("It empties the outbox of mails that were not sent, which production does not have."),
+)
 async def purge_kept_mails(call: Call) -> int:
     """Delete the kept mails of the application. Return their number."""
     return await call.rows.delete(KeptMail)

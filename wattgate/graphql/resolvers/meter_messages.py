@@ -24,7 +24,7 @@ from wattgate.energy.meter_points import hardware_id_spellings, normalize_hardwa
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
 from wattgate.graphql.core.decoded_readings import DecodedReadings
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, operation
 from wattgate.graphql.resolvers.recording import MAX_READINGS, store_all_or_none
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
@@ -59,7 +59,7 @@ class MeterMessagesResult:
     refusals: list[MessageRefusal]
 
 
-@operation(OperationKind.MUTATION, returns=MeterMessagesResult, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=MeterMessagesResult, needs=Permission.SYSTEM, audit=MEASURED_DATA)
 async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage]) -> MeterMessagesResult:
     """Record the measurements and states that displays send, at most 1,000 messages in a call.
 
@@ -84,7 +84,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     return MeterMessagesResult(recorded, batch.without_consent, batch.refusals)
 
 
-@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM, audit=MEASURED_DATA)
 async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> bool:
     """Record a heartbeat of an intake connection, and whether it is connected. Return `connected`."""
     now = call.rows.now

@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.db.column_types import new_id
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import parse_path_meter_point
 from wattgate.graphql.resolvers.provisioning import add_user
 from wattgate.graphql.services.move_plans import MovePlan, MoveRequest, plan_meter_point_move
@@ -40,6 +40,7 @@ async def meter_point_move(
     OperationKind.MUTATION,
     returns=types.MeterPointMove,
     needs=Permission.RESOURCE_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move"),
 )
 async def move_meter_point(
@@ -75,7 +76,7 @@ async def new_user_move(
     return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
 
 
-@operation(OperationKind.MUTATION, returns=types.MeterPointMove, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=types.MeterPointMove, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def move_in_new_user(
     call: Call,
     *,
@@ -92,7 +93,7 @@ async def move_in_new_user(
     return await carry_out_request(call, MoveRequest(number, account.user_id, moved_in_at, device_ids, home_name))
 
 
-@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def withdraw_before_move(
     call: Call, *, mpxn: strawberry.ID, moved_in_at: datetime, user_id: strawberry.ID | None = None
 ) -> int:

@@ -7,7 +7,7 @@ from sqlmodel import SQLModel
 from wattgate.db.meter_network import RegistryMeterNetwork
 from wattgate.db.row_scope import SystemAccess
 from wattgate.errors import NotSupported
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, Unaudited, operation
 from wattgate.principal import Permission
 
 
@@ -15,6 +15,7 @@ from wattgate.principal import Permission
     OperationKind.MUTATION,
     returns=int,
     needs=Permission.SYSTEM,
+    audit=Unaudited("The registry of the meter network belongs to no application."),
     system_access=SystemAccess.FILL_NETWORK_REGISTRY,
 )
 async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:

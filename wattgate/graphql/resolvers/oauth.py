@@ -23,7 +23,7 @@ from wattgate.db.rows import Rows
 from wattgate.enums import PairingState
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.credential_endings import end_grant
 from wattgate.graphql.services.display_pairing import DEVICE_GRANT, ClaimedPairing, claim_pairing
@@ -57,6 +57,7 @@ class OAuthClientRegistration:
     OperationKind.MUTATION,
     returns=types.Authorisation,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth/oauth"),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -115,6 +116,7 @@ async def oauth_user(call: Call) -> types.OAuthUser:
     OperationKind.MUTATION,
     returns=types.OAuthTokens,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth/oauth/access"),
     address_policy=AddressPolicy.CODE,
 )
@@ -155,7 +157,7 @@ async def grant_oauth_tokens(
     return await _issue_tokens(call, rows, source, grant_type)
 
 
-@operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=OAuthClientRegistration, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def create_oauth_client(
     call: Call, *, name: str, redirect_uris: list[str], scope: str = "read", public: bool = False
 ) -> OAuthClientRegistration:

@@ -11,7 +11,7 @@ from wattgate.enums import PairingState
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, Unaudited, operation
 from wattgate.graphql.services.credential_endings import end_displays
 from wattgate.graphql.services.display_pairing import (
     KEPT_AFTER_EXPIRY,
@@ -35,6 +35,7 @@ from wattgate.principal import Permission
     OperationKind.MUTATION,
     returns=types.DisplayPairing,
     needs=Permission.ANYONE,
+    audit=Unaudited("A display acts on its own pairing only."),
     rest=(
         RestRoute("POST", "/displaypairing"),
         RestRoute(
@@ -70,6 +71,7 @@ async def start_display_pairing(
     OperationKind.MUTATION,
     returns=types.DisplayPairingClaim,
     needs=Permission.ANYONE,
+    audit=Unaudited("A display acts on its own pairing only."),
     rest=RestRoute("POST", "/displaypairing/claim"),
     address_policy=AddressPolicy.CODE,
 )
@@ -99,6 +101,7 @@ def _build_claim(claimed: ClaimedPairing) -> types.DisplayPairingClaim:
     OperationKind.MUTATION,
     returns=types.DisplayPairingRequest,
     needs=Permission.PAIRED_DISPLAY_WRITE,
+    audit=Unaudited("It changes only the count of wrong codes."),
     rest=RestRoute("POST", "/displaypairing/check"),
 )
 async def check_display_pairing(call: Call, *, user_code: str) -> models.DisplayPairing:
@@ -111,6 +114,7 @@ async def check_display_pairing(call: Call, *, user_code: str) -> models.Display
     OperationKind.MUTATION,
     returns=types.DisplayPairingRequest,
     needs=Permission.PAIRED_DISPLAY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/approve"),
 )
 async def approve_display_pairing(
@@ -137,6 +141,7 @@ async def approve_display_pairing(
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.PAIRED_DISPLAY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/displaypairing/deny"),
 )
 async def deny_display_pairing(call: Call, *, user_code: str) -> account_types.Done:
@@ -174,6 +179,7 @@ async def own_display(call: Call) -> models.PairedDisplay:
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.OWN_DISPLAY,
+    audit=Unaudited("A display ends its own credential."),
     rest=RestRoute("DELETE", "/paireddisplay/own"),
 )
 async def end_own_display(call: Call) -> account_types.Done:
@@ -186,6 +192,7 @@ async def end_own_display(call: Call) -> account_types.Done:
     OperationKind.MUTATION,
     returns=types.PairedDisplay,
     needs=Permission.PAIRED_DISPLAY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/paireddisplay/{displayId}"),
 )
 async def rename_paired_display(call: Call, *, display_id: strawberry.ID, name: str) -> models.PairedDisplay:
@@ -199,6 +206,7 @@ async def rename_paired_display(call: Call, *, display_id: strawberry.ID, name: 
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.PAIRED_DISPLAY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/paireddisplay/{displayId}"),
 )
 async def revoke_paired_display(call: Call, *, display_id: strawberry.ID) -> account_types.Done:

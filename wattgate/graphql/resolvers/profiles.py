@@ -8,7 +8,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.pages import Condition
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.services.login import require_account
 from wattgate.graphql.types import users as types
@@ -55,6 +55,7 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     OperationKind.MUTATION,
     returns=types.AccountProfile,
     needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/accountprofile"),
 )
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
@@ -92,6 +93,7 @@ async def account_session(call: Call) -> types.AccountSession:
     OperationKind.MUTATION,
     returns=types.AccountSession,
     needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/accountsession"),
 )
 async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:

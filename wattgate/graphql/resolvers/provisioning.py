@@ -10,7 +10,7 @@ from wattgate.db.identity.secrets import hash_secret, new_secret
 from wattgate.db.row_scope import SystemAccess
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.services.alert_types import account_mail_alert_types
 from wattgate.graphql.services.credential_endings import end_application_credential
 from wattgate.graphql.services.cultures import parse_culture, parse_optional_culture
@@ -31,6 +31,7 @@ class CreatedApplication:
     OperationKind.MUTATION,
     returns=CreatedApplication,
     needs=Permission.SYSTEM,
+    audit=Audit.EVERY_CALL,
     system_access=SystemAccess.CREATE_APPLICATION,
 )
 async def create_application(
@@ -62,6 +63,7 @@ async def create_application(
     OperationKind.MUTATION,
     returns=CreatedApplication,
     needs=Permission.SYSTEM,
+    audit=Audit.EVERY_CALL,
     system_access=SystemAccess.FIND_CREDENTIALS,
 )
 async def rotate_application_secret(call: Call, *, username: str) -> CreatedApplication:
@@ -76,7 +78,7 @@ async def rotate_application_secret(call: Call, *, username: str) -> CreatedAppl
     return CreatedApplication(credential.application_id, username, chosen)
 
 
-@operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def create_user(
     call: Call,
     *,

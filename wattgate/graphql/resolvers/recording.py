@@ -17,7 +17,7 @@ from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_reading
 from wattgate.graphql.core.decoded_readings import DecodedReadings
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import MEASURED_DATA, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.services.reading_targets import (
     ReadingTarget,
@@ -41,6 +41,7 @@ CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
     OperationKind.MUTATION,
     returns=types.Recorded,
     needs=Permission.READINGS_WRITE,
+    audit=MEASURED_DATA,
     rest=RestRoute("POST", "/resource/{resourceId}/readings"),
     weight=per_reading(max_items=MAX_READINGS),
 )
@@ -57,6 +58,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     OperationKind.MUTATION,
     returns=types.RecordedColumns,
     needs=Permission.READINGS_WRITE,
+    audit=MEASURED_DATA,
     rest=RestRoute("POST", "/readings"),
     weight=per_reading(max_items=MAX_READINGS, readings_per_unit=4),
 )

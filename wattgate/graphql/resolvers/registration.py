@@ -21,7 +21,7 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.account_mails import PASSWORD_CHANGED, RESET, VERIFY
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import OWN_ACCOUNT_ONLY, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.account_mails import enqueue_account_mail, withdraw_codes
 from wattgate.graphql.services.activation import UNVERIFIED, VERIFICATION, activate
@@ -85,6 +85,7 @@ RESET_CODES = CodeKind(PASSWORD_RESET, RESET, new_secret)
     OperationKind.MUTATION,
     returns=types.User,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/register"),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.REGISTRATION,
@@ -133,6 +134,7 @@ async def register(
     OperationKind.MUTATION,
     returns=accounts.Done,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/verify"),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
@@ -161,6 +163,7 @@ async def request_verification(
     OperationKind.MUTATION,
     returns=types.Verified,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("PUT", "/user/verify"),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,
@@ -192,6 +195,7 @@ async def verify_user(
     OperationKind.MUTATION,
     returns=accounts.Done,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/user/resetpassword"),
     address_policy=AddressPolicy.CODE,
 )
@@ -218,6 +222,7 @@ async def request_password_reset(
     OperationKind.MUTATION,
     returns=accounts.Done,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("PUT", "/user/resetpassword"),
     weight=PASSWORD_HASH_WEIGHT,
     address_policy=AddressPolicy.CODE,

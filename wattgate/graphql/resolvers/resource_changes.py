@@ -10,7 +10,7 @@ from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.errors import Conflict
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed, emit_resources_changed
 from wattgate.graphql.services.move_plans import plan_resource_move
 from wattgate.graphql.services.moves import carry_out_move
@@ -25,6 +25,7 @@ from wattgate.principal import Permission
     OperationKind.MUTATION,
     returns=types.Resource,
     needs=Permission.RESOURCE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/resource/{resourceId}"),
 )
 async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inputs.ResourceChange) -> models.Resource:
@@ -55,6 +56,7 @@ async def update_resource(call: Call, *, resource_id: strawberry.ID, input: inpu
     OperationKind.MUTATION,
     returns=types.Resource,
     needs=Permission.RESOURCE_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/resource/{resourceId}/owner"),
 )
 async def move_resource(

@@ -14,7 +14,7 @@ from wattgate.errors import BadInput, Forbidden, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import GROWING_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.resolvers.meter_points import is_own_meter_point, parse_meter_point, resources_at
 from wattgate.graphql.resolvers.retention import check_retention_days
 from wattgate.graphql.services.consent_records import lock_consent_gaps, record_provisioned_consent
@@ -28,6 +28,7 @@ from wattgate.principal import AuthScheme, Permission
     OperationKind.MUTATION,
     returns=types.ResourceType,
     needs=Permission.RESOURCE_TYPE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute(
         "POST",
         "/resourcetype",
@@ -152,6 +153,7 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
     OperationKind.MUTATION,
     returns=types.Resource,
     needs=Permission.RESOURCE_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/resource", acknowledged_fields=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:

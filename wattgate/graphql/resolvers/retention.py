@@ -13,7 +13,7 @@ from wattgate.db.row_scope import SystemAccess
 from wattgate.db.stored_events import delete_old_events
 from wattgate.energy.buckets import DAY_MS
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
@@ -27,7 +27,9 @@ EMPTY_PARTITION_AGE = timedelta(days=31)
 """Time after the end of a month before its partition is dropped, if it is empty. Late readings may still arrive."""
 
 
-@operation(OperationKind.MUTATION, returns=types.ResourceType, needs=Permission.RESOURCE_TYPE_WRITE)
+@operation(
+    OperationKind.MUTATION, returns=types.ResourceType, needs=Permission.RESOURCE_TYPE_WRITE, audit=Audit.EVERY_CALL
+)
 async def set_retention(
     call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = strawberry.UNSET
 ) -> models.ResourceType:

@@ -6,7 +6,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.errors import BadInput, Conflict, Forbidden, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import require_account, verify_password
 from wattgate.graphql.services.second_factor import (
     check_code,
@@ -46,6 +46,7 @@ async def second_factor(call: Call) -> types.SecondFactor:
     OperationKind.MUTATION,
     returns=types.SecondFactorEnrolment,
     needs=Permission.SECOND_FACTOR,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -77,6 +78,7 @@ async def enrol_second_factor(call: Call, *, password: str) -> types.SecondFacto
     OperationKind.MUTATION,
     returns=types.RecoveryCodes,
     needs=Permission.SECOND_FACTOR,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", SECOND_FACTOR_PATH),
 )
 async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes:
@@ -98,6 +100,7 @@ async def confirm_second_factor(call: Call, *, code: str) -> types.RecoveryCodes
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.SECOND_FACTOR,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", SECOND_FACTOR_PATH + "/removal"),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -116,6 +119,7 @@ async def remove_second_factor(call: Call, *, password: str, code: str) -> accou
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.ACCOUNT_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", "/account/{accountId}/secondfactor"),
 )
 async def reset_second_factor(call: Call, *, account_id: strawberry.ID) -> account_types.Done:

@@ -16,7 +16,7 @@ from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import per_item
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.core.pauses import with_pauses
 from wattgate.graphql.types import tariffs as types
 from wattgate.principal import Permission
@@ -33,7 +33,7 @@ class TariffPricesSetResult:
     recorded: int
 
 
-@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
 async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     """Set a tariff of a resource from an instant on.
 
@@ -74,7 +74,7 @@ def build_tariff(input: types.NewTariff, resource_id: str, now: datetime) -> mod
     return tariff
 
 
-@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE, audit=Audit.CALLS_FOR_OTHERS)
 async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tariff:
     """Withdraw a tariff. The tariff before it applies instead, also for past energy.
 
@@ -91,6 +91,7 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
     OperationKind.MUTATION,
     returns=types.TariffPricesSet,
     needs=Permission.TARIFF_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     weight=per_item("prices", max_items=MAX_PRICES),
 )
 async def set_tariff_prices(

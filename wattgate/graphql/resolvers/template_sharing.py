@@ -13,7 +13,7 @@ from wattgate.delivery.templates.diagnostics import TemplateLimitExceeded
 from wattgate.delivery.templates.report import Preview
 from wattgate.errors import BadInput, Conflict, NotFound, NotSupported, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.message_context import sample_context
 from wattgate.graphql.services.template_sources import template_source, too_expensive
 from wattgate.graphql.types import template_previews as types
@@ -43,6 +43,7 @@ class SharedPreviewResult:
     OperationKind.MUTATION,
     returns=types.SharedTemplatePreview,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/share"),
 )
 async def share_template_preview(

@@ -12,7 +12,7 @@ from wattgate.delivery.templates.rendering import RenderedTemplate
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, Problem, Unavailable
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.graphql.resolvers.template_previews import run_preview
 from wattgate.graphql.services import outbox
 from wattgate.graphql.types import mail as types
@@ -39,7 +39,11 @@ class SentTestMailResult:
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE, weight=MUTATION_WEIGHT + 20
+    OperationKind.MUTATION,
+    returns=types.SentTestMail,
+    needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
+    weight=MUTATION_WEIGHT + 20,
 )
 async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentTestMailResult:
     """Send the preview of a template as a mail. The subject starts with [TEST]."""

@@ -15,7 +15,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem, ProblemPath
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.alert_types import find_alert_type, require_alert_type
 from wattgate.graphql.services.message_context import sample_context
 from wattgate.graphql.services.template_names import check_names
@@ -36,6 +36,7 @@ CONTENT_PARTS = {
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template", scheme=AuthScheme.BASIC),
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
@@ -94,6 +95,7 @@ async def template_for(
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
 )
 async def add_template_for(
@@ -113,6 +115,7 @@ async def add_template_for(
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", "/template/{templateId}"),
 )
 async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
@@ -142,6 +145,7 @@ async def update_template(call: Call, *, template_id: strawberry.ID, input: type
     OperationKind.MUTATION,
     returns=types.TemplateVersion,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/version"),
 )
 async def add_template_version(
@@ -160,6 +164,7 @@ async def add_template_version(
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/publish"),
 )
 async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
@@ -178,6 +183,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/rollback"),
 )
 async def roll_back_template(call: Call, *, template_id: strawberry.ID, version: int | None = None) -> models.Template:
@@ -203,6 +209,7 @@ async def roll_back_template(call: Call, *, template_id: strawberry.ID, version:
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/archive"),
 )
 async def archive_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
@@ -220,6 +227,7 @@ async def archive_template(call: Call, *, template_id: strawberry.ID) -> models.
     OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/template/{templateId}/restore"),
 )
 async def restore_template(call: Call, *, template_id: strawberry.ID) -> models.Template:

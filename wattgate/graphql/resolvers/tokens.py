@@ -12,7 +12,15 @@ from wattgate.db.rows import Rows
 from wattgate.delivery.openid.client import ProviderClient
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, Preparation, RestRoute, operation
+from wattgate.graphql.core.operation import (
+    OWN_ACCOUNT_ONLY,
+    Audit,
+    Call,
+    OperationKind,
+    Preparation,
+    RestRoute,
+    operation,
+)
 from wattgate.graphql.services.credential_endings import end_token
 from wattgate.graphql.services.directories import (
     VerifiedToken,
@@ -77,6 +85,7 @@ def _require_password(username: str | None, password: str | None) -> tuple[str, 
     OperationKind.MUTATION,
     returns=types.Login,
     needs=Permission.ANYONE,
+    audit=OWN_ACCOUNT_ONLY,
     rest=RestRoute("POST", "/auth"),
     weight=PASSWORD_HASH_WEIGHT,
     prepare=_verify_token,
@@ -140,6 +149,7 @@ async def token_status(call: Call) -> types.TokenStatus:
     OperationKind.MUTATION,
     returns=types.NewToken,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("GET", "/auth/newToken"),
     renews_token=True,
 )
@@ -169,7 +179,11 @@ async def _login_of_caller(call: Call) -> datetime | None:
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=RestRoute("DELETE", "/auth/deleteToken")
+    OperationKind.MUTATION,
+    returns=types.Done,
+    needs=Permission.TOKEN,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("DELETE", "/auth/deleteToken"),
 )
 async def delete_token(call: Call) -> types.Done:
     """Log out: revoke the token of this request."""
@@ -191,6 +205,7 @@ async def tokens(call: Call) -> list[models.Token]:
     OperationKind.MUTATION,
     returns=list[types.Done],
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
 async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[types.Done]:

@@ -7,7 +7,7 @@ from sqlmodel import col
 
 from wattgate.db.models import Application, TrustedDocument
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, operation
 from wattgate.principal import Permission
 
 IDS_PER_STATEMENT = 1_000
@@ -31,7 +31,7 @@ class DocumentRegistration:
     existing: int
 
 
-@operation(OperationKind.MUTATION, returns=DocumentRegistration, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=DocumentRegistration, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def register_documents(call: Call, *, documents: Sequence[NewDocument]) -> DocumentRegistration:
     """Register trusted documents. Known ones are unchanged. Raise Conflict if an id is registered with another text."""
     await _require_application(call)
@@ -54,7 +54,7 @@ async def registered_documents(call: Call) -> list[TrustedDocument]:
     return await call.rows.all(TrustedDocument, order_by=order)
 
 
-@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
     """Remove the documents with these ids, under all their ids. Return the number of removed ids."""
     await _require_application(call)
@@ -68,7 +68,7 @@ async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
     return removed
 
 
-@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM, audit=Audit.EVERY_CALL)
 async def require_trusted_documents(call: Call, *, required: bool) -> int:
     """Set whether callers of an application may send only trusted documents. Return the number of registered ids."""
     (await _require_application(call)).trusted_only = required

@@ -10,7 +10,7 @@ from wattgate.db.queries.users import add_accounts
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.cultures import parse_optional_culture
 from wattgate.graphql.services.erasure import begin_erasure
 from wattgate.graphql.services.login import (
@@ -44,6 +44,7 @@ async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
     OperationKind.MUTATION,
     returns=types.User,
     needs=Permission.USER_WRITE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/user"),
     weight=PASSWORD_HASH_WEIGHT,
 )
@@ -65,7 +66,11 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.User, needs=Permission.ACCOUNT_WRITE, rest=RestRoute("PUT", "/user/{userId}")
+    OperationKind.MUTATION,
+    returns=types.User,
+    needs=Permission.ACCOUNT_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
+    rest=RestRoute("PUT", "/user/{userId}"),
 )
 async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserChange) -> types.User:
     """Change a user. Omitted fields keep their values."""
@@ -76,7 +81,11 @@ async def update_user(call: Call, *, user_id: strawberry.ID, input: types.UserCh
 
 
 @operation(
-    OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
+    OperationKind.MUTATION,
+    returns=types.User,
+    needs=Permission.USER_DELETE,
+    audit=Audit.EVERY_CALL,
+    rest=RestRoute("DELETE", "/user/{userId}"),
 )
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     """Erase a user. The user cannot log in any more, and the username is free.
@@ -94,6 +103,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     OperationKind.MUTATION,
     returns=account_types.Done,
     needs=Permission.CREDENTIAL_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/user/{userId}/username"),
     weight=PASSWORD_HASH_WEIGHT,
 )

@@ -14,7 +14,7 @@ from wattgate.errors import BadInput, Problem, TooLarge
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.inputs import apply_input, to_column_values
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.services import home_resources
 from wattgate.graphql.services.changes import emit_home_changed, emit_resources_changed
@@ -85,6 +85,7 @@ async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualE
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/virtualentity", status=201, acknowledged_fields=("veId",)),
 )
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
@@ -108,6 +109,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("PUT", "/virtualentity/{veId}", status=201, acknowledged_fields=("veId",)),
 )
 async def update_virtual_entity(
@@ -148,6 +150,7 @@ async def _replace_resources(call: Call, entity: models.VirtualEntity, resource_
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
@@ -166,6 +169,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
@@ -201,6 +205,7 @@ def _merge_attributes(stored: dict[str, Any], added: dict[str, Any]) -> dict[str
     OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
+    audit=Audit.CALLS_FOR_OTHERS,
     rest=RestRoute("DELETE", "/virtualentity/{veId}/attribute"),
 )
 async def remove_virtual_entity_attributes(

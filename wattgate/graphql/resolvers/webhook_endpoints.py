@@ -13,7 +13,7 @@ from wattgate.delivery.http import egress, signature
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS, PING_EVENT
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.inputs import apply_input
-from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.webhook_events import FAILED, PENDING, enqueue_webhook, requeue_webhook, store_event
 from wattgate.graphql.types import webhook_endpoints as types
 from wattgate.graphql.types import webhooks as webhook_types
@@ -52,6 +52,7 @@ class IssuedSecretResult:
     OperationKind.MUTATION,
     returns=types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
 )
 async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
@@ -79,6 +80,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
     OperationKind.MUTATION,
     returns=types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("PUT", ENDPOINT_PATH),
 )
 async def update_webhook_endpoint(
@@ -104,6 +106,7 @@ async def update_webhook_endpoint(
     OperationKind.MUTATION,
     returns=types.WebhookEndpoint,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("DELETE", ENDPOINT_PATH),
 )
 async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.WebhookEndpoint:
@@ -117,6 +120,7 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
     OperationKind.MUTATION,
     returns=types.IssuedSecret,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/secret"),
 )
 async def rotate_webhook_secret(
@@ -143,6 +147,7 @@ async def rotate_webhook_secret(
     OperationKind.MUTATION,
     returns=webhook_types.Webhook,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/ping"),
 )
 async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.Webhook:
@@ -159,6 +164,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     OperationKind.MUTATION,
     returns=types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
 async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
@@ -196,6 +202,7 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     OperationKind.MUTATION,
     returns=types.Resent,
     needs=Permission.WEBHOOK_MANAGE,
+    audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
 async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
