@@ -106,6 +106,11 @@ def test_check_digit_is_the_weighted_sum_modulo_11_modulo_10() -> None:
     assert meter_points.meter_point_spellings("2000000000007") == {"2000000000007"}
 
 
+@pytest.mark.parametrize("text", ["S483571800001", "24835718A0001", "248357180000A", "\u0664483571800001"])
+def test_meter_point_of_13_characters_that_are_not_all_digits_has_one_spelling(text: str) -> None:
+    assert meter_points.meter_point_spellings(text) == {text}
+
+
 @pytest.mark.parametrize("number", ["", "12345678901234", "12a", "-1", "\uff11\uff12"])
 async def test_malformed_meter_point_or_eui_is_rejected(served: House, number: str) -> None:
     answer = await request_check(served, "checksmetsmpxn", mpxn=number)

@@ -47,9 +47,9 @@ def canonical_meter_point(text: str) -> str:
 
 def meter_point_spellings(number: str) -> set[str]:
     """Return all forms of a meter point's number that records may have: an MPAN also without its check digit."""
-    core = number[: len(_CHECK_DIGIT_WEIGHTS)]
-    bare = {core} if len(number) == len(_CHECK_DIGIT_WEIGHTS) + 1 and check_digit(core) == number[-1] else set()
-    return {number} | bare
+    if len(number) != MPAN_DIGITS or not _DIGITS.fullmatch(number) or has_wrong_check_digit(number):
+        return {number}
+    return {number, number[:-1]}
 
 
 def check_digit(digits: str) -> str:
