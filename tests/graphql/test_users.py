@@ -233,6 +233,8 @@ async def test_invalid_registrations_are_rejected(served: House) -> None:
         ({"email": "not an address"}, "email"),
         ({"password": "short"}, "password"),
         ({"username": "  "}, "username"),
+        ({"username": f"{served.one.username}\u200b"}, "username"),
+        ({"username": served.one.user_id}, "username"),
         ({"applicationId": "unknown"}, "applicationId"),
     ):
         refused = await post(
@@ -404,6 +406,7 @@ async def test_renaming_a_user_renames_the_oldest_account(served: House, person:
 async def test_username_can_change_unless_taken_but_status_cannot(served: House, person: Person) -> None:
     mine, path = await person.token(), f"/user/{person.user_id}/username"
     assert (await put(served, path, mine, username=served.one.username, status="active")).status_code == 409
+    assert (await put(served, path, mine, username=served.one.user_id)).status_code == 400
     refused = await put(served, path, mine, username="new-name@one.example", status="inactive")
     assert (refused.status_code, refused.json()["error"]) == (400, "incorrect elements -status")
     name = f" Renamed-{person.user_id} "

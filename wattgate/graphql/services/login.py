@@ -18,6 +18,7 @@ from wattgate.db.identity.password_rules import (
     normalize_password,
 )
 from wattgate.db.identity.secrets import hash_secret, new_secret
+from wattgate.db.identity.username_rules import find_username_flaw
 from wattgate.db.rows import Rows
 from wattgate.delivery.mail_addresses import NotMailable, check_address
 from wattgate.errors import (
@@ -189,18 +190,24 @@ async def issue_token(
 async def validate_new_username(rows: Rows, username: str, directory_id: str) -> str:
     """Return the username as it is stored.
 
-    Raise BadInput if it is empty, Conflict if an account of the directory has it.
+    Raise BadInput if it is empty or breaks a rule, Conflict if an account of the directory has it.
     """
     name = normalize_username(username)
     if not name:
         raise BadInput("an account has a username", problems=[Problem(("username",), "is empty")])
+    if flaw := find_username_flaw(name):
+        raise BadInput(f"The username {name!r} {flaw}. Choose another one.", problems=[Problem(("username",), flaw)])
+    await _require_free_username(rows, name, directory_id)
+    return name
+
+
+async def _require_free_username(rows: Rows, name: str, directory_id: str) -> None:
     if await rows.for_application(rows.application_id).count(
         models.Account,
         col(models.Account.username) == name,
         col(models.Account.directory_id) == directory_id,
     ):
         raise Conflict(f"the username {name} is already in use")
-    return name
 
 
 async def create_account(
@@ -240,7 +247,7 @@ async def _create_external_account(
     if password is not None:
         problem = Problem(("password",), "is given for an account of an external directory")
         raise BadInput("Accounts of external directories have no password. Leave it out.", problems=[problem])
-    await validate_new_username(rows, external_username(subject), directory.directory_id)
+    await _require_free_username(rows, external_username(subject), directory.directory_id)
     return await add_external_account(rows, user, directory, subject, **columns)
 
 
