@@ -17,7 +17,13 @@ from tests.support.timed import NOW, Timed
 from tests.support.user_jobs import erased
 from wattgate.clock import format_iso, to_ms
 from wattgate.enums import Function, TariffKind
+from wattgate.graphql.core.operation import Call, OperationKind
+from wattgate.graphql.core.operation import operation as declare
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.resolvers.alerts import create_alert
+from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.graphql.types.resources import NewResourceType
+from wattgate.principal import Permission
 
 pytestmark = pytest.mark.both_databases("readings and their sums in SQL")
 
@@ -159,6 +165,36 @@ async def test_a_client_learns_of_each_bucket_that_a_withdrawal_changes(
         assert (bucket["value"], bucket["count"], bucket["quality"]) == (None, 0, "MISSING")
         assert bucket["noValueReason"] == "NO_READINGS"
     assert await home.poll() == [[]] * len(home.copies)
+
+
+@declare(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def send_alerts(call: Call, *, home: Home, firings: list[tuple[datetime, int]]) -> None:
+    """Send the user an alert for each firing of a rule: when it fired, and the minutes that it reports."""
+    for at, minutes in firings:
+        alert = NewAlert(
+            user_id=ID(home.user.user_id),
+            alert_type_id=ID(home.user.ids["alert_type"]),
+            channels=[Channel.INBOX],
+            data=Json({"at": format_iso(at), "windowMinutes": minutes}),
+        )
+        await create_alert(call, alert, resource_id=home.resource_id)
+
+
+@pytest.mark.every_case("each way withdraws by another service")
+@pytest.mark.parametrize(
+    ("withdraw", "kept"),
+    [(report_late, ["01:30", "02:00"]), (begin_later, ["03:30"])],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+async def test_alerts_that_report_withdrawn_readings_are_deleted(
+    timed: Timed, withdraw: Callable[[Home], Awaitable[None]], kept: list[str]
+) -> None:
+    home = await settled(timed)
+    firings = [(START + count * HALF_HOUR, 60) for count in (3, 4, 5, 6, 7)]
+    await timed.house.gateway.runner.run(send_alerts, home.user.system, {"home": home, "firings": firings})
+    await withdraw(home)
+    alerts = await home.user.run("user_alerts")
+    assert sorted(alert.data["at"][11:16] for alert in alerts) == kept
 
 
 async def test_a_revocation_announces_the_readings_that_it_deletes(timed: Timed) -> None:

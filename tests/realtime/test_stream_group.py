@@ -134,6 +134,21 @@ async def test_changes_of_resources_are_skipped_live_and_in_a_recovery(on_hub: G
     assert (subscriber.payloads, again.payloads) == ([1, 2, 3], [True, 3])
 
 
+async def test_a_client_that_resumes_from_before_a_withdrawal_gets_the_readings_of_the_database(
+    on_hub: GroupOnHub,
+) -> None:
+    subscriber = await on_hub.join()
+    await on_hub.bus.publish([Event("a", "k", 0)])
+    since = subscriber.position
+    withdrawn = ResourceChanged("resource", withdrawn=True)
+    await on_hub.bus.publish([Event("a", "k", 1), Event("b", "k", 2), Event("a", "resource", withdrawn)])
+    assert subscriber.payloads == [0, 1, 2]
+    on_hub.database.may_reply.set()
+    again = RecordingSubscriber()
+    await on_hub.group.add_subscriber(replace(on_hub.subscription, since=since), again)
+    assert again.payloads == [False, "read 1"]
+
+
 async def test_loss_on_several_topics_causes_one_backfill(on_hub: GroupOnHub) -> None:
     subscriber = await on_hub.join()
     on_hub.bus.lose("a", "9-1")

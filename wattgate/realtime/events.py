@@ -190,10 +190,13 @@ class VirtualEntityChanged(msgspec.Struct, frozen=True, gc=False):
 class ResourceChanged(msgspec.Struct, frozen=True, gc=False):
     """Payload on a topic of readings: the record of the resource, or the devices that feed it, have changed.
 
-    Only subscriptions to a state use it. Subscriptions to readings skip it.
+    Only subscriptions to a state use it. Subscriptions to readings skip it. If stored readings were `withdrawn`, the
+    events that the bus retains may have them: a client that resumes from before gets the readings of the database.
+    The topics of a user's alerts have it then, too.
     """
 
     resource_id: str
+    withdrawn: bool = False
 
 
 class DeviceChanged(msgspec.Struct, frozen=True, gc=False):

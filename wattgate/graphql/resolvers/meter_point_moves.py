@@ -106,7 +106,7 @@ async def withdraw_before_move(
     request = MoveRequest(number, user_id or new_id(), moved_in_at, is_new_user=user_id is None)
     plan = await plan_meter_point_move(call.rows, call.principal, request)
     assert plan.tenancy is not None  # the move of a meter point has a tenancy
-    return await withdraw_newest(call.rows, plan.tenancy)
+    return await withdraw_newest(call, plan.tenancy)
 
 
 async def carry_out_request(call: Call, request: MoveRequest) -> types.MeterPointMove:

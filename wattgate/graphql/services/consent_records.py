@@ -15,7 +15,7 @@ from wattgate.enums import ConsentBasis
 from wattgate.graphql.core.operation import Call
 from wattgate.graphql.services.changes import emit_resources_changed
 from wattgate.graphql.services.webhook_events import enqueue_event
-from wattgate.graphql.services.withdrawals import withdrawn_fields
+from wattgate.graphql.services.withdrawals import withdraw_since, withdrawn_fields
 from wattgate.graphql.types.consent import ConsentChangeKind
 from wattgate.principal import Principal, Role
 from wattgate.request_context import format_actor
@@ -81,9 +81,9 @@ async def revoke_consent(call: Call, record: models.MeterPointConsent) -> models
     record.revoked_at = call.rows.now
     await _repeat_gaps(call, record)
     if not call.rows.consent_policy.stores_without:
-        fields, now = withdrawn_fields(await resources_of(call, record)), to_ms(call.rows.now)
-        if await call.rows.readings.count_since(fields, now):
-            await call.rows.readings.withdraw(fields, now, now)
+        resources = await resources_of(call, record)
+        if await call.rows.readings.count_since(withdrawn_fields(resources), to_ms(call.rows.now)):
+            await withdraw_since(call, call.rows, resources, call.rows.now)
     return await record_change(call, record, ConsentChangeKind.REVOCATION, call.rows.now, basis_of(call.principal))
 
 

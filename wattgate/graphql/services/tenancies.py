@@ -4,14 +4,12 @@ At most one household of an application lives at a meter point at an instant. Wh
 former one has there ends: its resources close, its consent ends, and its devices measure the home of another.
 """
 
-from collections.abc import Collection
 from datetime import datetime
 
 from sqlmodel import col
 
-from wattgate.clock import format_iso, to_ms
+from wattgate.clock import format_iso, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.readings.withdrawals import WithdrawnFields
 from wattgate.db.rows import Rows
 from wattgate.energy.meter_points import canonical_meter_point
 from wattgate.enums import TenancyProof
@@ -21,7 +19,7 @@ from wattgate.graphql.services.account_mails import enqueue_tenancy_notices
 from wattgate.graphql.services.changes import emit_homes_of_resources_changed
 from wattgate.graphql.services.tenancy_plans import Departure, TenancyChange, TenancyPlan, is_at, plan_tenancy
 from wattgate.graphql.services.webhook_events import enqueue_event
-from wattgate.graphql.services.withdrawals import withdrawn_fields
+from wattgate.graphql.services.withdrawals import withdraw_before, withdraw_since, withdrawn_fields
 from wattgate.principal import Principal, Role
 
 ENDED_EVENT = "tenancy.ended"
@@ -63,13 +61,13 @@ async def carry_out_tenancy(call: Call, plan: TenancyPlan) -> None:
     with call.rows.whole_application() as rows:
         rows.recorder = call.rows.recorder
         if plan.change is TenancyChange.CORRECTED:
-            await _correct_start(rows, plan)
+            await _correct_start(call, rows, plan)
         elif plan.change is TenancyChange.REOPENED:
             await _reopen(rows, plan)
         elif plan.change is TenancyChange.BEGUN:
             for former in plan.ending:
                 await _end(rows, former.tenancy.tenancy_id, _began_at(plan))
-            await _withdraw(rows, plan)
+            await _withdraw(call, rows, plan)
             if plan.departure is not None:
                 await _make_way(call, rows, plan.departure)
             await _add(rows, plan, call.principal)
@@ -100,7 +98,7 @@ async def _open_of(rows: Rows, user_id: str, number: str) -> list[models.MeterPo
     )
 
 
-async def _withdraw(rows: Rows, plan: TenancyPlan) -> None:
+async def _withdraw(call: Call, rows: Rows, plan: TenancyPlan) -> None:
     """Delete the readings that former households have since the start of a tenancy. Raise Conflict above the bound."""
     count = await count_withdrawn(rows, plan)
     if count > MAX_WITHDRAWN_READINGS:
@@ -110,41 +108,33 @@ async def _withdraw(rows: Rows, plan: TenancyPlan) -> None:
             "which deletes them in pieces."
         )
     if count:
-        await rows.readings.withdraw(_ending_fields(plan), to_ms(_began_at(plan)), to_ms(rows.now))
-        await _delete_exports(rows, {former.tenancy.user_id for former in plan.ending})
+        await withdraw_since(call, rows, _ending_resources(plan), _began_at(plan))
 
 
 async def count_withdrawn(rows: Rows, plan: TenancyPlan) -> int:
     """Return how many readings of former households a plan deletes, also those dated some minutes ahead."""
     if not plan.ending:
         return 0
-    return await rows.readings.count_since(_ending_fields(plan), to_ms(_began_at(plan)))
+    return await rows.readings.count_since(withdrawn_fields(_ending_resources(plan)), to_ms(_began_at(plan)))
 
 
-async def withdraw_newest(rows: Rows, plan: TenancyPlan) -> int:
+async def withdraw_newest(call: Call, plan: TenancyPlan) -> int:
     """Delete the newest readings of those that a plan deletes, up to the bound, if there are more than that.
 
     Return their number. The rest begins as before and ends earlier, so no reader sees a gap.
     """
+    rows = call.rows
     if await count_withdrawn(rows, plan) <= MAX_WITHDRAWN_READINGS:
         return 0
-    fields = _ending_fields(plan)
+    fields = withdrawn_fields(_ending_resources(plan))
     since = await rows.readings.start_of_newest(fields, to_ms(_began_at(plan)), limit=MAX_WITHDRAWN_READINGS)
     count = await rows.readings.count_since(fields, since)
-    await rows.readings.withdraw(fields, since, to_ms(rows.now))
+    await withdraw_since(call, rows, _ending_resources(plan), from_ms(since))
     return count
 
 
-async def _delete_exports(rows: Rows, user_ids: Collection[str]) -> None:
-    """Delete the exports of users, whose archives have readings that are not theirs any more."""
-    exports = await rows.all(models.DataExport, col(models.DataExport.user_id).in_(user_ids))
-    ids = [export.export_id for export in exports]
-    await rows.delete(models.DataExportPart, col(models.DataExportPart.export_id).in_(ids))
-    await rows.delete(models.DataExport, col(models.DataExport.export_id).in_(ids))
-
-
-def _ending_fields(plan: TenancyPlan) -> WithdrawnFields:
-    return withdrawn_fields(resource for former in plan.ending for resource in former.resources)
+def _ending_resources(plan: TenancyPlan) -> list[models.Resource]:
+    return [resource for former in plan.ending for resource in former.resources]
 
 
 def _began_at(plan: TenancyPlan) -> datetime:
@@ -152,12 +142,13 @@ def _began_at(plan: TenancyPlan) -> datetime:
     return plan.began_at
 
 
-async def _correct_start(rows: Rows, plan: TenancyPlan) -> None:
+async def _correct_start(call: Call, rows: Rows, plan: TenancyPlan) -> None:
     """Change the start of a tenancy. Readings from before a later start are not the household's, and are deleted."""
     record = await rows.edit(models.MeterPointTenancy, _continued(plan))
     record.began_at = plan.began_at
     of_user = col(models.Resource.owner_id) == plan.user_id
-    fields = withdrawn_fields(await rows.all(models.Resource, of_user, is_at(plan.number)))
+    resources = await rows.all(models.Resource, of_user, is_at(plan.number))
+    fields = withdrawn_fields(resources)
     start = to_ms(_began_at(plan))
     count = await rows.readings.count_since(fields, 0) - await rows.readings.count_since(fields, start)
     if count > MAX_WITHDRAWN_READINGS:
@@ -167,8 +158,7 @@ async def _correct_start(rows: Rows, plan: TenancyPlan) -> None:
             "movedInAt."
         )
     if count:
-        await rows.readings.withdraw_before(fields, start, to_ms(rows.now))
-        await _delete_exports(rows, {plan.user_id})
+        await withdraw_before(call, rows, resources, _began_at(plan))
     await rows.update(models.Resource, of_user, is_at(plan.number), owned_from=plan.began_at)
 
 

@@ -23,7 +23,8 @@ Recovery of a joining subscriber:
 - `since` is empty: backfill from the database with the newest payloads.
 - The bus retains the events since the position: send them (`recovered: true`). Events after the position at which the
   subscriber joined are skipped, because they are in the buffer.
-- The bus does not retain them, or the position is invalid: backfill from the database (`recovered: false`).
+- The bus does not retain them, readings were withdrawn since, or the position is invalid: backfill from the database
+  (`recovered: false`).
 
 After a loss of events (`on_events_lost`), LIVE and REFILLING subscribers are refilled together, from the position
 before the first loss. All other subscribers end with an error: those without `since`, because nothing can report the
@@ -229,6 +230,7 @@ class StreamGroup(Group):
             return await self._send_all(subscriber, await self._build_backfill_messages("", current_position))
         positions = self._parse_position(subscription.since)
         results = await self._hub.read_since(list(positions.items())) if positions else [None]
+        results = [None if _has_withdrawal(events) else events for events in results]
         missed = [event for events in results for event in events or ()]
         RECOVERIES.labels(str(None not in results).lower()).inc()
         if None in results:
@@ -332,6 +334,11 @@ class StreamGroup(Group):
 
 def _is_later(event: Event, positions: Mapping[str, str]) -> bool:
     return parse_position(str(event.position)) > parse_position(positions[event.topic])
+
+
+def _has_withdrawal(events: Sequence[Event] | None) -> bool:
+    """Return whether events before one of these may have values that were withdrawn since."""
+    return any(isinstance(event.payload, ResourceChanged) and event.payload.withdrawn for event in events or ())
 
 
 def _oldest_instant(position: str) -> datetime | None:
