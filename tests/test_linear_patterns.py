@@ -37,6 +37,7 @@ PATTERNS = {
     "app.server.socket_upgrade": ["_SUBPROTOCOLS", "_CONNECTION"],
     "db.encryption.key_ring": ["KEY_ID_PATTERN"],
     "db.encryption.secret_columns": ["SECRET_NAME"],
+    "db.identity.username_rules": ["_ID", "_WORD"],
     "delivery.channels.smtp": ["_ENHANCED_STATUS"],
     "delivery.channels.webhook": ["_SECONDS", "EVENT_PATTERN"],
     "delivery.http.egress": ["_URL", "_LABEL", "_NUMERIC_LABEL"],
