@@ -19,21 +19,28 @@ class AccountMailType:
     """An alert type that only the gateway sends, by mail. Each application has it and can have templates for it.
 
     `page` is the page of the gateway that takes the code of the mail, or None if the mail has no code. The mail is sent
-    to an address that has unsubscribed if the security of the account depends on it: `for_security`.
+    to an address that has unsubscribed if the security of the account depends on it: `for_security`. A mail that
+    `proves_address` goes to an address that somebody has entered, and its holder may be a stranger.
     """
 
     name: str
     description: str
     page: str | None = None
     for_security: bool = True
+    proves_address: bool = False
 
 
 ACCOUNT_MAIL_TYPES: Mapping[str, AccountMailType] = MappingProxyType(
     {
-        VERIFY: AccountMailType("System: registration", "Code that makes a registered account active", VERIFY_PAGE),
+        VERIFY: AccountMailType(
+            "System: registration", "Code that makes a registered account active", VERIFY_PAGE, proves_address=True
+        ),
         RESET: AccountMailType("System: password reset", "Code that sets a new password", RESET_PAGE),
         CONFIRM_EMAIL: AccountMailType(
-            "System: confirm e-mail address", "Code that confirms a new e-mail address", CONFIRM_EMAIL_PAGE
+            "System: confirm e-mail address",
+            "Code that confirms a new e-mail address",
+            CONFIRM_EMAIL_PAGE,
+            proves_address=True,
         ),
         EMAIL_CHANGE_REQUESTED: AccountMailType(
             "System: e-mail change requested", "Notice to the old address before a new one is confirmed"

@@ -131,6 +131,18 @@ async def test_flood_of_codes_is_bounded_and_does_not_suppress_notices(codes: Co
     assert await codes.states(last, PASSWORD_CHANGED) == [(DeliveryState.WAITING, None)]
 
 
+async def test_registrations_with_an_address_do_not_stop_its_mail_for_a_new_password(codes: Codes) -> None:
+    bound, address = MAIL_BOUNDS[DeliveryKind.ACCOUNT_MAIL], f"{uuid4().hex}@example.org"
+    victim, runner = await codes.add_user(email=address), codes.post.tenant.gateway.runner
+    anonymous = Principal(Role.ANONYMOUS, application_id=codes.post.tenant.application_id)
+    for number in range(bound.for_address + 1):
+        email = address if number % 2 else address.replace("@", f"+{number}@")
+        user = {"name": "M", "username": uuid4().hex, "email": email, "password": PASSWORD}
+        await runner.run(registration.register, anonymous, user)
+    await codes.request_reset(victim)
+    assert await codes.states(victim, RESET) == [(DeliveryState.WAITING, None)]
+
+
 @pytest.mark.parametrize(
     ("spellings", "is_one"),
     [

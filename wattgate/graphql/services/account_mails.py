@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlmodel import col, select
 
 from wattgate.clock import format_iso
 from wattgate.db.identity.login_backoff import NO_ACCOUNT
-from wattgate.db.models import Account, AccountMail, AlertType, MeterPointTenancy, Template, User
+from wattgate.db.models import Account, AccountMail, AlertType, Delivery, MeterPointTenancy, Template, User
 from wattgate.db.queries import templates as queries
 from wattgate.db.queries.tenancies import find_home_at
 from wattgate.db.rows import Rows
@@ -150,7 +150,7 @@ async def render_account_mail(call: Call, mail: AccountMail) -> MessageContent:
 async def _suppression_reason(call: Call, mail: AccountMail, address: str) -> str | None:
     """Return which bound the mail would exceed, or None."""
     if ACCOUNT_MAIL_TYPES[mail.name].page is not None:
-        return await exceeded_bound(call, DeliveryKind.ACCOUNT_MAIL, mail.user_id, address)
+        return await _exceeded_bound_of_codes(call, mail, address)
     sent = await call.rows.count_in_application(
         AccountMail,
         col(AccountMail.account_id) == mail.account_id,
@@ -159,6 +159,22 @@ async def _suppression_reason(call: Call, mail: AccountMail, address: str) -> st
     )
     window_minutes = BOUND_WINDOW // timedelta(minutes=1)
     return f"more than {MAX_NOTICES} such notices in {window_minutes} minutes" if sent >= MAX_NOTICES else None
+
+
+async def _exceeded_bound_of_codes(call: Call, mail: AccountMail, address: str) -> str | None:
+    """Return as `exceeded_bound` does for a mail with a code.
+
+    Mails to addresses that somebody has entered have counts of their own: otherwise strangers could register with an
+    address until its holder gets no code for a new password.
+    """
+    proves_address = ACCOUNT_MAIL_TYPES[mail.name].proves_address
+    group = [
+        name for name, type_ in ACCOUNT_MAIL_TYPES.items() if type_.page and type_.proves_address is proves_address
+    ]
+    of_group = select(AccountMail.account_mail_id).where(col(AccountMail.name).in_(group))
+    is_counted = col(Delivery.target_id).in_(of_group)
+    name = ":entered" if proves_address else ":known"
+    return await exceeded_bound(call, DeliveryKind.ACCOUNT_MAIL, mail.user_id, address, name, is_counted)
 
 
 async def _build_data(

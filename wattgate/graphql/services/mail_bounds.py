@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
+from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.client import MailboxBound
@@ -42,13 +43,17 @@ async def enqueue_mail(call: Call, kind: DeliveryKind, target_id: str, *, user_i
     return await enqueue(call, kind, target_id, user_id=user_id, address=address, suppressed_reason=reason)
 
 
-async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: str) -> str | None:
+async def exceeded_bound(
+    call: Call, kind: DeliveryKind, user_id: str, address: str, group: str = "", *conditions: ColumnElement[bool]
+) -> str | None:
     """Return which bound another mail would exceed, or None. Otherwise count it for the mailbox.
 
-    The statements are the same in each case. The count of the mailbox is outside work, see `OutsideWork.result`.
+    Mails of a `group` have counts of their own: `conditions` select their deliveries. The statements are the same in
+    each case. The count of the mailbox is outside work, see `OutsideWork.result`.
     """
     bound = MAIL_BOUNDS[kind]
     counted = (
+        *conditions,
         col(Delivery.kind) == kind,
         col(Delivery.state) != DeliveryState.SUPPRESSED,
         col(Delivery.created_at) > call.rows.now - BOUND_WINDOW,
@@ -64,12 +69,12 @@ async def exceeded_bound(call: Call, kind: DeliveryKind, user_id: str, address: 
         if await call.rows.count_in_application(Delivery, condition, *counted, limit=maximum) >= maximum
     ]
     seconds = int(BOUND_WINDOW.total_seconds())
-    of_mailbox = MailboxBound(kind.value, bound.for_address, bound.for_mailbox, seconds)
+    of_mailbox = MailboxBound(f"{kind.value}{group}", bound.for_address, bound.for_mailbox, seconds)
     if exceeded:
         return exceeded[0]
     mailbox, application_id = mailbox_key(address), call.rows.application_id
     # the mail is counted once, however often the resolver runs
-    inputs = "mailbox", kind, mailbox, call.outside.same_value(new_id)
+    inputs = "mailbox", kind, group, mailbox, call.outside.same_value(new_id)
     if call.outside.result(inputs, lambda: call.address_limits.take_mail(of_mailbox, mailbox, application_id)):
         return None
     return "too many mails to this mailbox, in all spellings of its address and from all applications"
