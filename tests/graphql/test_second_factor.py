@@ -44,6 +44,8 @@ def test_codes_of_rfc_6238_match_at_their_time(seconds: int, code: str) -> None:
     assert matching_step(RFC_SECRET, code, at, 0) == seconds // 30
     assert matching_step(RFC_SECRET, code, at + timedelta(seconds=90), 0) is None
     assert matching_step(RFC_SECRET, code, at, seconds // 30) is None
+    assert matching_step(RFC_SECRET, code, at, seconds // 30 + 1) is None
+    assert matching_step(RFC_SECRET, code, at, seconds // 30 + 2) == seconds // 30  # the clock was ahead before
 
 
 def test_codes_of_rfc_4226_match_at_their_step() -> None:

@@ -343,6 +343,7 @@ def test_backoff_doubles_with_each_failure_up_to_15_minutes() -> None:
 
     assert [wait(count) for count in (0, 4, 5, 6, 7, 13, 14, 10_000)] == [0, 0, 3, 5, 9, 513, 901, 901]
     enforce_login_backoff(5, now, now + timedelta(seconds=2))  # does not raise
+    enforce_login_backoff(20, now + timedelta(days=1), now)  # the clock was ahead before
 
 
 async def test_user_is_added_found_by_name_and_deleted_with_all_accounts(served: House) -> None:

@@ -58,8 +58,11 @@ NO_ACCOUNT = ""
 def enforce_login_backoff(
     failures: int, failed_at: datetime | None, now: datetime, noun: str = "wrong passwords"
 ) -> None:
-    """Raise RateLimited if a source or username must still wait after its wrong passwords, or `noun`."""
-    if failures < FREE_ATTEMPTS or failed_at is None:
+    """Raise RateLimited if a source or username must still wait after its wrong passwords, or `noun`.
+
+    A failure that is ahead of the present by more than the longest wait comes from a clock that was wrong.
+    """
+    if failures < FREE_ATTEMPTS or failed_at is None or failed_at > now + MAX_WAIT:
         return
     doublings = min(failures - FREE_ATTEMPTS, 20)  # more than MAX_WAIT needs; the cap avoids huge numbers
     seconds = (failed_at + min(MIN_WAIT * 2**doublings, MAX_WAIT) - now).total_seconds()

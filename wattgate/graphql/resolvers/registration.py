@@ -300,9 +300,12 @@ async def _send_code(call: Call, account: models.Account | None, kind: CodeKind)
 
 
 def _may_send(open_codes: list[models.OneTimeCode], kind: CodeKind, now: datetime) -> bool:
-    """Return whether an account with these codes gets another one. Exhausted codes make nobody wait."""
+    """Return whether an account with these codes gets another one. Exhausted codes make nobody wait.
+
+    Nor do codes that are ahead of the present by more than the pause: the clock was wrong.
+    """
     usable = [code for code in open_codes if code.failures < MAX_CODE_ATTEMPTS]
-    is_too_new = any(code.created_at > now - kind.pause for code in usable)
+    is_too_new = any(now - kind.pause < code.created_at <= now + kind.pause for code in usable)
     return len(open_codes) < MAX_OPEN_CODES and not is_too_new
 
 

@@ -101,8 +101,14 @@ async def remove_factor(rows: Rows, account_id: str) -> None:
 
 
 def matching_step(secret: str, code: str, now: datetime, last_step: int) -> int | None:
-    """Return the time step whose code this is, or None. Steps up to `last_step` are over."""
+    """Return the time step whose code this is, or None. Steps up to `last_step` are over.
+
+    A last step ahead of all that are accepted now comes from a clock that was wrong. It is forgotten, because otherwise
+    no code would be right until that time.
+    """
     totp, step = pyotp.TOTP(secret, interval=STEP_SECONDS), int(now.timestamp()) // STEP_SECONDS
+    if last_step > step + STEPS_AROUND:
+        last_step = 0
     found = None
     for candidate in range(step - STEPS_AROUND, step + STEPS_AROUND + 1):
         is_equal = hmac.compare_digest(totp.generate_otp(candidate).encode(), code.encode())
