@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import cache
 from types import MappingProxyType
 
 TOKEN_GRACE = timedelta(seconds=25)
@@ -211,6 +212,7 @@ OWN_CREDENTIAL_PERMISSIONS = frozenset(
 """The permissions of operations that may change the user or the accounts of their caller, or end its credentials."""
 
 
+@cache
 def grants_as_much(role: Role, former: Role) -> bool:
     """Return whether a role has every permission of a former one, and none of them reaches less far."""
     granted = GRANTS[role]

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
-from sqlalchemy import ClauseElement, CursorResult, Dialect, Executable, select
+from sqlalchemy import ClauseElement, CursorResult, Dialect, Executable, TextClause, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
@@ -135,6 +135,23 @@ async def transaction_reader(session: AsyncSession) -> DatabaseReader:
         return SqliteReader(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
     await begin_transaction(connection.connection.dbapi_connection)
     return PostgresqlReader(cast(AsyncEngine, session.bind), pooled, NOOP_TRACER, session.info["scope"])
+
+
+async def fetch_in_transaction(
+    connection: AsyncConnection, statement: TextClause, parameters: Mapping[str, Any]
+) -> ResultRows:
+    """Execute a constant statement in the transaction of a connection, on PostgreSQL with the driver.
+
+    Return its rows. SQLAlchemy takes about three times the time of the driver, and each recording executes several.
+    """
+    if connection.dialect.name == "sqlite":
+        result = await connection.execute(statement, parameters)
+        return result.all() if result.returns_rows else ()
+    compiled = _compile(statement, connection.dialect, False)
+    pooled = await connection.get_raw_connection()
+    await begin_transaction(pooled.dbapi_connection)
+    driver: Any = pooled.driver_connection
+    return compiled.convert_rows(await driver.fetch_rows(compiled.sql, compiled.bind_arguments(parameters)))
 
 
 @lru_cache(maxsize=512)

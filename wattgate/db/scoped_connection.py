@@ -10,7 +10,8 @@ role and the scope with `set_config(..., true)`, so the settings end with the tr
 A connection to a transaction pooler (`PooledConnection`) also writes Parse before each Bind, here and in asyncpg. So
 the server process that the pooler selects for the implicit transaction needs no earlier message.
 
-Advisory locks that a statement needs are written before the scope, in the same way (`next_locks`).
+Advisory locks that a statement needs are written before the scope, in the same way (`next_locks`). So is the BEGIN of a
+transaction: its first statement takes one round trip instead of two.
 
 A statement therefore never runs in the scope of an earlier one, and nothing remains on the connection for a pooler to
 pass on. asyncpg has no public interface for this, so `ScopedConnection` wraps the protocol that it receives.
@@ -21,7 +22,7 @@ import asyncio
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
 import asyncpg
@@ -45,6 +46,10 @@ _FIND_ROLE = """
         WHEN NOT has_table_privilege($1::text, 'own_reading', 'SELECT') THEN false
         ELSE pg_has_role(current_user, $1::text, $2::text)
     END"""
+BEGIN_STATEMENT = "wattgate_begin"
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED;"
+"""The query with which asyncpg begins a transaction of SQLAlchemy. Another one is sent at once, as it is."""
+
 LOCK_STATEMENT = "wattgate_locks"
 _LOCK = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock_shared($2), pg_advisory_xact_lock($3)"
 """A key that is null takes no lock. A later statement sees the commits during the wait for the locks."""
@@ -52,12 +57,11 @@ _LOCK = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock_shared($
 SCOPE_RESPONSES = b"2DC"
 """The types of the messages that answer the scope: BindComplete, DataRow, CommandComplete."""
 
-POOLED_SCOPE_RESPONSES = b"1" + SCOPE_RESPONSES
-"""The types if the scope is parsed as well: ParseComplete comes first."""
-
 _HEADER = struct.Struct("!ci")
 _PARSE_COMPLETE = _HEADER.pack(b"1", 4)
+_BIND_COMPLETE = _HEADER.pack(b"2", 4)
 _SELECTED_ONE_ROW = _HEADER.pack(b"C", 13) + b"SELECT 1\0"
+_BEGUN = _HEADER.pack(b"C", 10) + b"BEGIN\0"
 _NULL_LENGTH = -1
 
 
@@ -83,7 +87,10 @@ NO_LOCKS = Locks()
 
 
 class ScopeMessages(NamedTuple):
-    """The messages that set a scope or take locks, the answer of the server to them, and the types of its messages."""
+    """Messages before a statement, which begin its transaction, take locks or set its scope.
+
+    `response` is the answer of the server to them, and `response_types` are the types of its messages.
+    """
 
     request: bytes
     response: bytes
@@ -109,6 +116,8 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         self.row_role = NO_ROLE
         self.next_locks = NO_LOCKS
         """The locks that the next statement takes first."""
+        self.begins_with_next = False
+        """Whether the transaction has begun for asyncpg, and its BEGIN is sent with the next statement."""
         self.replayed = NO_POSITION
         """The position that the server, a replica, had replayed at the last query for it."""
         self._kept_statements: list[Any] = []
@@ -120,7 +129,7 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         if await self.fetchval(_FIND_ROLE, ROW_ROLE, privilege):
             self.row_role = ROW_ROLE
         if self.keeps_statements:
-            for sql, name in ((_SET_SCOPE, SCOPE_STATEMENT), (_LOCK, LOCK_STATEMENT)):
+            for sql, name in ((_SET_SCOPE, SCOPE_STATEMENT), (_LOCK, LOCK_STATEMENT), (_BEGIN, BEGIN_STATEMENT)):
                 self._kept_statements.append(await self.prepare(sql, name=name))
 
     async def fetch_rows(self, sql: str, arguments: Sequence[Any]) -> Any:
@@ -138,19 +147,29 @@ class ScopedConnection(asyncpg.Connection):  # type: ignore[misc]
         except (asyncpg.exceptions.OutdatedSchemaCacheError, asyncpg.InvalidCachedStatementError):
             return await self.fetch(sql, *arguments)
 
+    def is_in_transaction(self) -> bool:
+        """Return whether a transaction has begun, also if the server will learn it with the next statement."""
+        return self.begins_with_next or super().is_in_transaction()
+
     def scope_messages(self) -> ScopeMessages | None:
-        """Return the messages that take locks for the next statement and set its scope; None if it needs none."""
-        scope = self._messages_of_scope()
-        if self.next_locks is NO_LOCKS:
-            return scope
-        locks, self.next_locks = _encode_locks(self.next_locks, self.keeps_statements), NO_LOCKS
-        return locks if scope is None else scope.after(locks)
+        """Return the messages that the next statement needs before it; None if it needs none.
+
+        They begin its transaction, take its locks, and set its scope.
+        """
+        messages = self._messages_of_scope()
+        if self.next_locks is not NO_LOCKS:
+            locks, self.next_locks = _encode_locks(self.next_locks, self.keeps_statements), NO_LOCKS
+            messages = locks if messages is None else messages.after(locks)
+        if self.begins_with_next:
+            begin, self.begins_with_next = _encode_begin(self.keeps_statements), False
+            messages = begin if messages is None else messages.after(begin)
+        return messages
 
     def _messages_of_scope(self) -> ScopeMessages | None:
         if self.scope_holder is None:
             return None
         scope = self.scope_holder.scope
-        if isinstance(scope, SystemAccess) and not self.is_in_transaction():
+        if isinstance(scope, SystemAccess) and not super().is_in_transaction():
             return None  # the settings of every earlier statement have ended
         return _encode_scope(scope, self.row_role, self.keeps_statements)
 
@@ -185,31 +204,48 @@ def _encode_scope(scope: Scope, row_role: str, is_prepared: bool) -> ScopeMessag
     if isinstance(scope, RowScope):
         values = (row_role, scope.application_id, scope.user_id or "", scope.ve_id or "")
     encoded = [value.encode(errors="surrogatepass") for value in values]  # PostgreSQL rejects invalid text
-    row = encoded  # `set_config` returns the value
-    return _encode_call(_SET_SCOPE, SCOPE_STATEMENT if is_prepared else None, encoded, row)
+    answer = _encode_row(encoded)  # `set_config` returns the value
+    return _encode_call(_SET_SCOPE, SCOPE_STATEMENT if is_prepared else None, encoded, answer)
 
 
+@lru_cache(maxsize=1024)
 def _encode_locks(locks: Locks, is_prepared: bool) -> ScopeMessages:
     """Encode the messages that take locks."""
     keys = [None if key is None else str(key).encode() for key in locks]
-    row = [None if key is None else b"" for key in locks]  # the functions return nothing
-    return _encode_call(_LOCK, LOCK_STATEMENT if is_prepared else None, keys, row)
+    answer = _encode_row([None if key is None else b"" for key in locks])  # the functions return nothing
+    return _encode_call(_LOCK, LOCK_STATEMENT if is_prepared else None, keys, answer)
 
 
-def _encode_call(
-    sql: str, prepared_name: str | None, values: Sequence[bytes | None], row: Sequence[bytes | None]
-) -> ScopeMessages:
-    """Encode the call of a statement with values as texts, which returns a row. Without a name, parse it as well."""
+@cache
+def _encode_begin(is_prepared: bool) -> ScopeMessages:
+    """Encode the messages that begin a transaction."""
+    return _encode_call(_BEGIN, BEGIN_STATEMENT if is_prepared else None, (), _Answer(_BEGUN, b"C"))
+
+
+class _Answer(NamedTuple):
+    """The messages that answer the execution of a statement, and their types."""
+
+    messages: bytes
+    types: bytes
+
+
+def _encode_row(values: Sequence[bytes | None]) -> _Answer:
+    """Encode the answer to a statement that returns a row."""
+    data = _encode_values(values)
+    return _Answer(_HEADER.pack(b"D", len(data) + 4) + data + _SELECTED_ONE_ROW, b"DC")
+
+
+def _encode_call(sql: str, prepared_name: str | None, values: Sequence[bytes | None], answer: _Answer) -> ScopeMessages:
+    """Encode the call of a statement with values as texts. Without a name, parse it as well."""
     bind = b"\0" + (prepared_name or "").encode() + b"\0" + struct.pack("!h", 0) + _encode_values(values) + b"\0\0"
     execute = b"\0" + struct.pack("!i", 0)
-    data = _encode_values(row)
     request = _HEADER.pack(b"B", len(bind) + 4) + bind + _HEADER.pack(b"E", len(execute) + 4) + execute
-    response = _HEADER.pack(b"2", 4) + _HEADER.pack(b"D", len(data) + 4) + data + _SELECTED_ONE_ROW
+    response, types = _BIND_COMPLETE + answer.messages, b"2" + answer.types
     if prepared_name is not None:
-        return ScopeMessages(request, response, SCOPE_RESPONSES)
+        return ScopeMessages(request, response, types)
     parse = b"\0" + sql.encode() + b"\0" + struct.pack("!h", 0)
     request = _HEADER.pack(b"P", len(parse) + 4) + parse + request
-    return ScopeMessages(request, _PARSE_COMPLETE + response, POOLED_SCOPE_RESPONSES)
+    return ScopeMessages(request, _PARSE_COMPLETE + response, b"1" + types)
 
 
 def _encode_values(values: Sequence[bytes | None]) -> bytes:
@@ -248,7 +284,25 @@ class _ScopedProtocol:
     async def query(self, *arguments: Any) -> Any:
         if self._needs_sync:
             await self._synchronize()
+        if arguments[0] == _BEGIN and not self._connection.begins_with_next:
+            self._connection.begins_with_next = True
+            return "BEGIN"
+        await self._begin()
         return await self._protocol.query(*arguments)
+
+    async def copy_in(self, *arguments: Any) -> Any:
+        await self._begin()
+        return await self._protocol.copy_in(*arguments)
+
+    async def copy_out(self, *arguments: Any) -> Any:
+        await self._begin()
+        return await self._protocol.copy_out(*arguments)
+
+    async def _begin(self) -> None:
+        """Send the BEGIN of a transaction now, before messages other than those of a prepared statement."""
+        if self._connection.begins_with_next:
+            self._connection.begins_with_next = False
+            await self._protocol.query(_BEGIN, None)
 
     async def _run_scoped(self, send: Any, arguments: Any, options: Any) -> Any:
         if self._needs_sync:

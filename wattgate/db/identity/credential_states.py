@@ -124,14 +124,21 @@ class CredentialStates:
 
         def is_valid(principal: Principal) -> bool:
             if principal.token_id is not None:
-                row = tokens.get(principal.token_id)
-                return row is not None and self._is_role(principal, row[2:])
+                return self._is_token(principal, tokens.get(principal.token_id))
             if principal.account_id is not None:
                 row = accounts.get(principal.account_id)
                 return row is not None and self._is_account(principal, row)
             return _is_application(principal, applications)
 
         return {principal for principal in principals if not is_valid(principal)}
+
+    async def has_ended(self, session: DatabaseSession, principal: Principal, now: datetime) -> bool:
+        """Return whether `find_ended` finds this caller. Each operation that changes records asks it of its caller."""
+        if principal.token_id is None:
+            return bool(await self.find_ended(session, [principal], now))
+        parameters = {"names": principal.token_id, "now": now}
+        rows = await fetch(session, _FOR_ONE.tokens, parameters, execution_options=SCOPED_OPTION)
+        return not self._is_token(principal, rows[0] if rows else None)
 
     async def _find_accounts(self, session: DatabaseSession, principals: Collection[Principal]) -> dict[str, Any]:
         by_password = [principal for principal in principals if principal.token_id is None]
@@ -140,6 +147,9 @@ class CredentialStates:
             for batch in batches(_names(by_password, "account_id"))
             for row in await _fetch(session, "accounts", {"names": batch})
         }
+
+    def _is_token(self, principal: Principal, row: Any | None) -> bool:
+        return row is not None and self._is_role(principal, row[2:])
 
     def _is_account(self, principal: Principal, row: Any) -> bool:
         _, password_hash, administrator, template_editor, second_factor = row

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.clock import from_ms, to_ms
+from wattgate.db.reader import fetch_in_transaction
 
 _LOCK_KEY = 0x57A77
 """The key of the advisory lock for creating and dropping partitions."""
@@ -48,7 +49,8 @@ async def ensure_upcoming_partitions(connection: AsyncConnection, now: datetime)
 async def find_missing_upcoming(connection: AsyncConnection, now: datetime) -> list[str]:
     """Return the names of the missing partitions of this month and the next."""
     this_month = _month_start(now)
-    return await _find_missing(connection, [_partition_name(month) for month in (this_month, _next_month(this_month))])
+    names = [_partition_name(month) for month in (this_month, _next_month(this_month))]
+    return sorted((await connection.execute(_SELECT_MISSING, {"names": names})).scalars())
 
 
 async def drop_empty_partitions(connection: AsyncConnection, before: datetime) -> list[str]:
@@ -80,7 +82,7 @@ async def _is_empty(connection: AsyncConnection, name: str) -> bool:
 
 
 async def _find_missing(connection: AsyncConnection, months: Iterable[str]) -> list[str]:
-    return sorted((await connection.execute(_SELECT_MISSING, {"names": list(months)})).scalars())
+    return sorted(name for (name,) in await fetch_in_transaction(connection, _SELECT_MISSING, {"names": list(months)}))
 
 
 def _partition_name(month: datetime) -> str:

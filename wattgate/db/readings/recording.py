@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.models import Reading
+from wattgate.db.reader import fetch_in_transaction
 from wattgate.db.readings import partitions, rollups
 from wattgate.db.table_parameter import TableParameter
 from wattgate.db.tenancy_guard import UnscopedStatementError
@@ -113,7 +114,7 @@ async def lock_resources(connection: AsyncConnection, numbers: Sequence[int]) ->
 
     Raise UnscopedStatementError if the policies do not show all of them: writes of readings themselves run without.
     """
-    locked = (await connection.execute(_LOCK_RESOURCES, {"numbers": numbers})).all()
+    locked = await fetch_in_transaction(connection, _LOCK_RESOURCES, {"numbers": numbers})
     if len(locked) != len(numbers):
         raise UnscopedStatementError(
             f"{len(numbers) - len(locked)} of {len(numbers)} resources are not in the scope of the session. "
@@ -130,7 +131,8 @@ async def _copy_readings(connection: AsyncConnection, readings: ReadingColumns, 
     starts, ends = bounds[:-1], bounds[1:] - 1
     columns = (readings.number[starts], readings.field[starts], readings.at[starts], readings.at[ends])
     spans = list(zip(*(column.tolist() for column in columns), strict=True))
-    has_stored = (await connection.execute(_EXISTS_IN_SPANS, _SPANS.parameters("postgresql", spans))).scalar_one()
+    parameters = _SPANS.parameters("postgresql", spans)
+    ((has_stored,),) = await fetch_in_transaction(connection, _EXISTS_IN_SPANS, parameters)
     if has_stored:
         await connection.execute(_CREATE_STAGING)
     raw = await connection.get_raw_connection()

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.models.resources import Rollup
+from wattgate.db.reader import fetch_in_transaction
 from wattgate.db.table_parameter import TableParameter
 from wattgate.energy.arrays import IntArray, is_group_start
 from wattgate.energy.buckets import DAY_MS, HOUR_MS
@@ -58,6 +60,8 @@ _ROLLUP_EXPRESSIONS = {
 HOUR_SOURCE = ReadingSource("reading_hour", HOUR_MS, _ROLLUP_EXPRESSIONS)
 DAY_SOURCE = ReadingSource("reading_day", DAY_MS, _ROLLUP_EXPRESSIONS)
 
+_SOURCES = {source.table: source for source in (READING_SOURCE, HOUR_SOURCE, DAY_SOURCE)}
+
 _TOUCHED = TableParameter("touched", {"number": "bigint", "field": "int", "start": "bigint"})
 _MATCH = "r.resource_number = t.number AND r.field = t.field AND r.at >= t.start AND r.at < t.start + {size}"
 _SELECT_ROLLUPS = {
@@ -108,17 +112,28 @@ async def _refresh_level(
 ) -> None:
     """Compute the rollup rows of a level for these spans from a finer source."""
     dialect = connection.dialect.name
+    statement = _refresh_statement(dialect, level.table, source.table)
+    await fetch_in_transaction(connection, statement, _TOUCHED.parameters(dialect, spans))
+
+
+@cache
+def _refresh_statement(dialect: str, level_table: str, source_table: str) -> TextClause:
+    """Return the statement that computes rows of a level from a source, which are given by the names of their tables.
+
+    It is built and parsed once.
+    """
+    level, source = _SOURCES[level_table], _SOURCES[source_table]
     select = _SELECT_ROLLUPS[dialect].format(
         selected=source.select_list,
         source=source.table,
         touched=_TOUCHED.sql(dialect),
         match=_MATCH.format(size=level.interval_ms),
     )
-    statement = _UPSERT.format(
+    upsert = _UPSERT.format(
         table=level.table,
         columns=", ".join((*KEY_COLUMNS, *AGGREGATE_COLUMNS)),
         key=", ".join(KEY_COLUMNS),
         select=select,
         replaced=", ".join(f"{name} = excluded.{name}" for name in AGGREGATE_COLUMNS),
     )
-    await connection.execute(text(statement), _TOUCHED.parameters(dialect, spans))
+    return text(upsert)

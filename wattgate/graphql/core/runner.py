@@ -238,7 +238,7 @@ class Runner(RowReader):
         hold_credential(reader, principal, alone=operation.needs in OWN_CREDENTIAL_PERMISSIONS)
         with system_access(session, SystemAccess.FIND_CREDENTIALS):
             since = self._clock() - (TOKEN_GRACE if operation.renews_token else NO_GRACE)
-            if await self._credential_states.find_ended(reader, [principal], since):
+            if await self._credential_states.has_ended(reader, principal, since):
                 raise Unauthenticated(ENDED_CREDENTIALS)
 
     async def _run_delegated(
