@@ -252,7 +252,7 @@ async def test_an_erasure_empties_the_buckets_of_a_client(timed: Timed) -> None:
 
 
 async def test_ways_to_ask_agree(timed: Timed) -> None:
-    """A list of resources and each function return the same buckets. REST has no `revisedSince` and shows no value."""
+    """A list of resources, each function and REST return the same buckets. A whole read by REST shows no value."""
     home = await settled(timed)
     half_hours = home.copies[0]
     since = half_hours.since
@@ -274,3 +274,63 @@ async def test_ways_to_ask_agree(timed: Timed) -> None:
     response = await timed.house.call("GET", path, acting, params={**span, "nulls": "1"})
     seconds = [to_ms(datetime.fromisoformat(start)) // 1000 for start in expected]
     assert response.json()["data"][: len(seconds)] == [[second, None] for second in seconds]
+
+
+REST_SPAN = {"from": "2026-06-01T00:00:00", "to": "2026-06-02T23:59:59", "function": "sum"}
+BEFORE_ALL = "1970-01-01T00:00:00Z"
+"""The first `revisedSince` of a client without a copy."""
+
+
+async def test_legacy_client_learns_of_withdrawn_buckets(timed: Timed) -> None:
+    """A client of REST updates a copy by `revisedSince`. It equals a whole read: no deleted value is left."""
+    home = await settled(timed)
+    acting, path = home.user.headers["acting"], f"/resource/{home.resource_id}/readings"
+
+    async def ask(**query: str) -> Any:
+        response = await timed.house.call("GET", path, acting, params={**REST_SPAN, **query})
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    for period, offset in (("PT30M", "0"), ("PT1H", "-60"), ("P1D", "0")):
+        since, copy = BEFORE_ALL, dict[int, Any]()
+        for change in (no_change, correct, begin_later) if period == "PT30M" else (no_change,):
+            await change(home)
+            timed.pass_time(timedelta(minutes=2))
+            update = await ask(period=period, offset=offset, revisedSince=since)
+            copy |= dict(update["data"])
+            since = update["asOf"]
+            assert update["query"]["revisedSince"]
+            whole = dict((await ask(period=period, offset=offset, nulls="1"))["data"])
+            assert {start: copy.get(start) for start in whole} == whole, (period, change.__name__)
+        timed.pass_time(timedelta(minutes=2))
+        assert (await ask(period=period, offset=offset, revisedSince=since))["data"] == []
+
+
+async def no_change(home: Home) -> None:
+    return
+
+
+async def correct(home: Home) -> None:
+    await home.user.record(home.resource_id, (START + 6 * HALF_HOUR, "7.25"))
+
+
+async def test_revised_since_of_legacy_clients_is_checked(timed: Timed) -> None:
+    """The time may have a zone, or is local at `offset`. Whole reads have no `asOf`, as before."""
+    home = await settled(timed)
+    acting, path = home.user.headers["acting"], f"/resource/{home.resource_id}/readings"
+    span = {**REST_SPAN, "period": "PT30M"}
+    whole = await timed.house.call("GET", path, acting, params=span)
+    assert (whole.status_code, "asOf" in whole.json()) == (200, False)
+    for wrong in ("yesterday", "", "2026-13-01T00:00:00Z", "99999-01-01T00:00:00Z"):
+        refused = await timed.house.call("GET", path, acting, params={**span, "revisedSince": wrong})
+        assert refused.status_code == 400, wrong
+        assert [problem["path"] for problem in refused.json()["problems"]] == [["revisedSince"]], refused.text
+    local = {**span, "offset": "-60", "revisedSince": "2026-06-01T13:00:00"}
+    utc = {**span, "offset": "-60", "revisedSince": "2026-06-01T12:00:00Z"}
+    answers = [(await timed.house.call("GET", path, acting, params=query)).json()["data"] for query in (local, utc)]
+    assert answers[0] == answers[1]
+    costs = await timed.house.call(
+        "GET", f"/resource/{home.copies[-1].resource_id}/readings", acting, params={**span, "revisedSince": BEFORE_ALL}
+    )
+    rows = costs.json()
+    assert (costs.status_code, len(rows["data"]), rows.get("noValue")) == (200, len(VALUES), None)

@@ -82,6 +82,8 @@ def parse_readings_query(request: LegacyRequest) -> RawArguments:
         values["function"] = query["function"].upper()
     else:
         problems.append(Problem(("function",), "is missing", is_missing=True))
+    if "revisedSince" in query and (since := _parse_instant(query, "revisedSince", offset, problems)):
+        values["revisedSince"] = format_iso(since)
     return RawArguments(values, problems)
 
 
@@ -102,23 +104,28 @@ def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
 def readings_body(result: RestResult) -> dict[str, Any]:
     """Return the envelope with `data` as pairs of epoch seconds and value.
 
-    Missing values are 0, or null if the query has `nulls=1`. For computed costs, further members say what the values
-    include, why values are missing, and in how many rows. With an offset, the seconds encode the wall-clock time as if
-    it were UTC.
+    Missing values are 0, or null if the query has `nulls=1`. With `revisedSince`, the data are the changed buckets, a
+    bucket that is empty now is null, and `asOf` is the `revisedSince` of the next request. For computed costs, further
+    members say what the values include, why values are missing, and in how many rows. With an offset, the seconds
+    encode the wall-clock time as if it were UTC.
     """
     query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
-    missing = None if query.get("nulls", "0").lower() in ("1", "true") else 0
-    pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is the end of the last bucket
-    data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
-    requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
+    is_update = series.received_after is not None
+    missing = None if is_update or query.get("nulls", "0").lower() in ("1", "true") else 0
+    starts, values = series.grid.edges, series.values
+    selected = ((starts[position], values[position]) for position in series.selected_positions)
+    data = [[start // 1000 + shift, missing if value is None else value] for start, value in selected]
+    requested = {name: query[name] for name in ("from", "to", "period", "function", "revisedSince") if name in query}
     body = envelope(series.resource, data, units=series.unit, query=requested)
+    if is_update:
+        body["asOf"] = format_iso(series.as_of)
     return {**body, **_cost_members(series)} if series.resource.cost_of else body
 
 
 def _cost_members(series: ReadingSeries) -> dict[str, Any]:
     """Return what computed costs include, and the reasons of missing costs with the number of rows of each."""
-    reasons = Counter(map(series.bucket_reason, range(series.grid.count)))
+    reasons = Counter(map(series.bucket_reason, series.selected_positions))
     entries = [{**no_value_entry(reason), "rows": reasons[reason]} for reason in NoValueReason if reasons[reason]]
     included = {"includesStandingCharge": series.includes_standing_charge, "includesVat": series.includes_vat}
     return {**included, "noValue": entries} if entries else included

@@ -6,7 +6,16 @@ from msgspec import Meta
 
 from wattgate.enums import Function, NoValueReason, Period
 from wattgate.graphql.types.readings import RecordedColumns
-from wattgate.rest_compat.wire.shapes import Alternatives, EpochSeconds, GraphQLName, Ok, RecordShape, Uuid, Valid
+from wattgate.rest_compat.wire.shapes import (
+    Alternatives,
+    EpochSeconds,
+    GraphQLName,
+    Instant,
+    Ok,
+    RecordShape,
+    Uuid,
+    Valid,
+)
 
 LocalTime = Annotated[
     str,
@@ -59,6 +68,18 @@ ReadingsQuery = TypedDict(
                 Meta(description="1 returns null for missing values. Default: missing values are 0.", examples=["1"]),
             ]
         ],
+        "revisedSince": NotRequired[
+            Annotated[
+                LocalTime,
+                Meta(
+                    description="Return only the buckets whose readings were received, replaced or deleted after this "
+                    "instant: `asOf` of the last response, or at first 1970-01-01T00:00:00Z. A bucket whose readings "
+                    "were deleted is null, whatever `nulls` is. Without a zone, the time is a wall-clock time at "
+                    "`offset`.",
+                    examples=["1970-01-01T00:00:00Z"],
+                ),
+            ]
+        ],
     },
 )
 RawReadingsQuery = TypedDict(
@@ -109,6 +130,12 @@ class ReadingsEnvelope(Envelope):
     """Readings of a resource. Costs also say what they include, and why values are missing."""
 
     data: Annotated[list[Point], Meta(description="Buckets: start and value.")]
+    asOf: NotRequired[
+        Annotated[
+            Instant,
+            Meta(description="With `revisedSince`: its value for the next request, one minute before the response."),
+        ]
+    ]
     includesStandingCharge: NotRequired[
         Annotated[bool | None, Meta(description="Whether costs include the standing charge.")]
     ]
