@@ -295,11 +295,15 @@ def with_caller_note(description: str, needs: Permission) -> str:
 
 
 def _arguments_of(resolver: Callable[..., Any]) -> Mapping[str, Argument]:
+    """Return the arguments of a resolver: its keyword-only parameters, and the members of an unpacked TypedDict."""
     hints = get_type_hints(resolver, include_extras=True)
-    return MappingProxyType(
-        {
-            name: Argument(hints[name], parameter.default)
-            for name, parameter in inspect.signature(resolver).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        }
-    )
+    arguments = dict[str, Argument]()
+    for name, parameter in inspect.signature(resolver).parameters.items():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            arguments[name] = Argument(hints[name], parameter.default)
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            (members,) = get_args(hints[name])
+            for member, hint in get_type_hints(members).items():
+                is_required = member in members.__required_keys__
+                arguments[member] = Argument(hint, inspect.Parameter.empty if is_required else None)
+    return MappingProxyType(arguments)

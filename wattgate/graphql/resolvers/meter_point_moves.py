@@ -1,6 +1,7 @@
 """Moves: the next household moves in at a meter point, with all that belongs to it, and previews of moves."""
 
 from datetime import datetime
+from typing import NotRequired, TypedDict, Unpack
 
 import strawberry
 
@@ -16,24 +17,35 @@ from wattgate.graphql.types import meter_point_moves as types
 from wattgate.principal import Permission
 
 
+class MoveArguments(TypedDict):
+    """The arguments of a move to a user, and of its preview."""
+
+    mpxn: strawberry.ID
+    user_id: strawberry.ID
+    moved_in_at: NotRequired[datetime | None]
+    device_ids: NotRequired[list[strawberry.ID] | None]
+    home_name: NotRequired[str | None]
+
+
+def _request_of(move: MoveArguments) -> MoveRequest:
+    return MoveRequest(
+        parse_path_meter_point(move["mpxn"]),
+        move["user_id"],
+        move.get("moved_in_at"),
+        move.get("device_ids"),
+        move.get("home_name"),
+    )
+
+
 @operation(
     OperationKind.QUERY,
     returns=types.MeterPointMove,
     needs=Permission.RESOURCE_MANAGE,
     rest=RestRoute("GET", "/resource/meter-point/{mpxn}/move"),
 )
-async def meter_point_move(
-    call: Call,
-    *,
-    mpxn: strawberry.ID,
-    user_id: strawberry.ID,
-    moved_in_at: datetime | None = None,
-    device_ids: list[strawberry.ID] | None = None,
-    home_name: str | None = None,
-) -> types.MeterPointMove:
+async def meter_point_move(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Return what `moveMeterPoint` would change with the same arguments. Change nothing."""
-    request = MoveRequest(parse_path_meter_point(mpxn), user_id, moved_in_at, device_ids, home_name)
-    return describe_move(await plan_meter_point_move(call.rows, call.principal, request))
+    return describe_move(await plan_meter_point_move(call.rows, call.principal, _request_of(move)))
 
 
 @operation(
@@ -43,23 +55,13 @@ async def meter_point_move(
     audit=Audit.EVERY_CALL,
     rest=RestRoute("POST", "/resource/meter-point/{mpxn}/move"),
 )
-async def move_meter_point(
-    call: Call,
-    *,
-    mpxn: strawberry.ID,
-    user_id: strawberry.ID,
-    moved_in_at: datetime | None = None,
-    device_ids: list[strawberry.ID] | None = None,
-    home_name: str | None = None,
-) -> types.MeterPointMove:
+async def move_meter_point(call: Call, **move: Unpack[MoveArguments]) -> types.MeterPointMove:
     """Move everything at a meter point from the user who lives there to another user of the application.
 
     It does what `moveResource` does, moves devices as `moveDevice` does, and lets the new resources join a home of the
     user. The query `meterPointMove` returns what would change.
     """
-    number = parse_path_meter_point(mpxn)
-    request = MoveRequest(number, user_id, moved_in_at, device_ids, home_name)
-    return await carry_out_request(call, request)
+    return await carry_out_request(call, _request_of(move))
 
 
 @operation(OperationKind.QUERY, returns=types.MeterPointMove, needs=Permission.SYSTEM)
