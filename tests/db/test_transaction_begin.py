@@ -13,9 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.scopes import EVERYTHING
 from tests.support.servers import connected, database_on
 from wattgate.db.engine import Database
+from wattgate.db.engine_errors import translate_error
 from wattgate.db.reader import transaction_reader
 from wattgate.db.row_scope import RowScope
 from wattgate.db.scoped_connection import Locks, ScopeResponses
+from wattgate.errors import Unavailable
 
 INSERT = "INSERT INTO probe VALUES (1)"
 
@@ -178,6 +180,11 @@ async def test_transaction_ends_whose_first_statement_was_cancelled(probe_url: s
                 await session.rollback()
                 assert (await session.execute(text("SELECT 5"))).scalar_one() == 5
         await count_rows(database)  # the connection serves the next session
+
+
+def test_connection_that_ends_within_a_statement_is_unavailable() -> None:
+    error = asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
+    assert isinstance(translate_error(error), Unavailable)
 
 
 async def is_waiting(session: AsyncSession) -> bool:

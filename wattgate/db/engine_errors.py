@@ -40,8 +40,16 @@ POOLER_REMEDY = (
     "WATTGATE_DATABASE_POOLER=transaction, or let the pooler pool sessions"
 )
 
-UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
-"""Errors of the drivers that mean that the database is unavailable."""
+UNAVAILABLE_DRIVER_ERRORS = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    sqlite3.OperationalError,
+    sqlite3.InterfaceError,
+)
+"""Errors of the drivers that mean that the database is unavailable.
+
+asyncpg raises InternalClientError if the server ends the connection between two messages of a statement.
+"""
 
 DATA_EXCEPTION_SQLSTATE_CLASS = "22"
 """The class of SQLSTATE for invalid values, such as a text with U+0000."""
