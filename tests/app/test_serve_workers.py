@@ -56,63 +56,55 @@ class Connection:
         self._writer.close()
 
 
-@pytest.mark.long("kills a worker, and waits for another one")
-async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as process:
-        connections = [await Connection.to(process.port) for _ in range(60)]
-        assert all([await connection.answers() for connection in connections])
-        os.kill(process.workers[0], signal.SIGKILL)
-        await process.logs(f"Worker {process.workers[0]} exited (SIGKILL)")
-        alive = [await connection.answers() for connection in connections]
-        assert 0 < sum(alive) < 60
-        async with httpx.AsyncClient(base_url=process.url) as client:
-            assert (await client.get("/readyz")).status_code == 200  # the other worker still serves
-        await process.logs("is serving", 3)
-        assert len(set(process.workers)) == 3
-        for connection in connections:
-            connection.close()
-        process.signal(signal.SIGTERM)
-        assert await process.ends() == 0
+def count_health_requests(metrics_text: str) -> float:
+    match = re.search(
+        r'request_duration_seconds_count\{method="GET",route="/healthz",status="200"\} (\S+)', metrics_text
+    )
+    return float(match[1]) if match else 0.0
 
 
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
-async def test_metrics_sum_all_workers_including_dead_ones(
+@pytest.mark.long("starts a launcher and four workers, one after the other")
+async def test_workers_that_end_are_replaced_and_stay_in_the_metrics(
     home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
-    def count_health_requests(metrics_text: str) -> float:
-        match = re.search(
-            r'request_duration_seconds_count\{method="GET",route="/healthz",status="200"\} (\S+)', metrics_text
-        )
-        return float(match[1]) if match else 0.0
-
+    """A worker is killed, another one gets SIGTERM, and then all processes do. Each worker takes seconds to start."""
+    metrics_url = f"http://127.0.0.1:{unused_tcp_port}/metrics"
     async with workers(home, own_redis, METRICS_PORT=str(unused_tcp_port)) as process, httpx.AsyncClient() as client:
-        metrics_url = f"http://127.0.0.1:{unused_tcp_port}/metrics"
-        for _ in range(30):
-            connection = await Connection.to(process.port)
-            assert await connection.answers()
-            connection.close()
-        assert count_health_requests((await client.get(metrics_url)).text) == 30
-        os.kill(process.workers[0], signal.SIGKILL)
+        first, second = process.workers
+        connections = [await Connection.to(process.port) for _ in range(60)]
+        assert all([await connection.answers() for connection in connections])
+        assert count_health_requests((await client.get(metrics_url)).text) == 60
+
+        os.kill(first, signal.SIGKILL)
+        await process.logs(f"Worker {first} exited (SIGKILL)")
+        alive = [await connection.answers() for connection in connections]
+        assert 0 < sum(alive) < 60  # it loses its own connections only
+        assert (await client.get(f"{process.url}/readyz")).status_code == 200  # the other worker still serves
         await process.logs("is serving", 3)
         metrics_text = (await client.get(metrics_url)).text
-        assert count_health_requests(metrics_text) == 30
+        assert count_health_requests(metrics_text) == 60 + sum(alive)
         assert "wattgate_num_clients 0.0" in metrics_text
+        for connection in connections:
+            connection.close()
+
+        os.kill(second, signal.SIGTERM)
+        await process.logs(f"Worker {second} exited (exit code 0)")
+        assert process.log.count("Drain finished") == 1
+        await process.logs("is serving", 4)
+        assert len(set(process.workers)) == 4
+
+        async with home.upload(process.url) as upload:
+            for pid in process.workers[2:]:  # as service managers and terminals do
+                os.kill(pid, signal.SIGTERM)
+            process.signal(signal.SIGTERM)
+            await process.logs("Draining", 3)
+            answer = await upload.finish()
+            assert answer.status_code == 200
+            assert await process.ends() == 0
+        assert process.log.count("Drain finished") == 3  # two signals to a worker count as one
 
 
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
-async def test_signal_to_all_processes_counts_as_one_signal(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as process, home.upload(process.url) as upload:
-        for pid in process.workers:  # as service managers and terminals do
-            os.kill(pid, signal.SIGTERM)
-        process.signal(signal.SIGTERM)
-        await process.logs("Draining", 2)
-        answer = await upload.finish()
-        assert answer.status_code == 200
-        assert await process.ends() == 0
-        assert process.log.count("Drain finished") == 2
-
-
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
+@pytest.mark.long("starts a launcher and its workers; the test of workers that end does the same")
 async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis, DRAIN_PAUSE="10") as process:
         process.signal(signal.SIGTERM)
@@ -123,26 +115,7 @@ async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: R
         assert "Traceback" not in process.log
 
 
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
-async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as process:
-        os.kill(process.workers[0], signal.SIGTERM)
-        await process.logs(f"Worker {process.workers[0]} exited (exit code 0)")
-        assert "Drain finished" in process.log
-        await process.logs("is serving", 3)
-
-
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
-async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServer) -> None:
-    async with workers(home, own_redis) as process:
-        process.signal(signal.SIGKILL)
-        await process.logs("Drain finished", 2)
-        async with asyncio.timeout(60):
-            while not await is_refused(process.port):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-
-
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
+@pytest.mark.long("starts a launcher and its workers; the test of workers that end does the same")
 async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> None:
     async with workers(home, own_redis, DRAIN_LIMIT="1") as process:
         os.kill(process.workers[0], signal.SIGSTOP)
@@ -151,7 +124,7 @@ async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> N
         assert f"Worker {process.workers[0]} did not exit within the drain limit and is killed" in process.log
 
 
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
+@pytest.mark.long("starts a launcher and its workers; the test of workers that end does the same")
 def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
     script = (
         "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
@@ -176,8 +149,10 @@ def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:
     assert "Several workers need Redis" in result.stderr
 
 
-@pytest.mark.long("starts a launcher and its workers; the test of a killed worker does the same")
-async def test_only_one_worker_connects_to_broker(home: Home, own_redis: RedisServer) -> None:
+@pytest.mark.long("starts a launcher and its workers; the test of workers that end does the same")
+async def test_only_one_worker_connects_to_broker_and_all_drain_when_the_launcher_dies(
+    home: Home, own_redis: RedisServer
+) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())
         displays = workers(home, own_redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
@@ -188,3 +163,8 @@ async def test_only_one_worker_connects_to_broker(home: Home, own_redis: RedisSe
         await process.logs("is serving", 4)
         await process.logs("Receiving messages of displays from the MQTT broker", 2)
         assert server.subscribed == {"wattgate"}
+        process.signal(signal.SIGKILL)
+        await process.logs("Drain finished", 2)
+        async with asyncio.timeout(60):
+            while not await is_refused(process.port):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
