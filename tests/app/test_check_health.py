@@ -8,13 +8,13 @@ import pytest
 from tests.app.test_command_imports import DATABASE, LIBRARIES, OPERATIONS, REDIS, SCHEMA, SERVER, imported_by
 from tests.support.command import wattgate_in
 from tests.support.ports import free_port
-from tests.support.processes import gateway_from_scratch
+from tests.support.processes import gateway
 
 
 @pytest.mark.long("starts a gateway process and five commands; the imports of the command stay in the short form")
 async def test_the_command_asks_the_gateway_of_its_settings(tmp_path: Path) -> None:
     assert wattgate_in(tmp_path, "db", "upgrade").returncode == 0
-    async with gateway_from_scratch(folder=tmp_path) as process:
+    async with gateway(folder=tmp_path) as process:
         port = process.url.rpartition(":")[2]
         for arguments, settings in (
             (("check-health",), {"PORT": port}),

@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
-from tests.support.command import wattgate_anew, wattgate_in
+from tests.support.command import wattgate_in
 from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
@@ -53,7 +53,7 @@ def test_empty_folder_becomes_served_application(tmp_path: Path) -> None:
 
 
 async def _serve_from_empty_folder(folder: Path) -> None:
-    rejected = wattgate_anew(folder, "serve")
+    rejected = wattgate("serve", folder=folder)
     assert rejected.returncode == 1
     assert "run wattgate db upgrade" in rejected.stderr
     assert wattgate("doctor", folder=folder).returncode == 1
@@ -228,9 +228,8 @@ def test_doctor_reports_database_that_does_not_answer(tmp_path: Path) -> None:
     assert "does not answer" in result.stdout
 
 
-@pytest.mark.long("starts a new interpreter; the commands of the schema stay in the short form")
 def test_routes_command_prints_every_operation(tmp_path: Path) -> None:
-    printed = wattgate_anew(tmp_path, "routes").stdout
+    printed = wattgate("routes", folder=tmp_path).stdout
     for operation in OPERATIONS:
         field = f"{operation.kind.value.lower()} {to_camel_case(operation.name)}"
         assert re.search(rf"\b{field}\b", printed), field

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import os
 import re
 import sqlite3
 import ssl
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from tests.support.certificates import issue_certificates
 from tests.support.command import wattgate_in
 from tests.support.pgbouncer import pgbouncer
 from tests.support.postgresql_server import postgresql_server
+from tests.support.processes import process
 from tests.support.redis_server import redis_server
 from tests.support.smtp import mail_server
 from wattgate.app.cli.checks.certificates import TlsServer, TlsStart, check_certificate, tls_servers
@@ -192,23 +191,9 @@ async def test_worker_process_logs_problems_at_its_start(tmp_path: Path) -> None
     upgraded = await asyncio.to_thread(wattgate_in, tmp_path, "db", "upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
     async with redis_server(tmp_path, "--maxmemory-policy", "volatile-lru") as redis:
-        settings = {"WATTGATE_REDIS_URL": redis.url, "WATTGATE_SECRET_KEYS": os.environ["WATTGATE_SECRET_KEYS"]}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "wattgate", "worker"),
-            cwd=tmp_path,
-            env=os.environ | settings,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        assert process.stdout is not None
-        try:
-            while line := (await process.stdout.readline()).decode():
-                if "Redis has the eviction policy volatile-lru" in line:
-                    break
-            assert "set maxmemory-policy to noeviction" in line
-        finally:
-            process.terminate()
-            await process.communicate()
+        async with process("worker", folder=tmp_path, REDIS_URL=redis.url) as worker:
+            await worker.logs("Redis has the eviction policy volatile-lru")
+            assert "set maxmemory-policy to noeviction" in worker.log
 
 
 def test_a_replica_of_redis_is_named() -> None:

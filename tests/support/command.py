@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -23,13 +21,6 @@ def wattgate_in(folder: Path, *arguments: str, without: Collection[str] = (), **
     The process is forked from one that has loaded all modules.
     """
     return forked.run(arguments, folder=folder, environment=_environment(settings, without))
-
-
-def wattgate_anew(folder: Path, *arguments: str, **settings: str) -> CompletedProcess[str]:
-    """Run a command in a folder with these settings, in a new Python interpreter."""
-    command = [sys.executable, "-m", "wattgate", *arguments]
-    environment = _environment(settings)
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def _environment(settings: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:
