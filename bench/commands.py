@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.goals import Judgement, at_most
@@ -36,15 +37,21 @@ JUDGED = (HELP, "app list", "user list", "home list", "doctor", "db upgrade")
 BYTES_PER_MEBIBYTE = 1024 * 1024
 
 
-async def bench_commands(rounds: int = ROUNDS, unmeasured: int = 1) -> list[Judgement]:
-    """Measure the start of some commands and the memory of the parts. Return the figures that have a goal.
+PREPARATIONS = ("db upgrade", "app create bench --username bench")
+"""The commands that create the database of the others."""
+
+
+async def bench_commands(
+    rounds: int = ROUNDS, unmeasured: int = 1, commands: Sequence[str] = COMMANDS
+) -> list[Judgement]:
+    """Measure the start of commands and the memory of the parts. Return the figures that have a goal.
 
     `unmeasured` rounds come first. They compile the modules.
     """
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder:
         _prepare(folder)
         measured = _median_seconds(
-            [(WATTGATE, command) for command in COMMANDS] + [(FLOOR, "")], folder, rounds, unmeasured
+            [(WATTGATE, command) for command in commands] + [(FLOOR, "")], folder, rounds, unmeasured
         )
         _print_memory(folder)
     floor = measured.pop((FLOOR, ""))
@@ -54,13 +61,14 @@ async def bench_commands(rounds: int = ROUNDS, unmeasured: int = 1) -> list[Judg
     return [
         (at_most(LIMIT_SECONDS, f"start of wattgate {command}: seconds of processor"), measured[WATTGATE, command])
         for command in JUDGED
+        if command in commands
     ]
 
 
 def _prepare(folder: str) -> None:
     """Create the template and the database of the commands."""
     Path(folder, "mail.html").write_text("<p>Hello</p>")
-    for command in ("db upgrade", "app create bench --username bench"):
+    for command in PREPARATIONS:
         _run(WATTGATE, command, folder)
 
 
