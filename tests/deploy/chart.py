@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from tests.deploy.files import DEPLOY
+from tests.support.install_cache import install_once
 from tests.support.system_programs import PROGRAMS, refuse, required_program
 
 CHART = DEPLOY / "chart"
@@ -34,16 +36,19 @@ class Rendered:
         return [one for one in self.objects if one["kind"] == kind]
 
 
-def build_renderer(folder: Path) -> Path:
-    """Compile the renderer into a folder."""
+def built_renderer() -> Path:
+    """Return the renderer, which is compiled once for a machine and again when its source changes."""
     go = required_program("go")
     if not (LIBRARIES / "src/github.com/Masterminds/sprig").is_dir():
         refuse(f"{LIBRARIES} has no sprig (Debian packages {PROGRAMS['go'].package})")
-    program = folder / "renderer"
-    environment = os.environ | {"GO111MODULE": "off", "GOPATH": str(LIBRARIES), "GOCACHE": str(folder / "cache")}
     source = Path(__file__).parent / "chart_renderer/main.go"
-    subprocess.run([go, "build", "-o", program, source], env=environment, check=True)
-    return program
+
+    def compile_it(home: Path) -> None:
+        environment = os.environ | {"GO111MODULE": "off", "GOPATH": str(LIBRARIES), "GOCACHE": str(home / "cache")}
+        subprocess.run([go, "build", "-o", home / "renderer", source], env=environment, check=True)
+        shutil.rmtree(home / "cache")
+
+    return install_once("chart", source, compile_it) / "renderer"
 
 
 def run_renderer(renderer: Path, folder: Path, values: dict[str, Any]) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.deploy.chart import CHART, Rendered, build_renderer, read_rendered, run_renderer
+from tests.deploy.chart import CHART, Rendered, built_renderer, read_rendered, run_renderer
 from tests.deploy.files import DEPLOY, ROOT
 from tests.support.command import wattgate_in
 from tests.support.markdown import code_blocks
@@ -80,8 +80,8 @@ Render = Callable[[dict[str, Any]], Rendered]
 
 
 @pytest.fixture(scope="module")
-def chart_renderer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_renderer(tmp_path_factory.mktemp("renderer"))
+def chart_renderer() -> Path:
+    return built_renderer()
 
 
 @pytest.fixture(scope="module")

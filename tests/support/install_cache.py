@@ -1,4 +1,4 @@
-"""Packages that tests install once for a machine: from npm or PyPI, by a lock file."""
+"""Packages and programs that tests install or compile once for a machine, by a lock file or their source."""
 
 import fcntl
 import hashlib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def install_once(kind: str, lock: Path, install: Callable[[Path], None]) -> Path:
-    """Return the folder that `install` fills for a lock file. Other processes wait for a file lock."""
+    """Return the folder that `install` fills for a lock file or a source. Other processes wait for a file lock."""
     home = cache_folder() / f"{kind}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
     home.mkdir(exist_ok=True)
     with (home / "lock").open("w") as lock_file:
