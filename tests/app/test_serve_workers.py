@@ -64,6 +64,7 @@ def count_health_requests(metrics_text: str) -> float:
 
 
 @pytest.mark.long("starts a launcher and four workers, one after the other")
+@pytest.mark.timeout(300)
 async def test_workers_that_end_are_replaced_and_stay_in_the_metrics(
     home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
