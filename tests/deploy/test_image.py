@@ -10,11 +10,10 @@ from packaging.utils import canonicalize_name
 
 from supply.locks import DEPLOYMENT_LOCK, read_pins
 from tests.deploy.files import DEPLOY
-from tests.deploy.podman import BASE, PIP_OF_BASE, Podman, podman_in_its_own_folder
+from tests.deploy.podman import BASE, IMAGE, PIP_OF_BASE, Podman, podman_in_its_own_folder
 from tests.support.ports import free_port
 
 README = (DEPLOY / "README.md").read_text()
-IMAGE = "localhost/wattgate"
 VERSION = "1.2.3"
 USER = 10001
 START_SECONDS = 60
@@ -130,3 +129,4 @@ def test_image_builds_and_serves(podman: Podman) -> None:
     check_configuration(podman)
     check_content(podman)
     check_gateway(podman)
+    podman.keep_images()
