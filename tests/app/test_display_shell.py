@@ -64,7 +64,7 @@ async def test_worker_has_the_version_and_may_control_the_page() -> None:
     assert answer.headers["content-type"].startswith("text/javascript")
     first, _, script = answer.text.partition("\n")
     shell = json.loads(first.removeprefix("self.SHELL = ").removesuffix(";"))
-    assert shell == {"version": shell_version(), "files": shell_files()}
+    assert shell == {"version": shell_version(), "files": [*shell_files()]}
     assert script == (DISPLAY / "worker.js").read_text()
 
 

@@ -83,8 +83,10 @@ class StrictSettings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources of settings, first the ones that override the others."""
         assert isinstance(dotenv_settings, DotEnvSettingsSource)
-        env_file = StrictEnvFile(settings_cls, env_file=dotenv_settings.env_file)
-        return init_settings, StrictEnvironment(settings_cls), env_file
+        environment = StrictEnvironment(settings_cls)
+        if dotenv_settings.env_file is None:
+            return init_settings, environment
+        return init_settings, environment, StrictEnvFile(settings_cls, env_file=dotenv_settings.env_file)
 
 
 def _unknown(variables: Iterable[str], fields: Mapping[str, Any]) -> list[str]:

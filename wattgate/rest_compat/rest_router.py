@@ -1,5 +1,6 @@
 """A router for the many paths of the REST interface."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from starlette.convertors import StringConvertor
@@ -19,10 +20,13 @@ class RestRouter(Router):
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         super().__init__(routes)
         keyed = [(_key_of(route), route) for route in routes]
-        self._routes_by_key: dict[Key, list[BaseRoute]] = {
-            (count, first): [route for key, route in keyed if key in ((count, first), (count, None))]
-            for (count, first), _ in keyed
-        }
+        firsts_by_count: dict[int, set[str | None]] = defaultdict(set)
+        for (count, first), _ in keyed:
+            firsts_by_count[count].add(first)
+        self._routes_by_key: dict[Key, list[BaseRoute]] = defaultdict(list)
+        for (count, first), route in keyed:
+            for accepted in firsts_by_count[count] if first is None else (first,):
+                self._routes_by_key[count, accepted].append(route)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request by the first route that accepts it."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from starlette.requests import Request
@@ -82,7 +82,7 @@ def build_routes(
     endpoints: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
-            endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
+            endpoints[rest.path][rest.method][rest.media_type] = _endpoint(operation, rest, schema)
     dispatcher = Dispatcher(runner, authenticate, find_revoked, budgets, clock, address_limits)
     # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
@@ -115,6 +115,12 @@ class Endpoint:
             render=build_renderer(operation),
             edges=tuple((field, edge) for field, edge in edges if edge is not None),
         )
+
+
+@lru_cache(maxsize=1024)
+def _endpoint(operation: Operation, rest: RestRoute, schema: Schema) -> Endpoint:
+    """Return the endpoint of a route. Applications with the same schema share it, because it has no state."""
+    return Endpoint.create(operation, rest, schema)
 
 
 EndpointsByMedia = dict[str, Endpoint]

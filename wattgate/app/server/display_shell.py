@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,13 +31,15 @@ SHELL_SUFFIXES = {".css", ".js", ".png", ".svg", ".woff2"}
 _WORKER = STATIC_DIRECTORY / "display" / "worker.js"
 
 
-def shell_files() -> list[str]:
-    """Return the paths of the files that the page loads, as their addresses have them."""
+@cache
+def shell_files() -> tuple[str, ...]:
+    """Return the paths of the files that the page loads, as their addresses have them. They are read once."""
     files = (file for folder in SHELL_FOLDERS for file in (STATIC_DIRECTORY / folder).rglob("*"))
     kept = sorted(file for file in files if file.suffix in SHELL_SUFFIXES and file != _WORKER)
-    return ["/static/favicon.svg", *(f"/static/{file.relative_to(STATIC_DIRECTORY).as_posix()}" for file in kept)]
+    return "/static/favicon.svg", *(f"/static/{file.relative_to(STATIC_DIRECTORY).as_posix()}" for file in kept)
 
 
+@cache
 def shell_version() -> str:
     """Return a digest of the page and all its files. It is the same on each gateway of one version."""
     digest = hashlib.sha256()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from graphql import (
@@ -21,7 +22,7 @@ from strawberry.types.arguments import convert_arguments
 
 from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.definitions import STRAWBERRY_DEFINITION
-from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.execution.enum_errors import describe_values
 from wattgate.graphql.execution.reading_decoder import input_decoder
 from wattgate.graphql.execution.schema import Schema
@@ -38,14 +39,19 @@ class RawArguments:
     problems: list[Problem] = field(default_factory=list)
 
 
+@lru_cache(maxsize=16)
+def _fields_by_operation(schema: Schema, kind: OperationKind) -> Mapping[str, GraphQLField]:
+    """Return the fields of a root type by the names of their operations."""
+    root = schema._schema.get_type(kind.value)
+    fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
+    return {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in fields.values()}
+
+
 class ArgumentBinder:
     """Validate and convert an operation's arguments by the input types of the schema."""
 
     def __init__(self, schema: Schema, operation: Operation) -> None:
-        root = schema._schema.get_type(operation.kind.value)
-        fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
-        by_name = {field.extensions[STRAWBERRY_DEFINITION].python_name: field for field in fields.values()}
-        field = by_name[operation.name]
+        field = _fields_by_operation(schema, operation.kind)[operation.name]
         self._graphql_names = {operation.rest_names.get(name, name): name for name in field.args}
         self.arguments: Mapping[str, GraphQLArgument] = {
             name: field.args[graphql_name] for name, graphql_name in self._graphql_names.items()
