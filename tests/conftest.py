@@ -4,6 +4,7 @@ The process that distributes tests to others needs none of them. It imports no p
 workers three seconds earlier.
 """
 
+import gc
 from importlib import import_module
 
 import pytest
@@ -17,6 +18,7 @@ pytest.register_assert_rewrite(FIXTURES)
 
 def pytest_configure(config: pytest.Config) -> None:
     if runs_tests(config):
+        gc.disable()  # until all tests are collected: modules and tests stay until the end
         config.pluginmanager.register(import_module(FIXTURES), FIXTURES)
     run_report.register(config)
 

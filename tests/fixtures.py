@@ -40,7 +40,6 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "empty_author
 
 os.environ["COLUMNS"] = "200"  # commands wrap no line, also those in forked processes
 
-gc.disable()  # until all tests are collected: modules and tests stay until the end
 chance.load_profile()
 passwords.hash_at_lowest_cost()
 
