@@ -183,7 +183,7 @@ async def test_one_user_cannot_evict_the_reservation_of_another(cluster: Cluster
 
 @pytest.fixture(scope="module")
 async def settled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Settled]:
-    async with settled_in(tmp_path_factory.mktemp("reservations")) as value:
+    async with settled_in(tmp_path_factory.mktemp("reservations"), is_shared=False) as value:
         yield value
 
 

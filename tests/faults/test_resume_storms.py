@@ -134,7 +134,7 @@ async def test_displays_that_return_at_once_wait_in_a_bounded_queue(
         limits = replace(limits, max_concurrent_logins=8, max_waiting_logins=count // 4)
     caplog.set_level(logging.WARNING)
     async with (
-        settled_in(tmp_path) as settled,
+        settled_in(tmp_path, is_shared=False) as settled,
         live_house(settled, limits=limits, caller_budget=0, redis_url=redis.url) as house,
     ):
         resource_ids = [await house.one.add_resource() for _ in range(RESOURCES)]

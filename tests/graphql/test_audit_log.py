@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from strawberry import ID
 
 from tests.support.endings import set_account_columns
-from tests.support.house import House, Tenant, house, operation, settle
+from tests.support.house import House, Tenant, house, operation, settle_without_records
 from tests.support.servers import Databases
 from wattgate.app.server.factory import Gateway
 from wattgate.db.audit_chain import FIRST_DIGEST, ChainCheck
@@ -41,8 +41,8 @@ async def home(databases: Databases) -> AsyncIterator[House]:
 
 
 async def settle_administrator(gateway: Gateway, name: str) -> Tenant:
-    """Create a tenant whose account is an administrator."""
-    tenant = await settle(gateway, name)
+    """Create a tenant whose account is an administrator, without records."""
+    tenant = await settle_without_records(gateway, name)
     await set_account_columns(tenant, tenant.account_id, administrator=True)
     return tenant
 

@@ -9,8 +9,7 @@ import httpx
 import pytest
 from graphql import get_introspection_query
 
-from tests.support.house import Tenant, settle
-from tests.support.schema import bring_up
+from tests.support.house import Tenant, settle_all
 from tests.support.servers import serving
 from tests.support.socket import socket
 from tests.support.timed import Clock
@@ -29,8 +28,7 @@ async def gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, httpx.A
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'costs.sqlite3'}", **more)
     built = build_gateway(settings)
     try:
-        await bring_up(built.database)
-        tenant = await settle(built, "one")
+        (tenant,) = await settle_all(built, ["one"], is_shared=True)
         clock.now = utc_now()
         async with serving(create_app(settings, clock=clock)) as url, httpx.AsyncClient(base_url=url) as http:
             yield url, http, tenant

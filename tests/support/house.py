@@ -148,6 +148,17 @@ class Tenant:
 
 async def settle(gateway: Gateway, name: str) -> Tenant:
     """Create a tenant: an application, a user with an account, an administrator, and one record of every kind."""
+    tenant = await settle_without_records(gateway, name)
+    await _add_basic_records(tenant)
+    await add_sample_records(tenant)
+    await metering.add_device_records(tenant)
+    tenant.headers["oauth"] = await oauth_headers(tenant)
+    tenant.headers["display"], tenant.ids["paired_display"] = await paired_display(tenant)
+    return tenant
+
+
+async def settle_without_records(gateway: Gateway, name: str) -> Tenant:
+    """Create a tenant of an application, a user with an account, and an administrator."""
     run = gateway.runner.run
     application = await run(
         provisioning.create_application, Principal(Role.SYSTEM), {"name": name, "username": f"{name}-app"}
@@ -177,11 +188,6 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
             }
     tenant.headers["application"] = basic(application.username, application.secret)
     tenant.headers["acting"] = {**tenant.headers["application"], "userId": tenant.user_id}
-    await _add_basic_records(tenant)
-    await add_sample_records(tenant)
-    await metering.add_device_records(tenant)
-    tenant.headers["oauth"] = await oauth_headers(tenant)
-    tenant.headers["display"], tenant.ids["paired_display"] = await paired_display(tenant)
     return tenant
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.house import House, Tenant, settle
-from tests.support.schema import bring_up
+from tests.support.house import House, Tenant, settle_all
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, HttpLimits
@@ -88,13 +87,12 @@ class Settled:
 
 
 @asynccontextmanager
-async def settled_in(folder: Path) -> AsyncIterator[Settled]:
-    """Create a SQLite database with two tenants."""
+async def settled_in(folder: Path, *, is_shared: bool = True) -> AsyncIterator[Settled]:
+    """Create a SQLite database with two tenants. It is a copy if it `is_shared`, see `settle_all`."""
     url = f"sqlite:///{folder / 'live.sqlite3'}"
     gateway = build_gateway(Settings(_env_file=None, database_url=url))
     try:
-        await bring_up(gateway.database)
-        yield Settled(url, await settle(gateway, "one"), await settle(gateway, "other"))
+        yield Settled(url, *await settle_all(gateway, ["one", "other"], is_shared=is_shared))
     finally:
         await gateway.database.close()
 

@@ -15,8 +15,8 @@ OpenHouse = Callable[..., AbstractAsyncContextManager[LiveHouse]]
 
 @pytest.fixture(scope="session")
 async def settled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Settled]:
-    """Create a database with two tenants, which all gateways share."""
-    async with settled_in(tmp_path_factory.mktemp("live")) as value:
+    """Create a database with two tenants, which all gateways share. Its ids are its own, because some use Redis."""
+    async with settled_in(tmp_path_factory.mktemp("live"), is_shared=False) as value:
         yield value
 
 
