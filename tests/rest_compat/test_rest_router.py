@@ -13,8 +13,10 @@ from starlette.routing import Match, Mount, Route, Router
 from starlette.types import ASGIApp, Message, Scope
 
 from tests.support.chance import examples
+from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.rest_compat.rest_router import RestRouter
+from wattgate.rest_compat.routes import Endpoint, build_routes
 
 BASE = "/base"
 PATHS = sorted({rest.path for operation in OPERATIONS for rest in operation.rest})
@@ -111,3 +113,20 @@ async def test_every_path_of_the_catalogue_is_compared_with_few_routes() -> None
 def test_route_without_a_fixed_number_of_segments_is_refused() -> None:
     with pytest.raises(TypeError, match="no fixed number of segments"):
         RestRouter([Route("/files/{name:path}", partial(show_route, ""))])
+
+
+def endpoints_of(house: House) -> list[Endpoint]:
+    """Return the endpoints of new routes for the gateway of a house."""
+    gateway = house.gateway
+    authenticate = gateway.authenticator.authenticate
+    built = build_routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate)
+    handlers = [route.endpoint for route in built if isinstance(route, Route)]
+    by_method = [handler.args[0] for handler in handlers if isinstance(handler, partial)]
+    return [endpoint for methods in by_method for by_media in methods.values() for endpoint in by_media.values()]
+
+
+async def test_applications_with_the_same_schema_share_their_endpoints(served: House) -> None:
+    """The tests create hundreds of applications, and to create all endpoints takes some tens of milliseconds."""
+    first, second = endpoints_of(served), endpoints_of(served)
+    assert len(first) == sum(len(operation.rest) for operation in OPERATIONS)
+    assert all(one is other for one, other in zip(first, second, strict=True))
