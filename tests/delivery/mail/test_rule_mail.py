@@ -125,6 +125,26 @@ async def test_mail_of_a_rule_equals_its_preview(outbox: Post, smtp: MailServer,
     assert (await outbox.log(alert.alert_id))[1][1] == "Sent"
 
 
+async def test_rule_that_fires_often_sends_all_alerts_in_three_rounds(outbox: Post, person: Tenant) -> None:
+    """One round renders all alerts, and one counts all mails: see `OutsideWork.collect`."""
+    firings, runs = 5, list[str]()
+
+    @declare(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+    async def evaluate(call: Call, *, rule_id: str) -> int:
+        runs.append(rule_id)
+        return int(await alert_rules.evaluate_rule.resolver(call, rule_id=rule_id))
+
+    resource_id = await add_rule(outbox, person, code="OFTEN")
+    start, values = outbox.clock.now, "001000" * (firings - 1)
+    await person.record(resource_id, *((start + n * timedelta(minutes=30), value) for n, value in enumerate(values)))
+    outbox.clock.now = start + len(values) * timedelta(minutes=30)
+    (rule_id,) = await outbox.run(alert_rules.due_rules, limit=100)
+    assert await outbox.run(evaluate, rule_id=rule_id) == firings
+    assert runs == [rule_id] * 3
+    alerts = await outbox.rows(Alert, col(Alert.user_id) == person.user_id)
+    assert [len(await outbox.deliveries(alert.alert_id)) for alert in alerts] == [1] * firings
+
+
 @pytest.mark.every_case("each ends another right")
 @pytest.mark.parametrize("way", ["none", "revoked", "moved", "account closed"])
 async def test_mail_and_push_that_wait_need_the_consent_and_the_account_of_the_moment(

@@ -4,12 +4,16 @@ A resolver asks for the result by the inputs of the work. If it is not there yet
 runner then ends the session without a commit, does the work, and runs the resolver again in a new session. So nobody
 holds a connection, a lock of a row, or the write lock of SQLite meanwhile. Because the resolver reads everything again,
 a result is used only if its inputs are still the same.
+
+A resolver with a loop whose parts need work runs the loop with `OutsideWork.collect`. One round then does the work of
+all parts.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from wattgate.delivery.templates.diagnostics import Finding, TemplateError
 from wattgate.delivery.templates.renderer import TemplateRenderer
@@ -23,7 +27,10 @@ from wattgate.errors import Unavailable
 T = TypeVar("T")
 
 MAX_ROUNDS = 8
-"""Maximum runs of a resolver. An operation with work of three kinds needs four; more means that its inputs change."""
+"""Maximum runs of a resolver. An operation with work of three kinds needs four, if it collects the work of each kind.
+
+More means that its inputs change.
+"""
 
 RETRY_SECONDS = 2
 """Value of Retry-After if the inputs of an operation changed in each round."""
@@ -56,28 +63,58 @@ class _Outcome:
     error: TemplateError | None = None
 
 
-class OutsideWork:
-    """The results of the work of one operation, and the values that all its rounds share."""
+class OutsideWork(msgspec.Struct, eq=False):
+    """The results of the work of one operation, and the values that all its rounds share. Create it without arguments.
 
-    def __init__(self) -> None:
-        self._outcomes: list[_Outcome] = []
-        self._values: list[Any] = []
-        self._next_value = 0
-        self._afterwards: list[Callable[[], Awaitable[None]]] = []
+    It is a Struct because each operation and each edge creates one, and few of them need it.
+    """
+
+    _outcomes: list[_Outcome] = []
+    _values: dict[tuple[int, ...], Any] = {}
+    _afterwards: list[Callable[[], Awaitable[None]]] = []
+    _part: tuple[int, ...] = ()
+    _next_number: int = 0
 
     def begin_round(self) -> None:
-        """Begin a run of the resolver. `same_value` returns its values from the first one."""
-        self._next_value = 0
+        """Begin a further run of the resolver. `same_value` returns its values from the first one."""
+        self._part, self._next_number = (), 0
         self._afterwards.clear()
 
     def do_afterwards(self, work: Callable[[], Awaitable[None]]) -> None:
         """Let work run after the session of the last round has ended, also if the resolver then raises an error."""
         self._afterwards.append(work)
 
+    @property
+    def has_afterwards(self) -> bool:
+        """Whether `finish` has work to do."""
+        return bool(self._afterwards)
+
     async def finish(self) -> None:
         """Do the work for which the last round has asked afterwards."""
         for work in self._afterwards:
             await work()
+
+    async def collect(self, parts: Iterable[Awaitable[T]]) -> list[T]:
+        """Run parts of a resolver one after another, and return their results in order.
+
+        A part that raises WorkNeeded does not end the others. At the end, one WorkNeeded is raised for the work of all
+        of them, so that one round does it, and not a round for each. Any other error of a part ends the others: let a
+        generator make the parts, so that none exists before its turn.
+        """
+        results, pending, place = list[T](), list[PendingWork](), self._next_place()
+        outer = self._part, self._next_number
+        try:
+            for number, part in enumerate(parts):
+                self._part, self._next_number = (*place, number), 0
+                try:
+                    results.append(await part)
+                except WorkNeeded as needed:
+                    pending += needed.pending
+        finally:
+            self._part, self._next_number = outer
+        if pending:
+            raise WorkNeeded(pending)
+        return results
 
     def result(self, inputs: tuple[Any, ...], work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of the work with these inputs, or raise its TemplateError.
@@ -98,11 +135,19 @@ class OutsideWork:
 
     def same_value(self, create: Callable[[], T]) -> T:
         """Return a value that is the same in each round, such as a new id that becomes an input of work."""
-        if self._next_value == len(self._values):
-            self._values.append(create())
-        value: T = self._values[self._next_value]
-        self._next_value += 1
+        place = self._next_place()
+        if place not in self._values:
+            self._values[place] = create()
+        value: T = self._values[place]
         return value
+
+    def _next_place(self) -> tuple[int, ...]:
+        """Return the place of the next value or list of parts in the resolver. It is the same in each round.
+
+        Each part of a list has its own numbers, because a part asks for more values in a round that runs it further.
+        """
+        self._next_number += 1
+        return *self._part, self._next_number
 
     async def do(self, needed: WorkNeeded) -> None:
         """Do the work that a round needs. Call it only while no session is open."""
@@ -118,52 +163,31 @@ class OutsideWork:
         return next((outcome for outcome in self._outcomes if outcome.inputs == inputs), None)
 
 
-class MissingWork:
-    """Collect what several parts of a resolver need, so that one round does the work of all of them."""
-
-    def __init__(self) -> None:
-        self._pending: list[PendingWork] = []
-
-    @contextmanager
-    def collect(self) -> Iterator[None]:
-        """Run a part. If it raises WorkNeeded, the next part runs nevertheless. `require` must follow."""
-        try:
-            yield
-        except WorkNeeded as needed:
-            self._pending += needed.pending
-
-    def require(self) -> None:
-        """Raise WorkNeeded if a part raised it."""
-        if self._pending:
-            raise WorkNeeded(self._pending)
-
-
-class OutsideTemplates:
+class OutsideTemplates(msgspec.Struct, frozen=True):
     """The renderer of templates for resolvers: its tasks are outside work. `owner` is the application."""
 
-    def __init__(self, renderer: TemplateRenderer, outside: OutsideWork, owner: str) -> None:
-        self._renderer = renderer
-        self._outside = outside
-        self._owner = owner
+    renderer: TemplateRenderer
+    outside: OutsideWork
+    owner: str
 
     async def check(self, source: TemplateSource, scope: RenderScope = DEFAULT_SCOPE) -> list[Finding]:
         """Return what `TemplateRenderer.check` does."""
         inputs = "check", source, scope
-        return self._outside.result(inputs, lambda: self._renderer.check(source, scope, owner=self._owner))
+        return self.outside.result(inputs, lambda: self.renderer.check(source, scope, owner=self.owner))
 
     async def render(
         self, source: TemplateSource, data: TemplateData, scope: RenderScope = DEFAULT_SCOPE
     ) -> RenderedTemplate:
         """Return or raise what `TemplateRenderer.render` does."""
         inputs = "render", source, scope, _encoded(data)
-        return self._outside.result(inputs, lambda: self._renderer.render(source, data, scope, owner=self._owner))
+        return self.outside.result(inputs, lambda: self.renderer.render(source, data, scope, owner=self.owner))
 
     async def preview(
         self, source: TemplateSource, data: TemplateData | None = None, scope: RenderScope = DEFAULT_SCOPE
     ) -> Preview:
         """Return or raise what `TemplateRenderer.preview` does."""
         inputs = "preview", source, scope, _encoded(data)
-        return self._outside.result(inputs, lambda: self._renderer.preview(source, data, scope, owner=self._owner))
+        return self.outside.result(inputs, lambda: self.renderer.preview(source, data, scope, owner=self.owner))
 
 
 def _encoded(data: TemplateData | None) -> bytes | None:

@@ -5,11 +5,11 @@ publish events.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.access_log import AccessLog, AccessRecorder, RequestReads, is_logged
@@ -49,15 +49,14 @@ from wattgate.principal import OWN_CREDENTIAL_PERMISSIONS, TOKEN_GRACE, Principa
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import CREDENTIALS_CHANGED, CredentialsRevoked, Event
-from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets
+from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Budgets
 from wattgate.realtime.shared_events import store_events
 from wattgate.tracer import NO_SPAN, NOOP_TRACER, Tracer
 
 NO_GRACE = timedelta(0)
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct, gc=False):
     """A call of an operation: its caller, the rows that it may see, its arguments, and what it has learnt so far.
 
     `now` stays the same in each round, because results of outside work may depend on it.
@@ -72,7 +71,7 @@ class _Run:
     client: Client
     prepared: Any
     now: datetime
-    outside: OutsideWork = field(default_factory=OutsideWork)
+    outside: OutsideWork
 
 
 class Runner(RowReader):
@@ -142,8 +141,9 @@ class Runner(RowReader):
         reads: RequestReads | None,
         selected: frozenset[str] | None,
     ) -> Any:
-        scope = check_permission(principal, operation.needs)
-        if principal.has_expired(self._clock(), TOKEN_GRACE if operation.renews_token else NO_GRACE):
+        """Check what can be checked without a session. Then run the resolver, in rounds, each in a new session."""
+        scope, now = check_permission(principal, operation.needs), self._clock()
+        if principal.has_expired(now, TOKEN_GRACE if operation.renews_token else NO_GRACE):
             raise Unauthenticated(EXPIRED_CREDENTIALS)
         check_arguments(operation, arguments)
         if operation.delegates:
@@ -152,25 +152,26 @@ class Runner(RowReader):
         if operation.address_policy is not None:
             await self._address_limits.charge(operation.address_policy, client)
         rows_scope = scope_of_rows(principal, scope)
-        prepared = operation.prepare and await self._prepare(operation, principal, rows_scope, arguments)
-        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, self._clock())
-        return await self._run_rounds(run)
-
-    async def _run_rounds(self, run: "_Run") -> Any:
-        """Run the resolver, each time in a new session, until it needs no more outside work."""
-        device, new_device = run.client.device, run.client.new_device
+        prepared = None
+        if operation.prepare is not None:
+            prepared = await self._prepare(operation, principal, rows_scope, arguments)
+            now = self._clock()
+        outside = OutsideWork()
+        run = _Run(operation, principal, rows_scope, arguments, reads, selected, client, prepared, now, outside)
+        device, new_device = client.device, client.new_device
         for _ in range(MAX_ROUNDS):
-            run.outside.begin_round()
             try:
                 result = await self._run_round(run)
             except WorkNeeded as needed:
-                run.client.device, run.client.new_device = device, new_device
-                await run.outside.do(needed)
+                client.device, client.new_device = device, new_device
+                outside.begin_round()
+                await outside.do(needed)
             except GatewayError:
-                await run.outside.finish()
+                await outside.finish()
                 raise
             else:
-                await run.outside.finish()
+                if outside.has_afterwards:
+                    await outside.finish()
                 return result
         raise inputs_keep_changing()
 
@@ -275,21 +276,13 @@ class Runner(RowReader):
         """Return one result of the edge for each parent, in order. Read them in a session of their own."""
         scope = scope_of_rows(principal, check_permission(principal, edge.needs))
         check_edge_arguments(edge, arguments)
-        name, outside = edge.load.__name__, OutsideWork()
-        with self.tracer.step_span(name) if self.tracer.is_enabled else NO_SPAN:
-            for _ in range(MAX_ROUNDS):
-                try:
-                    results = await self._load_once(edge, principal, scope, parents, arguments, reads, outside)
-                    break
-                except WorkNeeded as needed:
-                    await outside.do(needed)
-            else:
-                raise inputs_keep_changing()
+        with self.tracer.step_span(edge.load.__name__) if self.tracer.is_enabled else NO_SPAN:
+            results = await self._load(edge, principal, scope, parents, arguments, reads)
         if len(results) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} returned {len(results)} results for {len(parents)} parents")
         return results
 
-    async def _load_once(
+    async def _load(
         self,
         edge: EdgeField,
         principal: Principal,
@@ -297,17 +290,21 @@ class Runner(RowReader):
         parents: Sequence[Any],
         arguments: Mapping[str, Any],
         reads: RequestReads | None,
-        outside: OutsideWork,
     ) -> list[Any]:
-        def read_budget() -> Balance | None:
-            return outside.result(("budget",), lambda: self._budgets.charge(principal, 0))
-
-        async with self._database.query_reader(scope) as session:
-            rows = self._rows(session, principal, scope)
-            rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
-            rows.read_budget = read_budget
-            results: list[Any] = await edge.load(rows, parents, **arguments)
-            return results
+        """Load an edge, each time in a new session, until it needs no more outside work."""
+        outside, charge = OutsideWork(), partial(self._budgets.charge, principal, 0)
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with self._database.query_reader(scope) as session:
+                    rows = self._rows(session, principal, scope)
+                    rows.accesses = self._access_recorder(principal, edge.load.__name__, reads)
+                    rows.read_budget = partial(outside.result, ("budget",), charge)
+                    results: list[Any] = await edge.load(rows, parents, **arguments)
+                    return results
+            except WorkNeeded as needed:
+                outside.begin_round()
+                await outside.do(needed)
+        raise inputs_keep_changing()
 
     def _access_recorder(self, principal: Principal, name: str, reads: RequestReads | None) -> AccessRecorder | None:
         """Return the recorder of the reads of an operation or an edge; None if they are not recorded."""

@@ -20,7 +20,6 @@ from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.graphql.core.acting_user import require_user_id
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Audit, Call, OperationKind, RestRoute, operation
-from wattgate.graphql.core.outside_work import MissingWork
 from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.services.alert_types import find_alert_type, sending_problem
 from wattgate.graphql.services.rule_alerts import build_alert, sends_rules_of_kind
@@ -184,14 +183,15 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
         return _postpone(call, rule)
     rule.active, rule.told = evaluation.state.active, evaluation.state.notified
     rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
-    missing = MissingWork()
-    for firing in evaluation.firings:
-        rule.fired_at = firing.at
-        new_alert = await build_alert(call.rows, loaded_rule, firing)
-        with missing.collect():
-            await create_alert(call, new_alert, resource_id=rule.resource_id)
-    missing.require()
-    return len(evaluation.firings)
+    alerts = await call.outside.collect(_send_alert(call, loaded_rule, firing) for firing in evaluation.firings)
+    return len(alerts)
+
+
+async def _send_alert(call: Call, loaded_rule: queries.LoadedRule, firing: queries.RuleFiring) -> models.Alert:
+    """Send the alert of a rule that fires, and store the time in the rule."""
+    rule = loaded_rule.row
+    rule.fired_at = firing.at
+    return await create_alert(call, await build_alert(call.rows, loaded_rule, firing), resource_id=rule.resource_id)
 
 
 def _postpone(call: Call, rule: models.AlertRule) -> int:

@@ -20,7 +20,6 @@ from wattgate.delivery.channels.channel import Outcome, PermanentFailure, Sent
 from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
-from wattgate.graphql.core.outside_work import MissingWork
 from wattgate.graphql.services.mail_bounds import enqueue_mail
 from wattgate.graphql.services.message_context import MessageContext, load_context
 from wattgate.graphql.services.message_variables import mail_address
@@ -50,11 +49,7 @@ INBOX = "inbox"
 async def notify_all(call: Call, alert: Alert, alert_type: AlertType) -> None:
     """Create the notification of an alert for each of its channels."""
     context = await load_context(call.rows, alert, alert_type)
-    missing = MissingWork()
-    for channel in alert.channels:
-        with missing.collect():
-            await _notify(call, alert, channel, alert_type, context)
-    missing.require()
+    await call.outside.collect(_notify(call, alert, channel, alert_type, context) for channel in alert.channels)
 
 
 async def _notify(
@@ -143,13 +138,11 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
     if not addresses:
         await _add_log_entry(call, notification, next_step, NO_ADDRESS, ERROR)
         await mark_failed(call, alert, notification, "user.address.not_found")
-    target_id, missing, deliveries = notification.notification_id, MissingWork(), list[Delivery]()
-    for address in addresses:
-        with missing.collect():
-            deliveries.append(
-                await enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
-            )
-    missing.require()
+    target_id = notification.notification_id
+    deliveries = await call.outside.collect(
+        enqueue_mail(call, DeliveryKind.EMAIL, target_id, user_id=alert.user_id, address=address)
+        for address in addresses
+    )
     suppressed = [delivery for delivery in deliveries if delivery.state is DeliveryState.SUPPRESSED]
     for step, delivery in enumerate(suppressed, next_step):
         await _add_log_entry(call, notification, step, RATE_LIMITED, ERROR, delivery.reason)
