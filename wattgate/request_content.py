@@ -36,7 +36,7 @@ def check_content(headers: Mapping[str, str], accepted: Collection[str] = (JSON,
     if content_type != JSON or JSON not in accepted:
         _check_type(content_type, accepted)
     coding = headers.get("content-encoding", "identity")
-    if coding.strip().lower() != "identity":
+    if coding != "identity" and coding.strip().lower() != "identity":
         raise UnsupportedMediaType(
             f"The gateway does not decode the content encoding {coding[:MAX_SHOWN_CHARACTERS]!r}. "
             "Send the body without Content-Encoding.",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
 
 IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network
@@ -45,20 +46,24 @@ def _parse(text: str) -> IPAddress | None:
 _parse_short = lru_cache(4096)(_parse)
 
 
+class AddressGroups(NamedTuple):
+    """The names of the groups that share limits with an address.
+
+    `address` is the address itself, or its /64 network for IPv6. `network` is the /48 network; None for IPv4.
+    """
+
+    address: str
+    network: str | None
+
+
 @lru_cache(4096)
-def group_address(text: str) -> str:
-    """Return the name of the group that shares the limits of an address: the address, or its /64 network for IPv6."""
+def address_groups(text: str) -> AddressGroups:
+    """Return the groups of an address. A text that is no address is its own group."""
     address = parse_address(text)
     if isinstance(address, IPv6Address):
-        return str(ip_network((address, IPV6_PREFIX), strict=False))
-    return str(address) if address else text
-
-
-@lru_cache(4096)
-def site_network(text: str) -> str | None:
-    """Return the name of the /48 network of an IPv6 address; None for other addresses."""
-    address = parse_address(text)
-    return str(ip_network((address, IPV6_SITE_PREFIX), strict=False)) if isinstance(address, IPv6Address) else None
+        groups = (str(ip_network((address, prefix), strict=False)) for prefix in (IPV6_PREFIX, IPV6_SITE_PREFIX))
+        return AddressGroups(*groups)
+    return AddressGroups(str(address) if address else text, None)
 
 
 def is_within(text: str, networks: Collection[IPNetwork]) -> bool:

@@ -11,14 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wattgate.app.server.client_addresses import (
-    HOST,
-    IPNetwork,
-    group_address,
-    is_within,
-    resolve_client_address,
-    site_network,
-)
+from wattgate.app.server.client_addresses import HOST, IPNetwork, address_groups, is_within, resolve_client_address
 from wattgate.app.server.middleware import RESPONSE_START_TYPES
 from wattgate.client import CURRENT_CLIENT, Client
 
@@ -83,10 +76,11 @@ def _behind_proxies(scope: Scope, headers: Mapping[str, str], trusted: Collectio
 
 def _client_of(scope: Scope, headers: Mapping[str, str]) -> Client:
     host = str(scope["client"][0]) if scope.get("client") else ""
+    groups = address_groups(host)
     return Client(
         host=host or None,
-        address=group_address(host) if host else None,
-        network=site_network(host),
+        address=groups.address or None,
+        network=groups.network,
         device=_device_of(headers.get("cookie", "")),
         keeps_devices=scope["type"] == "http" and _is_own_page(headers),
         purpose=headers.get(PURPOSE_HEADER, "").strip()[:MAX_PURPOSE_LENGTH] or None,
@@ -113,7 +107,7 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
 
 def _device_of(cookies: str) -> str | None:
     """Return the device in a header Cookie. Parsers of all cookies take seconds for some (CVE-2024-7592)."""
-    found = DEVICE.search(cookies)
+    found = DEVICE.search(cookies) if cookies else None
     return found[1] if found else None
 
 

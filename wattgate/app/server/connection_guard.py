@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
-from wattgate.app.server.client_addresses import IPNetwork, group_address, is_within
+from wattgate.app.server.client_addresses import IPNetwork, address_groups, is_within
 from wattgate.app.server.request_heads import DEFAULT_HEAD_LIMITS, HeadLimits
 from wattgate.app.settings import Settings
 from wattgate.metrics import REFUSED_CONNECTIONS
@@ -67,7 +67,7 @@ class ConnectionGuard:
         """Count a new connection. Return False, and count nothing, if it exceeds a limit."""
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
-        group = group_address(address)
+        group = address_groups(address).address
         limits = self.limits
         if limits.max_connections and self.count >= limits.max_connections:
             REFUSED_CONNECTIONS.labels("total").inc()

@@ -2,7 +2,8 @@
 
 The module `request_heads` has the rules for heads. A head that breaks one is answered after the requests before it.
 
-The classes depend on internals of uvicorn, whose version is therefore pinned.
+The classes depend on internals of uvicorn, whose version is therefore pinned. Methods that run for each request do not
+call `super()`, as in `pipelined_requests`.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from typing import Any
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from wattgate.app.server import http_1_0
 from wattgate.app.server.connection_guard import DEFAULT_HTTP_LIMITS, LINGER_SECONDS, ConnectionGuard, HttpLimits
@@ -20,6 +21,7 @@ from wattgate.app.server.http_deadlines import DeadlineProtocol, Stage
 from wattgate.app.server.pipelined_requests import END_OF_HEAD
 from wattgate.app.server.refusal_response import encode_refusal
 from wattgate.app.server.request_heads import (
+    CHECKED,
     CHUNK_BYTES,
     LINE_BYTES,
     RefusedHead,
@@ -68,6 +70,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
         super().__init__(*arguments, **keywords)
         self._guard = self.config.guard
         self._limits = self._guard.limits
+        self._max_head_bytes, self._max_head_lines, self._max_line_bytes = self._limits.head
         self._length = 0
         self._has_progress = False
         self._head_bytes = self._unread_bytes = self._hosts = self._types = 0
@@ -93,7 +96,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing() or self._refusal is not None:  # the client sent it before it noticed
             return
-        super().data_received(data)
+        DeadlineProtocol.data_received(self, data)
         if self.transport.get_protocol() is not self:  # it is a WebSocket now, which has deadlines of its own
             return
         # blank lines before a request end the keep-alive time, but do not begin a message
@@ -102,11 +105,11 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
     def _feed_piece(self, piece: bytes) -> None:
         self._has_progress = False
-        is_in_chunks = self._in_body and self._is_chunked
+        is_in_chunks = self._is_chunked and self._in_body
         if is_in_chunks:
             self._framing_bytes += len(piece)
         self._feed(self.parser, piece)
-        if self._in_body and self._is_chunked and not is_in_chunks:  # the first chunks behind a head
+        if self._is_chunked and self._in_body and not is_in_chunks:  # the first chunks behind a head
             self._framing_bytes += len(piece) - piece.find(END_OF_HEAD) - len(END_OF_HEAD)
         if (self._in_head or self._in_body) and self._refusal is None:
             self._count_unread(len(piece))
@@ -140,9 +143,9 @@ class GuardedHttpProtocol(DeadlineProtocol):
                 self._refuse(refusal)
             return
         self._unread_bytes += size
-        if self._unread_bytes > self._limits.head.max_bytes:
+        if self._unread_bytes > self._max_head_bytes:
             part = "head" if self._in_head else "trailer"
-            self._refuse(too_large(part, self._limits.head.max_bytes, "bytes"))
+            self._refuse(too_large(part, self._max_head_bytes, "bytes"))
 
     def _should_upgrade(self) -> bool:
         return self._is_handshake
@@ -174,51 +177,55 @@ class GuardedHttpProtocol(DeadlineProtocol):
         self._is_handshake = self._is_chunked = False
         if self._stage is not Stage.HEAD or self._deadline is None:
             self._set_deadline(Stage.HEAD, self._limits.head_seconds)
-        super().on_message_begin()
+        HttpToolsProtocol.on_message_begin(self)
 
     def on_url(self, url: bytes) -> None:
-        super().on_url(url)
+        HttpToolsProtocol.on_url(self, url)
         self._count_head("address", len(self.url), len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
+        if name in CHECKED:
+            self._check_header(name, value)
+        headers = self.headers
+        headers.append((name, value))
+        if len(headers) > self._max_head_lines:
+            raise too_large("head", self._max_head_lines, "headers")
+        line = len(name) + len(value) + LINE_BYTES
+        self._count_head("header", line, line)
+
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        """Check and count a header that is in CHECKED."""
         if name == b"host":
             self._hosts += 1
         elif name == b"content-type":
             self._types += 1
-        elif name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
         elif name == b"content-length":
             self._length = parse_length(value)
         elif name == b"transfer-encoding":
             check_coding(value)
             self._is_chunked = True
-        headers = self.headers
-        headers.append((name, value))
-        if len(headers) > self._limits.head.max_lines:
-            raise too_large("head", self._limits.head.max_lines, "headers")
-        line = len(name) + len(value) + LINE_BYTES
-        self._count_head("header", line, line)
+        elif value.lower() == b"100-continue":
+            self.expect_100_continue = True
 
     def _count_head(self, part: str, line: int, arrived: int) -> None:
         """Count bytes of a head that have arrived, and check them and the size of their line against the bounds."""
-        limits = self._limits.head
         self._head_bytes += arrived
-        if line > limits.max_line_bytes:
-            raise too_large(part, limits.max_line_bytes, "bytes")
-        if self._head_bytes > limits.max_bytes:
-            raise too_large("head", limits.max_bytes, "bytes")
+        if line > self._max_line_bytes:
+            raise too_large(part, self._max_line_bytes, "bytes")
+        if self._head_bytes > self._max_head_bytes:
+            raise too_large("head", self._max_head_bytes, "bytes")
 
     def on_headers_complete(self) -> None:
         parser = self.parser
         version, method = parser.get_http_version(), parser.get_method()
         check_head(version, method, self._hosts, self._types)
-        check_credentials(self.headers)
         self._has_progress = True
         self._window_bytes, self._framing_bytes, self._body_left = 0, 0, self._length
         self._is_handshake = parser.should_upgrade() and is_handshake(version, method, self.headers)
         self._set_deadline(Stage.BODY, self._limits.body_seconds)
-        if not self._begin_direct():
+        if not self._begin_direct(version, method):  # a plain request has no header twice
+            check_credentials(self.headers)
             super().on_headers_complete()
         self._in_head, self._in_body = False, True  # only now: until here, the request before it is the last one
         # uvicorn would add the trailers of the body to the headers of the request
@@ -230,11 +237,12 @@ class GuardedHttpProtocol(DeadlineProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
+        size = len(body)
         self._has_progress = True
-        self._window_bytes += len(body)
-        self._body_left -= len(body)
-        self._framing_bytes -= len(body)
-        super().on_body(body)
+        self._window_bytes += size
+        self._body_left -= size
+        self._framing_bytes -= size
+        HttpToolsProtocol.on_body(self, body)
 
     def on_chunk_header(self) -> None:
         self._framing_bytes -= CHUNK_BYTES
@@ -242,18 +250,21 @@ class GuardedHttpProtocol(DeadlineProtocol):
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade() and not self._is_handshake:
             return  # the upgrade is ignored, and the body follows
-        check_framing_bytes(self._framing_bytes)
+        if self._is_chunked:
+            check_framing_bytes(self._framing_bytes)
         self._in_body, self._deadline = False, None
         self.headers = self.scope["headers"]  # type: ignore[assignment]  # it is the list of `on_message_begin`
-        super().on_message_complete()
+        HttpToolsProtocol.on_message_complete(self)
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
+        DeadlineProtocol.on_response_complete(self)
+        if not (self._in_body or self._refusal):
+            return
         if self.transport.is_closing() or self._is_stalled or not self.cycle.response_complete:
             return
         if self._refusal is not None:
             self._reject(self._refusal.status_line, self._refusal.error)
-        elif self._in_body:
+        else:
             self._set_deadline(Stage.LINGER, LINGER_SECONDS)
 
     def _advance(self) -> None:
@@ -263,7 +274,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
         else:
             super()._advance()
 
-    def _begin_direct(self) -> bool:
+    def _begin_direct(self, version: str, method: bytes) -> bool:
         """Begin the direct answer to a plain request for GraphQL, as uvicorn begins one. Return whether it is plain."""
         direct, parser = self.config.direct_graphql, self.parser
         if (
@@ -271,8 +282,8 @@ class GuardedHttpProtocol(DeadlineProtocol):
             or self.root_path
             or self.limit_concurrency is not None
             or self.url != DIRECT_TARGET
-            or parser.get_method() != DIRECT_METHOD
-            or parser.get_http_version() != "1.1"
+            or method != DIRECT_METHOD
+            or version != "1.1"
             or parser.should_upgrade()
             or (headers := direct.find_headers(self.headers)) is None
         ):
@@ -294,7 +305,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
         )
         cycle.direct, cycle.request_headers = direct, headers
         if previous is None or previous.response_complete:
-            self._start_asgi_task(cycle, self.app)
+            DeadlineProtocol._start_asgi_task(self, cycle, self.app)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, self.app))

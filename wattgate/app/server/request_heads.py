@@ -26,6 +26,9 @@ Headers = list[tuple[bytes, bytes]]
 FRAMING = (b"content-length", b"transfer-encoding")
 """The headers that say where the body of a request ends, in lower case."""
 
+CHECKED = frozenset((*FRAMING, b"host", b"content-type", b"expect"))
+"""The headers that are checked or counted while they arrive, in lower case."""
+
 CREDENTIALS = MappingProxyType(
     {b"authorization": "Authorization", b"token": "token", b"applicationid": "applicationId", b"userid": "userId"}
 )
@@ -108,7 +111,7 @@ def check_credentials(headers: Headers) -> None:
 
 def parse_length(value: bytes) -> int:
     """Return the value of a header Content-Length. Raise RefusedHead if it is no number of at most 19 digits."""
-    digits = value.strip(b" \t")
+    digits = value if value.isdigit() else value.strip(b" \t")
     if not digits.isdigit() or len(digits) > MAX_LENGTH_DIGITS:
         message = (
             f"The header Content-Length is no number of at most {MAX_LENGTH_DIGITS} digits. Send the bytes of the body."

@@ -135,22 +135,17 @@ class GraphQLPipeline:
         """
         if principal.role is Role.ANONYMOUS:
             await self._address_limits.charge(AddressPolicy.DOCUMENT, current_client())
+        persisted = self._persisted_documents
         try:
-            return await self._resolve_document(principal, request)
+            if persisted is None or not needs_resolution(principal, request):
+                return request, self._find_document(request) or await self._parse_document(principal, request)
+            resolved = await persisted.resolve(principal, request)
+            document = self._find_document(resolved) or await self._parse_document(principal, resolved)
+            if resolved is not request:
+                await persisted.store_text(request)
         except InvalidRequest:
             await self.charge_size(principal, request)
             raise
-
-    async def _resolve_document(
-        self, principal: Principal, request: OperationRequest
-    ) -> tuple[OperationRequest, Document]:
-        persisted = self._persisted_documents
-        if persisted is None or not needs_resolution(principal, request):
-            return request, self._find_document(request) or await self._parse_document(principal, request)
-        resolved = await persisted.resolve(principal, request)
-        document = self._find_document(resolved) or await self._parse_document(principal, resolved)
-        if resolved is not request:
-            await persisted.store_text(request)
         return resolved, document
 
     def _find_document(self, request: OperationRequest) -> Document | None:
