@@ -132,10 +132,11 @@ RATE_LIMIT_REJECTIONS = Counter(
 )
 REFUSED_CONNECTIONS = Counter(
     "wattgate_http_refused_connections",
-    "HTTP connections refused by a limit (total, address) or for a malformed or too large request (message).",
+    "HTTP connections refused by a limit (total, address) or for a malformed or too large request (message), and cut "
+    "because the client does not read (unread).",
     ["limit"],
 )
-for _limit in ("total", "address", "message"):
+for _limit in ("total", "address", "message", "unread"):
     REFUSED_CONNECTIONS.labels(_limit)
 LOOP_DELAY_SECONDS = Histogram(
     "wattgate_event_loop_delay_seconds",

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
 
 from tests.graphql.test_request_costs import gateway
 from tests.support.house import House
+from wattgate.app.server.address_limited import AddressLimited, limit_by_address
 from wattgate.app.server.constant_answers import ConstantAnswer, accepts_gzip, has_tag
+from wattgate.client import UNLIMITED_ADDRESSES
 
 HTML = {"accept": "text/html"}
 CONSTANT = {
@@ -116,3 +120,23 @@ async def test_anonymous_requests_outside_graphql_are_limited_by_address(
         for path, headers in unlimited.items():
             with subtests.test(f"an exhausted address at {path}"):
                 assert (await http.get(path, headers={**exhausted, **headers})).status_code == 200
+
+
+def test_limited_routes_are_copies_and_each_kind_is_limited() -> None:
+    """Two applications can have the same routes: neither charges for the other one, and none twice."""
+    given = [Route("/one", serve_nothing), Mount("/two", PlainTextResponse("two"))]
+    before = [route.app for route in given]
+    once, again = (limit_by_address(given, UNLIMITED_ADDRESSES) for _ in range(2))
+    assert [route.app for route in given] == before
+    for route, limited, other in zip(given, once, again, strict=True):
+        assert isinstance(limited, Route | Mount)
+        assert isinstance(other, Route | Mount)
+        assert isinstance(limited.app, AddressLimited)
+        assert limited.app is not other.app
+        assert limited.app._app is route.app
+    with pytest.raises(TypeError, match="no limit by address"):
+        limit_by_address([WebSocketRoute("/socket", serve_nothing)], UNLIMITED_ADDRESSES)
+
+
+async def serve_nothing(request: Request) -> Response:
+    return Response()

@@ -97,7 +97,7 @@ def test_deliveries_and_refused_connections_are_counted_from_zero() -> None:
     counted = {tuple(sample.labels.values()) for metric in DELIVERIES.collect() for sample in metric.samples}
     assert counted == {(kind.value, outcome) for kind in DeliveryKind for outcome in OUTCOME_LABELS.values()}
     limits = {sample.labels["limit"] for metric in REFUSED_CONNECTIONS.collect() for sample in metric.samples}
-    assert limits == {"total", "address", "message"}
+    assert limits == {"total", "address", "message", "unread"}
 
 
 async def test_metrics_are_served_on_own_port(home: Home, unused_tcp_port: int) -> None:

@@ -1,15 +1,17 @@
 """Requests that arrive before the responses to those before them: their number, their order, and unread responses."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.support.framing import HOST
@@ -39,8 +41,11 @@ class Served:
             routes=[
                 Route("/named/{name}", self.name, methods=["GET", "POST"]),
                 Route("/large", self.answer_at_length),
+                Route("/huge", self.answer_at_once),
+                Route("/endless", self.answer_without_end),
             ]
         )
+        self.server: uvicorn.Server
         self.protocol: GuardedHttpProtocol
         self.reader: asyncio.StreamReader
         self.writer: asyncio.StreamWriter
@@ -55,6 +60,24 @@ class Served:
         self.begun_while_unread += self.protocol.flow.write_paused
         self.begun.append("large")
         return PlainTextResponse("x" * 20_000)
+
+    async def answer_at_once(self, request: Request) -> Response:
+        return Response(bytes(20_000_000))
+
+    async def answer_without_end(self, request: Request) -> Response:
+        async def pieces() -> AsyncIterator[bytes]:
+            while True:
+                yield bytes(20_000)
+                await asyncio.sleep(0)  # it ends when it learns that the client has gone
+
+        return StreamingResponse(pieces())
+
+    def end_window(self) -> None:
+        """End the window in which the client must read."""
+        self.protocol._unread_deadline = asyncio.get_running_loop().time()
+        if self.protocol._unread_timer is not None:
+            self.protocol._unread_timer.cancel()
+        self.protocol._on_unread_timer()
 
     async def rest(self) -> bytes:
         """Return what arrives until the server closes the connection."""
@@ -72,7 +95,7 @@ async def connection(limits: HttpLimits | None = None) -> AsyncIterator[Served]:
         await until(lambda: bool(server.server_state.connections))
         (protocol,) = server.server_state.connections
         assert isinstance(protocol, GuardedHttpProtocol)
-        served.protocol = protocol
+        served.protocol, served.server = protocol, server
         try:
             yield served
         finally:
@@ -124,21 +147,62 @@ async def test_no_request_begins_while_responses_are_unread() -> None:
     assert answers.endswith(b"<last>")
 
 
-@pytest.mark.parametrize("has_read", [True, False])
-async def test_client_that_reads_nothing_is_closed(has_read: bool) -> None:
-    """A window passes. A client that has read in it goes on, and another one is closed."""
-    async with connection(HttpLimits(body_seconds=3_600, min_body_bytes_per_second=1)) as served:
-        protocol = served.protocol
-        served.writer.write(b"GET /large HTTP/1.1\r\n%b\r\n" % HOST * 400 + LAST)
+CLOSE = b"Connection: close\r\n"
+
+LARGE = b"GET /large HTTP/1.1\r\n%b\r\n" % HOST
+ENDLESS = b"GET /endless HTTP/1.1\r\n%b\r\n" % HOST
+
+UNREAD = {
+    "responses before further requests": LARGE * 400 + LAST,
+    "a response in progress": ENDLESS,
+    "a response in progress, and an unfinished request": ENDLESS + b"GET /named/n",
+    "the response before a close": b"GET /huge HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+async def test_client_that_reads_nothing_is_cut_and_one_that_reads_goes_on(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Windows pass by hand. The first one has progress, the second one has none."""
+    async with connection(HttpLimits(response_seconds=3_600, min_body_bytes_per_second=1)) as served:
+        served.writer.write(UNREAD[name])
         served.gate.set()
-        await until(lambda: protocol._is_stalled)
-        if has_read:
-            protocol._unsent_bytes += 3_600  # as if so many more bytes had waited at the begin of the window
-        protocol._deadline = asyncio.get_running_loop().time()
-        protocol._on_timer()
-        assert protocol.transport.is_closing() is not has_read
-        if has_read:
-            assert (await served.rest()).endswith(b"<last>")
+        await until(lambda: served.protocol._unread_deadline is not None and served.protocol.flow.write_paused)
+        served.protocol._unsent_bytes += 3_600  # as if so many more bytes had waited at the begin of the window
+        served.end_window()
+        assert served.protocol._unread_deadline is not None
+        assert not served.protocol.transport.is_closing() or name == "the response before a close"
+        with caplog.at_level(logging.INFO, "wattgate"):
+            served.end_window()
+        await until(lambda: not served.server.server_state.connections)
+        assert not served.server.server_state.tasks  # the application does not wait any more
+    (record,) = [record for record in caplog.records if "does not read" in record.getMessage()]
+    assert record.__dict__["client_address"] == "127.0.0.1"
+
+
+async def test_connection_that_ends_after_its_idle_time_does_not_wait_for_a_client() -> None:
+    """Its response is small, so that no application waits for the client."""
+    async with connection(HttpLimits(response_seconds=3_600)) as served:
+        served.writer.write(b"GET /huge HTTP/1.1\r\n%b\r\n" % HOST)
+        served.gate.set()
+        await until(lambda: served.protocol.timeout_keep_alive_task is not None)
+        served.protocol.flow.resume_writing()
+        served.protocol._unread_deadline = None  # as after a response below the mark above which writing pauses
+        served.protocol.timeout_keep_alive_handler()
+        assert served.protocol._unread_deadline is not None
+        served.end_window()
+        await until(lambda: not served.server.server_state.connections)
+
+
+async def test_client_that_reads_at_last_gets_the_whole_response() -> None:
+    async with connection() as served:
+        served.writer.write(LARGE * 400 + LAST)
+        served.gate.set()
+        await until(lambda: served.protocol._is_stalled)
+        assert (await served.rest()).endswith(b"<last>")
+        assert served.protocol._unread_deadline is None
+        assert served.protocol._unread_timer is None
 
 
 async def test_lost_connection_ends_the_request_in_progress_too(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,8 +1,11 @@
 """Trace IDs of requests, connections and their operations: in headers, errors and the log."""
 
+import asyncio
+import json
 import logging
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.realtime.test_server_sent_events import TOKEN, stream, stream_request
@@ -105,3 +108,45 @@ async def test_single_connection_operation_has_trace_id_of_its_request(served: H
         headers = {TOKEN: token, "traceparent": TRACEPARENT, **account}
         assert (await served.http.post("/graphql", json=body, headers=headers)).status_code == 202
         assert trace_of((await event_stream.next_data())["payload"]) == TRACE
+
+
+REFUSED = {
+    "a malformed line": (b"GET /x HTTP/1.1\r\nnonsense\r\n\r\n", 400),
+    "a head without Host": (b"GET /x HTTP/1.1\r\n\r\n", 400),
+    "a large head": (b"GET /x HTTP/1.1\r\nHost: a\r\nX: %b\r\n\r\n" % (40_000 * b"x"), 431),
+    "another version": (b"GET /x HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+}
+TRACED_HEAD = b"Host: a\r\ntraceparent: %b\r\n" % TRACEPARENT.encode()
+BEFORE = {
+    "nothing": b"",
+    "a request": b"GET /healthz HTTP/1.1\r\n%b\r\n" % TRACED_HEAD,
+    "two requests": b"GET /healthz HTTP/1.1\r\n%b\r\n" % TRACED_HEAD * 2,
+    "a request for GraphQL": (
+        b"POST /graphql HTTP/1.1\r\n%bContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" % TRACED_HEAD
+    ),
+}
+
+
+async def test_refusal_of_the_protocol_has_a_trace_id_of_its_own(
+    served: House, subtests: pytest.Subtests, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is not that of the request before it on the connection. The header, the body and the log have the same one."""
+    url, seen = httpx.URL(served.url), set[str]()
+    for before, requests in BEFORE.items():
+        for name, (refused, status) in REFUSED.items():
+            with subtests.test(f"{name} after {before}"):
+                caplog.clear()
+                reader, writer = await asyncio.open_connection(url.host, url.port)
+                with caplog.at_level(logging.INFO, "wattgate"):
+                    writer.write(requests + refused)
+                    answers = await asyncio.wait_for(reader.read(-1), 60)
+                writer.close()
+                head, _, body = answers.rpartition(b"HTTP/1.1 ")[2].partition(b"\r\n\r\n")
+                assert int(head[:3]) == status
+                trace_id = json.loads(body)["traceId"]
+                assert parse_traceparent(f"00-{trace_id}-00f067aa0ba902b7-01") == trace_id
+                assert b"\r\nx-trace-id: %b" % trace_id.encode() in head
+                assert trace_id not in {TRACE, *seen}
+                seen.add(trace_id)
+                records = [one for one in caplog.records if one.getMessage().startswith("HTTP connection refused")]
+                assert [record.__dict__["trace_id"] for record in records] == [trace_id]

@@ -83,10 +83,14 @@ INTERNALS = (
     Internals(
         DEADLINES,
         f"{HTTPTOOLS}:HttpToolsProtocol",
-        "sets a deadline for each part of a request",
+        "sets a deadline for each part of a request, and for the reading of responses",
         {
             "__init__": "self, config, server_state, app_state, _loop",
-            **_attributes("cycle flow loop transport"),
+            "connection_lost": "self, exc",
+            "pause_writing": "self",
+            "resume_writing": "self",
+            "timeout_keep_alive_handler": "self",
+            **_attributes("client cycle flow loop transport"),
         },
         subclass="DeadlineProtocol",
     ),

@@ -117,6 +117,15 @@ class ClientLimitSettings(StrictSettings):
         le=300,
         description="Seconds in which a request body must bring 100 bytes a second on average, again and again.",
     )
+    response_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=600,
+        description=(
+            "Seconds in which a client that leaves more than 64 KiB unread must read 100 bytes a second on average, "
+            "again and again."
+        ),
+    )
     max_address_connections: int = Field(
         default=2_000,
         ge=0,

@@ -1,6 +1,7 @@
 """The limit of each client address for requests that need no credentials: pages, files, and the OpenAPI document."""
 
 from collections.abc import Iterable
+from copy import copy
 
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,10 +31,16 @@ class AddressLimited:
 
 
 def limit_by_address(routes: Iterable[BaseRoute], limits: AddressLimiter) -> list[BaseRoute]:
-    """Return routes that charge each request to the client's address."""
-    limited = []
-    for route in routes:
-        if isinstance(route, Route | Mount):
-            route.app = AddressLimited(route.app, limits)
-        limited.append(route)
+    """Return copies of routes that charge each request to the client's address. The given ones stay as they are.
+
+    Raise TypeError for a kind of route that cannot be limited, because it would serve without a limit.
+    """
+    return [_limited(route, limits) for route in routes]
+
+
+def _limited(route: BaseRoute, limits: AddressLimiter) -> Route | Mount:
+    if not isinstance(route, Route | Mount):
+        raise TypeError(f"the route {route!r} has no limit by address: use Route or Mount")
+    limited = copy(route)
+    limited.app = AddressLimited(route.app, limits)
     return limited

@@ -18,12 +18,14 @@ class HttpLimits:
     """The limits of HTTP connections. Each has a test. A maximum of 0 means no limit.
 
     A request head must arrive within `head_seconds`. A body must deliver `min_body_bytes_per_second` on average in each
-    window of `body_seconds`. Peers in `trusted_proxies` carry many clients, so the maximum for one address does not
-    apply to them.
+    window of `body_seconds`. A client that leaves much of a response unread must read as many in each window of
+    `response_seconds`. Peers in `trusted_proxies` carry many clients, so the maximum for one address does not apply to
+    them.
     """
 
     head_seconds: float = 10.0
     body_seconds: float = 20.0
+    response_seconds: float = 30.0
     min_body_bytes_per_second: int = 100
     max_address_connections: int = 0
     max_connections: int = 0
@@ -35,6 +37,7 @@ class HttpLimits:
         return cls(
             head_seconds=settings.head_seconds,
             body_seconds=settings.body_seconds,
+            response_seconds=settings.response_seconds,
             max_address_connections=settings.max_address_connections,
             max_connections=settings.max_connections,
             trusted_proxies=tuple(settings.trusted_proxies),
@@ -45,6 +48,11 @@ class HttpLimits:
     def min_body_bytes(self) -> float:
         """The bytes of a body that must arrive in one window."""
         return self.body_seconds * self.min_body_bytes_per_second
+
+    @property
+    def min_response_bytes(self) -> float:
+        """The bytes of unread responses that the client must read in one window."""
+        return self.response_seconds * self.min_body_bytes_per_second
 
 
 DEFAULT_HTTP_LIMITS = HttpLimits()

@@ -40,7 +40,7 @@ from wattgate.app.server.socket_upgrade import SocketUpgrade, UpgradeRequest, bu
 from wattgate.errors import GatewayError, RateLimited, TimedOut
 from wattgate.metrics import REFUSED_CONNECTIONS
 from wattgate.realtime.connections.uvicorn_wire import UvicornWire
-from wattgate.request_context import client_fields
+from wattgate.request_context import client_fields, new_trace_id
 
 log = logging.getLogger(__name__)
 
@@ -258,11 +258,11 @@ class GuardedHttpProtocol(DeadlineProtocol):
 
     def on_response_complete(self) -> None:
         DeadlineProtocol.on_response_complete(self)
-        if not (self._in_body or self._refusal):
+        if self.transport.is_closing():
+            self._watch_close()
+        elif not (self._in_body or self._refusal) or self._is_stalled or not self.cycle.response_complete:
             return
-        if self.transport.is_closing() or self._is_stalled or not self.cycle.response_complete:
-            return
-        if self._refusal is not None:
+        elif self._refusal is not None:
             self._reject(self._refusal.status_line, self._refusal.error)
         else:
             self._set_deadline(Stage.LINGER, LINGER_SECONDS)
@@ -315,7 +315,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
         if self._stage is Stage.HEAD:  # without a byte of a request, there is nothing to answer
             needs_no_answer, part = self.scope is None, "head"
         else:
-            needs_no_answer, part = self._stage is Stage.UNREAD or self.cycle.response_started, "body"
+            needs_no_answer, part = self.cycle.response_started, "body"
         if needs_no_answer:
             self._close()
         else:
@@ -327,7 +327,7 @@ class GuardedHttpProtocol(DeadlineProtocol):
         REFUSED_CONNECTIONS.labels("message").inc()
         self._refusal = refusal
         if self._in_body and self.cycle is not None and self.cycle.response_started:
-            self._log_refusal(refusal.status_line, refusal.error)
+            self._log_refusal(refusal.status_line, refusal.error, new_trace_id())
             self._close()  # an answer cannot follow in the middle of another one
         elif self._is_answered() or (self._in_body and not self._is_in_pipeline()):
             self._reject(refusal.status_line, refusal.error)
@@ -336,15 +336,20 @@ class GuardedHttpProtocol(DeadlineProtocol):
             self.flow.hold()
 
     def _reject(self, status_line: bytes, error: GatewayError) -> None:
-        """Send an error in the format of the REST interface and close the connection."""
-        self._log_refusal(status_line, error)
-        self.transport.write(encode_refusal(status_line, error))
+        """Send an error in the format of the REST interface and close the connection.
+
+        Its trace ID is its own: the present context can be that of the request before it.
+        """
+        trace_id = new_trace_id()
+        self._log_refusal(status_line, error, trace_id)
+        self.transport.write(encode_refusal(status_line, error, trace_id))
         self._close()
 
-    def _log_refusal(self, status_line: bytes, error: GatewayError) -> None:
+    def _log_refusal(self, status_line: bytes, error: GatewayError, trace_id: str) -> None:
         """Log a security event with the address of the peer, because no header of the request is trusted."""
         status = status_line.split(b" ")[1].decode()
         fields = client_fields(f"HTTP connection refused with {status}", self.client[0] if self.client else None)
+        fields["trace_id"] = trace_id
         log.info("HTTP connection refused with %s: %s", status, error.message, extra=fields)
 
     def _close(self) -> None:

@@ -9,7 +9,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, bindparam, select
 from sqlmodel import col
@@ -35,6 +35,10 @@ log = logging.getLogger(__name__)
 
 MAX_CACHED_APPLICATIONS = 1_000
 """The maximum number of applications in the cache of anonymous principals."""
+
+MAX_PROVEN_PASSWORDS = 10_000
+PROVEN_SECONDS = 60.0
+"""Time in which a password that was right is charged before its hash, so that an exhausted budget saves the hash."""
 
 ChargeHash = Callable[[Principal], Awaitable[None]]
 """Charges the owner of a right password for its hash. Raise RateLimited if the budget does not cover it."""
@@ -70,6 +74,13 @@ _TOKEN_STATEMENT = (
 """A constant, so that it is compiled once: every request with a token executes it."""
 
 
+class _Verified(NamedTuple):
+    """The principal of a right password, and whether it also needs the code of a second factor."""
+
+    principal: Principal
+    needs_code: bool
+
+
 class CredentialLookup:
     """Lookups by credential. Each uses a short session of its own."""
 
@@ -87,11 +98,13 @@ class CredentialLookup:
         self.remembered = RememberedTokens()
         self._states = states or CredentialStates()
         self._address_limits = address_limits
+        self._proven = TtlCache[bytes, Principal](max_entries=MAX_PROVEN_PASSWORDS, ttl_seconds=PROVEN_SECONDS)
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     def forget(self) -> None:
         """Forget all remembered callers, because credentials or applications have changed."""
         self.remembered.forget()
+        self._proven.clear()
         self._anonymous_cache.clear()
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
@@ -162,17 +175,34 @@ class CredentialLookup:
         passwords, and SecondFactorRequired for an account with a second factor.
 
         A right password is remembered as a token is: only its digest with a key of this process. Its hash is charged to
-        the account, and a wrong one to the client's address. The name alone charges nobody's account.
+        the account, and a wrong one to the client's address. The name alone charges nobody's account, and does not tell
+        whether its budget is exhausted. Only a password that was right shortly before is charged before its hash.
         """
         digest = self._password_digest(application_id, username, password)
         principal = self.remembered.get(digest, now)
-        if principal is None:
-            started = self.remembered.begin_lookup()
-            principal = await self._verify_password(application_id, username, password, now)
-            if principal is not None:
-                self.remembered.put(digest, principal, started)
-                await self._charge_hash(principal)
-        return principal
+        return principal or await self._check_password(digest, application_id, username, password, now)
+
+    async def _check_password(
+        self, digest: bytes, application_id: str, username: str, password: str, now: datetime
+    ) -> Principal | None:
+        started, proven = self.remembered.begin_lookup(), self._proven.get(digest)
+        if proven is not None:
+            await self._charge_hash(proven)
+        verified = await self._verify_password(application_id, username, password, now)
+        if verified is None:
+            self._proven.discard(digest)
+            return None
+        if self.remembered.is_current(started):
+            self._proven.put(digest, verified.principal)
+        if proven is None:
+            await self._charge_hash(verified.principal)
+        if verified.needs_code:
+            raise SecondFactorRequired(
+                "The account has a second factor, so its password alone is not enough. Log in with POST /auth or "
+                "authenticate and a code, and send the token."
+            )
+        self.remembered.put(digest, verified.principal, started)
+        return verified.principal
 
     def _password_digest(self, application_id: str, username: str, password: str) -> bytes:
         """Return a digest of a password that nobody can compare with others without the key of this process."""
@@ -182,7 +212,7 @@ class CredentialLookup:
 
     async def _verify_password(
         self, application_id: str, username: str, password: str, now: datetime
-    ) -> Principal | None:
+    ) -> _Verified | None:
         async with self._database.reader(RowScope(application_id)) as session:
             rows = Rows(session, application_id, now=now)
             application = await rows.application()
@@ -208,13 +238,7 @@ class CredentialLookup:
             trusted_only=application.trusted_only,
             secret_version=secret_version(account.password_hash),
         )
-        if account.second_factor:
-            await self._charge_hash(principal)
-            raise SecondFactorRequired(
-                "The account has a second factor, so its password alone is not enough. Log in with POST /auth or "
-                "authenticate and a code, and send the token."
-            )
-        return principal
+        return _Verified(principal, account.second_factor)
 
     async def charge_wrong_credential(self) -> None:
         """Charge a wrong application credential to the client's address. Raise RateLimited if none is left."""
